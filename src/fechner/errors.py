@@ -1,0 +1,39 @@
+"""Errors are sentences for the person at the keyboard: what was wrong, and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class FechnerError(Exception):
+    """Anything the user can mend; the command line prints it as one line."""
+
+
+class UnknownNameError(FechnerError):
+    """A name that nothing answers to, with the nearest spelling."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], how_to_list: str) -> None:
+        near = difflib.get_close_matches(name.lower(), sorted(known), n=1, cutoff=0.5)
+        hint = f"did you mean '{near[0]}'? " if near else ""
+        super().__init__(f"there is no {kind} named '{name}'; {hint}{how_to_list}.")
+
+
+class MissingExtraError(FechnerError):
+    """An optional package that is not installed."""
+
+    def __init__(self, what: str, extra: str, cause: str = "") -> None:
+        detail = f" ({cause})" if cause else ""
+        super().__init__(f"{what} needs an extra package{detail}: pip install 'fechner[{extra}]'.")
+
+
+class ObserverError(FechnerError):
+    """An observer that answered with something that cannot be used."""
+
+
+class GamutError(FechnerError):
+    """A stimulus that the display cannot show."""
+
+
+class RunFolderError(FechnerError):
+    """A run folder that cannot be used as asked."""

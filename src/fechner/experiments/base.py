@@ -1,0 +1,123 @@
+"""What an experiment is: data that lists its pieces and knows how to measure one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from fechner.observers.abilities import Ability, Wants
+from fechner.stimuli import Display, Field, OpponentSpace, Stimulus
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from fechner.experiments.presentation import Presenter
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The unit of work, storage, resume and sharding: seconds to a minute.
+
+    Parameters
+    ----------
+    name
+        Unique within the experiment; also the stem of its file.
+    start, stop
+        Which abscissae it measures.
+    images
+        How many pictures it shows.
+    for_scores
+        Whether scores need it; the others are for figures only.
+    """
+
+    name: str
+    start: int
+    stop: int
+    images: int
+    for_scores: bool = True
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Where stimuli are shown: the field, the display and the colour directions.
+
+    Parameters
+    ----------
+    resize
+        For observers that want another size than the field's: False draws at their size, at the
+        same ppd (the field grows); True draws the field and resamples it.
+    """
+
+    field: Field
+    display: Display
+    space: OpponentSpace
+    resize: bool = False
+
+    def drawn_field(self, wants: Wants) -> Field:
+        """Return the field that is drawn for an observer."""
+        if wants.size_px is None or self.resize:
+            return self.field
+        return self.field.resized(wants.size_px)
+
+    def at_ppd(self, ppd: float) -> Scene:
+        """Return the same scene at another number of pixels per degree."""
+        return replace(self, field=replace(self.field, ppd=ppd))
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A stimulus for people to look at, with its place on the axes."""
+
+    stimulus: Stimulus
+    x: str
+    y: str
+
+
+class Experiment(Protocol):
+    """A question with its stimuli, as data.
+
+    ``version`` rises when its numbers change. ``asks`` is the ability it needs.
+    """
+
+    @property
+    def id(self) -> str:
+        """Short name, unique within a suite."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """Name for people."""
+        ...
+
+    @property
+    def version(self) -> int:
+        """Raised when numbers change."""
+        ...
+
+    @property
+    def reference(self) -> str:
+        """Key of the human data in the bibliography."""
+        ...
+
+    @property
+    def asks(self) -> Ability:
+        """The ability that is asked."""
+        ...
+
+    @property
+    def scene(self) -> Scene:
+        """Where it takes place."""
+        ...
+
+    def pieces(self) -> Sequence[Piece]:
+        """List the pieces, always the same and in the same order."""
+        ...
+
+    def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
+        """Show the stimuli of one piece and collect raw answers."""
+        ...
+
+    def samples(self) -> Sequence[Sequence[Sample]]:
+        """Return rows of stimuli for a contact sheet."""
+        ...

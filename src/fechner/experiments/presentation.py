@@ -1,0 +1,125 @@
+"""Showing stimuli to an observer in batches, and checking what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fechner.errors import ObserverError
+from fechner.experiments.base import Scene
+from fechner.observers.abilities import Compares
+from fechner.stimuli import Field, Frames, Stimulus, paint
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Presenter:
+    """Paints stimuli as an observer wants them and asks for differences, batch by batch.
+
+    Parameters
+    ----------
+    on_images
+        Called with the number of pictures after every batch.
+    """
+
+    def __init__(
+        self,
+        observer: Compares,
+        *,
+        batch_size: int,
+        device: str = "cpu",
+        on_images: Callable[[int], None] = lambda images: None,
+    ) -> None:
+        self.observer = observer
+        self.batch_size = batch_size
+        self.device = device
+        self.on_images = on_images
+
+    @property
+    def layers(self) -> list[str]:
+        """Names along the second axis of answers."""
+        return list(self.observer.layers)
+
+    @property
+    def readouts(self) -> list[str]:
+        """Names along the third axis of answers."""
+        return list(self.observer.readouts)
+
+    def differences(
+        self, tests: Sequence[Stimulus], references: Sequence[Stimulus], scene: Scene
+    ) -> NDArray[np.float64]:
+        """Compare each test with its own reference, [n, layers, read-outs].
+
+        Equal references are looked at once per run of tests that share them.
+        """
+        import torch
+
+        answers = np.empty((len(tests), len(self.layers), len(self.readouts)))
+        memory: Any = None
+        remembered: tuple[Stimulus, ...] = ()
+        with torch.no_grad():
+            for start in range(0, len(tests), self.batch_size):
+                batch = tests[start : start + self.batch_size]
+                own = references[start : start + self.batch_size]
+                needed = tuple(dict.fromkeys(own))
+                if not set(needed) <= set(remembered):
+                    memory, remembered = self._look_at(needed, scene), needed
+                which = torch.tensor([remembered.index(r) for r in own], device=self.device)
+                frames = self._frames(batch, scene)
+                answer = self.observer.difference(frames, memory, which)
+                answers[start : start + len(batch)] = self._checked(answer, len(batch))
+                self.on_images(len(batch))
+        return answers
+
+    def _look_at(self, references: Sequence[Stimulus], scene: Scene) -> Any:
+        memory = self.observer.remember(self._frames(references, scene))
+        self.on_images(len(references))
+        return memory
+
+    def _frames(self, stimuli: Sequence[Stimulus], scene: Scene) -> Frames:
+        import torch
+
+        wants = self.observer.wants
+        field = scene.drawn_field(wants)
+        frames = paint(
+            stimuli,
+            field,
+            scene.display,
+            light=wants.light,
+            dtype=getattr(torch, wants.dtype),
+            device=self.device,
+        )
+        if wants.size_px is None or wants.size_px == (field.height_px, field.width_px):
+            return frames
+        return _resample(frames, wants.size_px)
+
+    def _checked(self, answer: Any, n: int) -> NDArray[np.float64]:
+        shape = (n, len(self.layers), len(self.readouts))
+        if tuple(answer.shape) != shape:
+            raise ObserverError(
+                f"observer '{self.observer.name}' answered with shape {tuple(answer.shape)} "
+                f"where {shape} was expected."
+            )
+        values: NDArray[np.float64] = answer.double().cpu().numpy()
+        bad = ~np.isfinite(values).all(axis=(1, 2))
+        if bad.any():
+            raise ObserverError(
+                f"observer '{self.observer.name}' answered NaN or infinity for {bad.sum()} of "
+                f"{n} pictures in a batch; check it with pictures of low contrast."
+            )
+        return values
+
+
+def _resample(frames: Frames, size_px: tuple[int, int]) -> Frames:
+    """Resample to another size; the field stays, so the pixels per degree change."""
+    import torch
+
+    pixels = torch.nn.functional.interpolate(
+        frames.pixels, size=size_px, mode="bilinear", align_corners=False
+    )
+    old = frames.field
+    field = Field(size_px[1], size_px[0], old.ppd * size_px[1] / old.width_px, old.coordinates)
+    return Frames(pixels, field, frames.display, frames.light)

@@ -1,0 +1,256 @@
+"""Human data sets: small CSV files with their source in the header, and what they are about.
+
+A file holds ``#`` lines that tell where the numbers come from, then one table. The registry here
+adds what a program needs: units of the columns, conditions of the experiment, uncertainty. The
+list `HUMAN` names every human reference of fechner, models and data.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fechner.errors import UnknownNameError
+
+__all__ = ["DATASETS", "HUMAN", "HumanData", "HumanEntry", "HumanTable", "load"]
+
+
+@dataclass(frozen=True, slots=True)
+class HumanData:
+    """What a data set is, without its numbers.
+
+    Parameters
+    ----------
+    key : str
+        Name of the data set and of its file.
+    title : str
+        One line that says what was measured.
+    reference_key : str
+        Key of the paper in the bibliography.
+    columns : tuple of (str, str)
+        Name and unit of every column, in the order of the file. The units ``"text"`` and
+        ``"index"`` mark words and whole numbers.
+    uncertainty_db : float
+        Standard uncertainty of one contrast in the table, in dB (20 log10 units).
+    luminance_cdm2 : float
+        Mean luminance of the display.
+    frequency_cpd : float or None
+        Spatial frequency of the target or of the reference; ``None`` where it varies.
+    sigma_deg : float or None
+        Standard deviation of the target's Gaussian window; ``None`` where there is none or it
+        varies.
+    """
+
+    key: str
+    title: str
+    reference_key: str
+    columns: tuple[tuple[str, str], ...]
+    uncertainty_db: float
+    luminance_cdm2: float
+    frequency_cpd: float | None = None
+    sigma_deg: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HumanTable:
+    """A data set with its numbers; ``table["threshold_contrast"]`` is one column.
+
+    Parameters
+    ----------
+    about : HumanData
+        What the numbers are.
+    columns : Mapping of str to ndarray
+        Read-only arrays of equal length; a missing number is NaN.
+    header : str
+        The text at the head of the file: source, how obtained, uncertainty.
+    """
+
+    about: HumanData
+    columns: Mapping[str, NDArray[Any]]
+    header: str
+
+    def __getitem__(self, column: str) -> NDArray[Any]:
+        if column not in self.columns:
+            known = ", ".join(self.columns)
+            raise UnknownNameError(
+                f"column of {self.about.key}", column, self.columns, f"the columns are {known}"
+            )
+        return self.columns[column]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+
+@dataclass(frozen=True, slots=True)
+class HumanEntry:
+    """One line of the list of human references."""
+
+    name: str
+    kind: Literal["model", "data"]
+    description: str
+    reference_key: str
+
+
+_DATA = (
+    HumanData(
+        key="foley1994",
+        title="Detection of a 2 cpd Gabor on a 2 cpd grating at 0, 45 and 90 deg",
+        reference_key="foley1994",
+        columns=(
+            ("mask_orientation_deg", "deg"),
+            ("mask_contrast", "1"),
+            ("threshold_contrast", "1"),
+            ("mask_db", "dB"),
+            ("threshold_db", "dB"),
+        ),
+        uncertainty_db=0.5,
+        luminance_cdm2=32.0,
+        frequency_cpd=2.0,
+        sigma_deg=0.5,
+    ),
+    HumanData(
+        key="gegenfurtner_kiper1992",
+        title="Detection of a 1.2 cpd Gabor in broadband luminance noise",
+        reference_key="gegenfurtner_kiper1992",
+        columns=(("mask_contrast", "1"), ("threshold_contrast", "1")),
+        uncertainty_db=0.5,
+        luminance_cdm2=37.0,
+        frequency_cpd=1.2,
+        sigma_deg=0.8,
+    ),
+    HumanData(
+        key="georgeson_sullivan1975",
+        title="Contrast of gratings of 0.25-25 cpd that matches one of 5 cpd",
+        reference_key="georgeson_sullivan1975",
+        columns=(
+            ("reference_index", "index"),
+            ("reference_contrast", "1"),
+            ("test_frequency_cpd", "cpd"),
+            ("matched_contrast", "1"),
+        ),
+        uncertainty_db=0.8,
+        luminance_cdm2=10.0,
+        frequency_cpd=5.0,
+    ),
+    HumanData(
+        key="modelfest",
+        title="Detection of 43 foveal patterns by 16 observers",
+        reference_key="carney1999",
+        columns=(
+            ("stimulus", "index"),
+            ("kind", "text"),
+            ("frequency_cpd", "cpd"),
+            ("second_frequency_cpd", "cpd"),
+            ("orientation_deg", "deg"),
+            ("second_orientation_deg", "deg"),
+            ("sigma_across_deg", "deg"),
+            ("sigma_along_deg", "deg"),
+            ("note", "text"),
+            ("mean_log10_sensitivity", "log10"),
+            ("mean_db", "dB"),
+            ("sd_between_log10", "log10"),
+            ("sd_run_log10", "log10"),
+        ),
+        uncertainty_db=0.9,
+        luminance_cdm2=30.0,
+    ),
+)
+
+DATASETS: Mapping[str, HumanData] = MappingProxyType({data.key: data for data in _DATA})
+"""Every data set by its key."""
+
+HUMAN: tuple[HumanEntry, ...] = (
+    HumanEntry(
+        "castle_csf",
+        "model",
+        "Sensitivity over colour, area, space, time, luminance, eccentricity (castleCSF)",
+        "ashraf2024",
+    ),
+    HumanEntry("castle_csf_disc", "model", "castleCSF for a disc with a sharp edge", "ashraf2024"),
+    HumanEntry(
+        "chromatic_rg_csf",
+        "model",
+        "Red-green companion of the Standard Spatial Observer, after Mullen 1985",
+        "vila_tomas2026",
+    ),
+    HumanEntry(
+        "chromatic_yb_csf",
+        "model",
+        "Yellow-blue companion of the Standard Spatial Observer, after Mullen 1985",
+        "vila_tomas2026",
+    ),
+    HumanEntry(
+        "standard_spatial_observer",
+        "model",
+        "Achromatic sensitivity over frequency and orientation",
+        "watson_malo2002",
+    ),
+    HumanEntry(
+        "watson_ahumada_csf",
+        "model",
+        "Filter of the standard model for foveal detection (HPmH)",
+        "watson_ahumada2005",
+    ),
+    *(HumanEntry(data.key, "data", data.title, data.reference_key) for data in _DATA),
+)
+"""Every human reference, models first, each kind sorted by name."""
+
+
+@cache
+def load(name: str) -> HumanTable:
+    """Read a data set.
+
+    Parameters
+    ----------
+    name : str
+        Key in `DATASETS`.
+
+    Returns
+    -------
+    HumanTable
+        The columns, what they are, and the header of the file. Read once per process.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such data set; the nearest spelling is named.
+
+    Examples
+    --------
+    >>> table = load("foley1994")
+    >>> len(table), float(table["threshold_contrast"][0])
+    (30, 0.0261016)
+    """
+    if name not in DATASETS:
+        raise UnknownNameError(
+            "human data set", name, DATASETS, f"the data sets are {', '.join(DATASETS)}"
+        )
+    about = DATASETS[name]
+    source = resources.files("fechner.human").joinpath("data", f"{name}.csv")
+    lines = source.read_text(encoding="utf-8").splitlines()
+    header = "\n".join(line[1:].removeprefix(" ") for line in lines if line.startswith("#"))
+    rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    columns = {
+        column: _array([row[column] for row in rows], unit) for column, unit in about.columns
+    }
+    return HumanTable(about, MappingProxyType(columns), header)
+
+
+def _array(cells: list[str], unit: str) -> NDArray[Any]:
+    array: NDArray[Any]
+    if unit == "text":
+        array = np.array(cells, dtype=np.str_)
+    elif unit == "index":
+        array = np.array([int(cell) for cell in cells], dtype=np.int64)
+    else:
+        array = np.array([float(cell) if cell else np.nan for cell in cells], dtype=np.float64)
+    array.setflags(write=False)  # the table is shared by everyone who loads it
+    return array

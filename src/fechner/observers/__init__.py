@@ -1,0 +1,41 @@
+"""Who looks: every model under test, behind four small abilities."""
+
+from fechner.observers.abilities import (
+    Ability,
+    Answer,
+    Answers,
+    Compares,
+    Encodes,
+    Observer,
+    Question,
+    Recognises,
+    Wants,
+    abilities,
+)
+from fechner.observers.catalogue import Entry, catalogue, resolve
+from fechner.observers.lifts import LIFTS, ComparesFeatures, lift
+from fechner.observers.readouts import READOUTS
+from fechner.observers.yours import FunctionComparer, FunctionEncoder, observe
+
+__all__ = [
+    "LIFTS",
+    "READOUTS",
+    "Ability",
+    "Answer",
+    "Answers",
+    "Compares",
+    "ComparesFeatures",
+    "Encodes",
+    "Entry",
+    "FunctionComparer",
+    "FunctionEncoder",
+    "Observer",
+    "Question",
+    "Recognises",
+    "Wants",
+    "abilities",
+    "catalogue",
+    "lift",
+    "observe",
+    "resolve",
+]

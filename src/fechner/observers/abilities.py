@@ -1,0 +1,135 @@
+"""Who looks: four small abilities. An observer has one or several of them.
+
+It *compares* (how different is this picture from that one), *encodes* (a picture into features),
+*recognises* (which class), or *answers* (a question in words). An experiment asks one ability;
+`fechner.observers.lifts` says which other abilities can stand in for it, and how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
+
+from fechner.stimuli import Frames, Light
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Ability = Literal["compares", "encodes", "recognises", "answers"]
+
+#: Takes the activations of one layer, [n, ...], and reduces them on the spot.
+Tap: TypeAlias = "Callable[[Tensor], None]"
+
+
+@dataclass(frozen=True)
+class Wants:
+    """What an observer wants to be shown.
+
+    Parameters
+    ----------
+    light
+        Display-encoded values in 0..1, or linear RGB in cd/m2.
+    size_px
+        (height, width), or None for any size.
+    dtype
+        Floating-point type of the pixels.
+    """
+
+    light: Light = "display"
+    size_px: tuple[int, int] | None = None
+    dtype: Literal["float32", "float64"] = "float32"
+
+
+@runtime_checkable
+class Observer(Protocol):
+    """What every observer has.
+
+    ``fingerprint`` changes whenever its answers may change (weights, settings, library version);
+    None means that answers cannot be reused by a later process.
+    """
+
+    name: str
+    wants: Wants
+    fingerprint: str | None
+
+
+@runtime_checkable
+class Compares(Observer, Protocol):
+    """Says how different a test is from a reference; 0 means the same.
+
+    The answer is [n, layers, read-outs]; an observer that is not looked into has one of each.
+    """
+
+    layers: Sequence[str]
+    readouts: Sequence[str]
+
+    def remember(self, reference: Frames) -> Any:
+        """Look at references once; what is returned is handed back to `difference`."""
+        ...
+
+    def difference(self, test: Frames, memory: Any, which: Tensor) -> Tensor:
+        """Compare each test with reference number ``which[i]``."""
+        ...
+
+
+@runtime_checkable
+class Encodes(Observer, Protocol):
+    """Turns frames into features, layer by layer."""
+
+    layers: Sequence[str]
+
+    def features(self, frames: Frames, taps: Mapping[str, Tap]) -> None:
+        """Look once; every tap is called with its layer's activations."""
+        ...
+
+
+@runtime_checkable
+class Recognises(Observer, Protocol):
+    """Gives every class a score."""
+
+    classes: Sequence[str]
+
+    def class_scores(self, frames: Frames) -> Tensor:
+        """Return scores, [n, classes]."""
+        ...
+
+
+@dataclass(frozen=True)
+class Question:
+    """Frames with words: what is asked, and the answers to choose from."""
+
+    frames: Frames
+    text: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The option chosen (None: the reply was none of them), with probabilities where known."""
+
+    question: int
+    choice: str | None
+    probabilities: tuple[float, ...] | None = None
+
+
+@runtime_checkable
+class Answers(Observer, Protocol):
+    """Answers questions in words, possibly out of order."""
+
+    def choose(self, questions: Sequence[Question]) -> Iterator[Answer]:
+        """Answer each question."""
+        ...
+
+
+ABILITIES: dict[Ability, type[Observer]] = {
+    "compares": Compares,
+    "encodes": Encodes,
+    "recognises": Recognises,
+    "answers": Answers,
+}
+
+
+def abilities(observer: Any) -> tuple[Ability, ...]:
+    """Return the abilities an object has."""
+    return tuple(name for name, protocol in ABILITIES.items() if isinstance(observer, protocol))

@@ -1,0 +1,141 @@
+"""Lifts: how an observer with one ability stands in for another.
+
+One table, ability x ability; `fechner list tests` prints it per experiment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fechner.errors import ObserverError
+from fechner.observers.abilities import Ability, Encodes, Recognises, Tap, Wants, abilities
+from fechner.observers.readouts import check_readouts, read_out, row_sum
+from fechner.stimuli import Frames
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class ComparesFeatures:
+    """An encoder that compares: the distance between features, by layer and read-out.
+
+    One forward pass serves all layers and read-outs; activations of tests are reduced inside the
+    tap and dropped.
+    """
+
+    def __init__(
+        self,
+        encoder: Encodes,
+        readouts: Sequence[str] = ("angle",),
+        layers: Sequence[str] | None = None,
+    ) -> None:
+        self.encoder = encoder
+        self.name = encoder.name
+        self.wants = encoder.wants
+        self.readouts = check_readouts(readouts)
+        # The last layer is the natural one: what the model hands on.
+        self.layers = tuple(layers) if layers is not None else tuple(encoder.layers[-1:])
+        self.fingerprint = (
+            None
+            if encoder.fingerprint is None
+            else f"{encoder.fingerprint} layers={self.layers} readouts={self.readouts}"
+        )
+
+    def remember(self, reference: Frames) -> dict[str, tuple[Tensor, Tensor]]:
+        """Encode references; keep their features and squared lengths."""
+        memory: dict[str, tuple[Tensor, Tensor]] = {}
+
+        def keep(layer: str) -> Tap:
+            def tap(activation: Tensor) -> None:
+                rows = activation.flatten(1)
+                memory[layer] = (rows, row_sum(rows * rows))
+
+            return tap
+
+        self.encoder.features(reference, {layer: keep(layer) for layer in self.layers})
+        return memory
+
+    def difference(
+        self, test: Frames, memory: dict[str, tuple[Tensor, Tensor]], which: Tensor
+    ) -> Tensor:
+        """Encode tests and reduce each layer to its read-outs."""
+        import torch
+
+        answers: dict[str, Tensor] = {}
+
+        def reduce(layer: str) -> Tap:
+            def tap(activation: Tensor) -> None:
+                answers[layer] = read_out(activation, *memory[layer], which, self.readouts)
+
+            return tap
+
+        self.encoder.features(test, {layer: reduce(layer) for layer in self.layers})
+        return torch.stack([answers[layer] for layer in self.layers], dim=1)
+
+
+class EncodesClassScores:
+    """A classifier that encodes: its class scores are the features."""
+
+    layers = ("class-scores",)
+
+    def __init__(self, classifier: Recognises) -> None:
+        self.classifier = classifier
+        self.name: str = classifier.name
+        self.wants: Wants = classifier.wants
+        self.fingerprint: str | None = classifier.fingerprint
+
+    def features(self, frames: Frames, taps: dict[str, Tap]) -> None:
+        """Hand the class scores to the tap."""
+        for tap in taps.values():
+            tap(self.classifier.class_scores(frames))
+
+
+@dataclass(frozen=True)
+class Lift:
+    """One cell of the table: how one ability serves another, or why it cannot."""
+
+    how: str
+    make: Callable[[Any, Sequence[str]], Any] | None
+
+    @property
+    def kind(self) -> str:
+        """Return native, lifted or not applicable."""
+        if self.make is None:
+            return "not applicable"
+        return "native" if not self.how else "lifted"
+
+
+NATIVE = Lift("", lambda observer, readouts: observer)
+
+#: LIFTS[has][asked]
+LIFTS: dict[Ability, dict[Ability, Lift]] = {
+    "compares": {"compares": NATIVE},
+    "encodes": {
+        "compares": Lift("distance between features, by a read-out", ComparesFeatures),
+    },
+    "recognises": {
+        "compares": Lift(
+            "distance between class scores, by a read-out",
+            lambda observer, readouts: ComparesFeatures(EncodesClassScores(observer), readouts),
+        ),
+    },
+    "answers": {
+        "compares": Lift("a reply in words has no size to compare", None),
+    },
+}
+
+
+def lift(observer: Any, asked: Ability, readouts: Sequence[str]) -> Any:
+    """Return the observer with the ability that is asked, natively or lifted."""
+    reasons = []
+    have = abilities(observer)
+    # An ability that needs no lift goes first.
+    for ability in sorted(have, key=lambda has: has != asked):
+        cell = LIFTS[ability][asked]
+        if cell.make is not None:
+            return cell.make(observer, readouts)
+        reasons.append(cell.how)
+    why = "; ".join(reasons) or "it has none of the four abilities"
+    raise ObserverError(f"observer '{observer.name}' cannot be asked this: {why}.")

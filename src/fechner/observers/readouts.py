@@ -1,0 +1,150 @@
+"""Six ways to turn a difference of features into one number.
+
+All start from d = x - r, elementwise in the model's own precision; row sums are in
+float64. A difference of two rounded norms or an arccos of a rounded cosine would lose what matters
+most here: the smallest differences. At d = 0 every read-out is 0 with a finite gradient.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from fechner.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+#: Rows are read out in blocks of at most this many elements: it bounds memory and stays in cache.
+_BLOCK = 1 << 20
+
+
+class Difference:
+    """Rows of d = x - r, with the sums that read-outs share, computed when first asked for."""
+
+    def __init__(self, x: Tensor, reference: Tensor, reference_energy: Tensor) -> None:
+        self.d = x - reference
+        self.reference = reference
+        self.reference_energy = reference_energy
+        self._energy: Tensor | None = None
+        self._along: Tensor | None = None
+
+    @property
+    def energy(self) -> Tensor:
+        """|d|^2."""
+        if self._energy is None:
+            self._energy = row_sum(self.d * self.d)
+        return self._energy
+
+    @property
+    def along(self) -> Tensor:
+        """r . d."""
+        if self._along is None:
+            self._along = row_sum(self.d * self.reference)
+        return self._along
+
+
+def row_sum(values: Tensor) -> Tensor:
+    """Sum rows in float64."""
+    return values.double().sum(dim=1)
+
+
+def _root(square: Tensor) -> Tensor:
+    """Square root whose gradient at 0 is 0 instead of infinite."""
+    positive = square > 0
+    return square.where(positive, square.new_ones(())).sqrt().where(positive, square.new_zeros(()))
+
+
+def l2(diff: Difference) -> Tensor:
+    """Euclidean length."""
+    return _root(diff.energy)
+
+
+def l1(diff: Difference) -> Tensor:
+    """Sum of absolute values."""
+    return row_sum(diff.d.abs())
+
+
+def minkowski4(diff: Difference) -> Tensor:
+    """Fourth root of the sum of fourth powers, scaled so that small values do not underflow."""
+    largest = diff.d.abs().amax(dim=1, keepdim=True)
+    safe = largest.where(largest > 0, largest.new_ones(())).detach()
+    total = row_sum((diff.d / safe).square().square())
+    return _root(_root(total)) * safe[:, 0].double()
+
+
+def linf(diff: Difference) -> Tensor:
+    """Largest absolute value."""
+    return diff.d.abs().amax(dim=1).double()
+
+
+def angle(diff: Difference) -> Tensor:
+    """Angle between x and r over pi (Cai et al. 2025, eq. 1): tan from |d|^2, r.d and |r|^2."""
+    energy, along, reference = diff.energy, diff.along, diff.reference_energy
+    across = _root((reference * energy - along.square()).clamp(min=0))
+    return across.atan2(reference + along) / math.pi
+
+
+def energy(diff: Difference) -> Tensor:
+    """Difference of lengths, | |x| - |r| | = |2 r.d + |d|^2| / (|x| + |r|)."""
+    change = 2 * diff.along + diff.energy
+    length = _root((diff.reference_energy + change).clamp(min=0)) + _root(diff.reference_energy)
+    return change.abs() / length.where(length > 0, length.new_ones(()))
+
+
+READOUTS: dict[str, Callable[[Difference], Tensor]] = {
+    "angle": angle,
+    "l2": l2,
+    "l1": l1,
+    "minkowski4": minkowski4,
+    "linf": linf,
+    "energy": energy,
+}
+
+
+def check_readouts(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names if all are read-outs."""
+    for name in names:
+        if name not in READOUTS:
+            raise UnknownNameError("read-out", name, READOUTS, f"there are {', '.join(READOUTS)}")
+    return tuple(names)
+
+
+def read_out(
+    x: Tensor,
+    reference: Tensor,
+    reference_energy: Tensor,
+    which: Tensor,
+    readouts: Sequence[str],
+) -> Tensor:
+    """Compare rows of features with their references, [n, read-outs] in float64.
+
+    Parameters
+    ----------
+    x
+        Features of the tests, [n, ...].
+    reference, reference_energy
+        Features of the references, [m, ...], and their squared lengths, [m].
+    which
+        The reference of each test, [n].
+
+    Examples
+    --------
+    >>> import torch
+    >>> x, r = torch.tensor([[1.0, 1.0]]), torch.tensor([[1.0, 0.0]])
+    >>> read_out(x, r, torch.ones(1), torch.tensor([0]), ["angle", "l2"]).tolist()
+    [[0.25, 1.0]]
+    """
+    import torch
+
+    x, reference = x.flatten(1), reference.flatten(1)
+    rows = max(1, _BLOCK // max(1, x.shape[1]))
+    blocks = []
+    for start in range(0, len(x), rows):
+        index = which[start : start + rows]
+        # One reference for all rows is broadcast; several are gathered.
+        own = reference if len(reference) == 1 else reference[index]
+        diff = Difference(x[start : start + rows], own, reference_energy[index])
+        blocks.append(torch.stack([READOUTS[name](diff) for name in readouts], dim=1))
+    return torch.cat(blocks)

@@ -1,0 +1,33 @@
+"""Import torchvision beside a CPU-only torch.
+
+The wheel on PyPI is built against CUDA; next to a CPU build of torch it cannot register two
+operators and refuses to import. Declaring their schemas is enough for everything that does not call
+them (they belong to box detection).
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+_SCHEMA = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+_library = None
+
+
+def import_torchvision() -> None:
+    """Import torchvision, declaring the missing operators only when the plain import fails."""
+    global _library  # a torch Library takes its schemas away when it is collected
+    try:
+        importlib.import_module("torchvision")
+        return
+    except RuntimeError as error:
+        if "torchvision::" not in str(error):
+            raise
+    import torch
+
+    for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
+        del sys.modules[name]
+    _library = torch.library.Library("torchvision", "FRAGMENT")
+    for operator in ("nms", "qnms"):
+        _library.define(operator + _SCHEMA)
+    importlib.import_module("torchvision")

@@ -1,0 +1,64 @@
+"""Where a response over contrast reaches a criterion."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Crossing(NamedTuple):
+    """The contrast at which a criterion is reached, and how many such contrasts there are."""
+
+    contrast: float
+    count: int
+
+
+def find_crossing(
+    contrasts: NDArray[np.float64],
+    responses: NDArray[np.float64],
+    criterion: float,
+    near: float,
+) -> Crossing:
+    """Find where responses over contrast cross a criterion.
+
+    Between grid points the response is a power law (a straight line in log-log). Of several
+    crossings the one nearest to ``near`` in log contrast is taken. Without any, the answer is the
+    end of the range on the side where the criterion must lie, with a count of 0.
+
+    Examples
+    --------
+    >>> grid = np.geomspace(0.001, 1, 31)
+    >>> find_crossing(grid, grid**2, 0.01, near=0.1)
+    Crossing(contrast=0.1..., count=1)
+    >>> find_crossing(grid, grid**2, 2.0, near=0.1)
+    Crossing(contrast=1.0, count=0)
+    """
+    above = responses - criterion
+    roots = _roots(np.log(contrasts), responses, criterion)
+    if len(roots) == 0:
+        # All responses on one side: too weak everywhere means that more contrast is needed.
+        end = contrasts[-1] if above[np.argmin(np.abs(above))] < 0 else contrasts[0]
+        return Crossing(float(end), 0)
+    best = roots[np.argmin(np.abs(roots - np.log(near)))]
+    return Crossing(float(np.exp(best)), len(roots))
+
+
+def _roots(
+    log_contrasts: NDArray[np.float64], responses: NDArray[np.float64], criterion: float
+) -> NDArray[np.float64]:
+    above = responses - criterion
+    exact = np.flatnonzero(above == 0)
+    step = np.flatnonzero(above[:-1] * above[1:] < 0)
+    left, right = responses[step], responses[step + 1]
+    positive = (left > 0) & (right > 0) & (criterion > 0)
+    # Logarithms where they exist, straight lines where a response is 0.
+    share = np.divide(criterion - left, right - left)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share_log = np.log(criterion / left) / np.log(right / left)
+    share = np.where(positive, share_log, share)
+    between = log_contrasts[step] + share * (log_contrasts[step + 1] - log_contrasts[step])
+    return np.sort(np.concatenate([log_contrasts[exact], between]))

@@ -1,0 +1,115 @@
+"""The bibliography: every formula and every data set of fechner points at a key in it.
+
+The entries live in ``references.toml`` next to this module, so that a citation is corrected in
+one place and the command line, the report page and the docstrings all show the same line.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from types import MappingProxyType
+
+from fechner.errors import UnknownNameError
+
+__all__ = ["Reference", "UnknownReferenceError", "reference", "references"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One published work.
+
+    Parameters
+    ----------
+    key : str
+        How code and data name the work, such as ``"foley1994"``.
+    authors : str
+        Surnames with initials, separated by commas.
+    year : int
+        Year of publication.
+    title : str
+        Title, without a full stop at its end.
+    where : str
+        Journal with volume and pages, or proceedings.
+    doi : str or None
+        Digital object identifier without the resolver's address; ``None`` where there is none.
+    """
+
+    key: str
+    authors: str
+    year: int
+    title: str
+    where: str
+    doi: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The citation on one line.
+
+        Examples
+        --------
+        >>> reference("watson_ahumada2005").text[:30]
+        'Watson AB, Ahumada AJ (2005). '
+        """
+        mark = "" if self.title.endswith(("?", "!")) else "."
+        tail = f" doi:{self.doi}" if self.doi else ""
+        return f"{self.authors} ({self.year}). {self.title}{mark} {self.where}.{tail}"
+
+
+class UnknownReferenceError(UnknownNameError, KeyError):
+    """A key that the bibliography does not have."""
+
+    def __str__(self) -> str:
+        # KeyError would show the sentence in quotes, with its own quotes escaped.
+        return str(self.args[0])
+
+
+@lru_cache(maxsize=1)
+def references() -> Mapping[str, Reference]:
+    """Read the whole bibliography, sorted by key.
+
+    Returns
+    -------
+    Mapping of str to Reference
+        Read-only; the file is read once per process.
+
+    Examples
+    --------
+    >>> references()["mullen1985"].year
+    1985
+    """
+    source = resources.files("fechner").joinpath("references.toml")
+    entries = tomllib.loads(source.read_text(encoding="utf-8"))
+    return MappingProxyType({key: Reference(key, **entries[key]) for key in sorted(entries)})
+
+
+def reference(key: str) -> Reference:
+    """Look up one work.
+
+    Parameters
+    ----------
+    key : str
+        Key in the bibliography.
+
+    Returns
+    -------
+    Reference
+        The work.
+
+    Raises
+    ------
+    UnknownReferenceError
+        If no entry has this key; it is a ``KeyError`` and names the nearest key.
+
+    Examples
+    --------
+    >>> reference("ashraf2024").doi
+    '10.1167/jov.24.4.5'
+    """
+    known = references()
+    if key not in known:
+        raise UnknownReferenceError("reference", key, known, "add the work to references.toml")
+    return known[key]

@@ -1,0 +1,213 @@
+"""Alignment: how well responses follow multiples of the human threshold (Cai et al. 2025, eq. 12).
+
+Beside it, two questions that the rank correlation cannot answer: would a shift along the frequency
+axis help (pixels per degree are a choice), and how far off are absolute thresholds?
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fechner.psychometrics import find_crossing
+from fechner.scores.bootstrap import RESAMPLES, cluster_counts, interval, normal_errors
+from fechner.scores.ranks import spearman
+from fechner.scores.score import Score
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Spearman's correlation between multiples of the human threshold and responses.
+
+    Parameters
+    ----------
+    human_error_db
+        Standard deviation of the human thresholds, 20 log10; gives the second interval.
+    """
+
+    human_error_db: float
+
+    def __call__(self, data: xr.Dataset) -> Sequence[Score]:
+        """Score every layer and read-out."""
+        return [
+            score
+            for layer, readout, part in outputs(data)
+            for score in self._scores(part, layer, readout)
+        ]
+
+    def _scores(self, data: xr.Dataset, layer: str, readout: str) -> Iterator[Score]:
+        kept = data["dropped"].values == 0
+        responses = data["response"].values
+        ratios = np.broadcast_to(data["ratio"].values, responses.shape)
+        note = _dropped(data["dropped"])
+        point = np.broadcast_to(np.arange(len(responses))[:, None], responses.shape)[kept]
+        x, y = ratios[kept], responses[kept]
+        value = float(spearman(x, y))
+        if np.isnan(value):
+            note = _join(note, "not computable: the observer answered the same to every stimulus")
+        weights = cluster_counts(len(responses))[:, point]
+        low, high = interval(spearman(x, y, weights))
+        # A threshold that lies e dB higher turns the multiple m into m / 10^(e/20).
+        errors = normal_errors((RESAMPLES, len(responses))) * self.human_error_db
+        human_low, human_high = interval(
+            np.array([float(spearman(x * 10 ** (-e[point] / 20), y)) for e in errors[:200]])
+        )
+        yield Score(
+            "alignment",
+            value,
+            low,
+            high,
+            higher_is_better=True,
+            best=1.0,
+            chance=0.0,
+            resampled="abscissae",
+            n=int(kept.sum()),
+            human_low=human_low,
+            human_high=human_high,
+            layer=layer,
+            readout=readout,
+            note=note,
+        )
+        if "surface" in data and not np.isnan(value):
+            yield _sensitivity_error(data, layer, readout)
+            if data["abscissa"].attrs["name"] == "frequency_cpd":
+                yield _best_shift(data, layer, readout)
+
+
+def outputs(data: xr.Dataset) -> Iterator[tuple[str, str, xr.Dataset]]:
+    """Go through layers and read-outs."""
+    for layer in data["layer"].values:
+        for readout in data["readout"].values:
+            yield str(layer), str(readout), data.sel(layer=layer, readout=readout)
+
+
+def _sensitivity_error(data: xr.Dataset, layer: str, readout: str) -> Score:
+    """Return how far thresholds at one criterion lie from human ones, in dB.
+
+    The criterion is the observer's own response at the human threshold where people are most
+    sensitive; there the error is 0 by definition.
+    """
+    points = _scored_points(data)
+    anchor = points[np.argmin(data["human_threshold"].values[points])]
+    contrasts = data["contrast"].values
+    log_ratio = np.log(data["ratio"].values)
+    criterion = float(np.interp(0.0, log_ratio, data["response"].values[anchor]))
+    errors = []
+    for point in points:
+        x = float(data["abscissa"].values[point])
+        column = int(np.argmin(np.abs(np.log(data["surface_abscissa"].values / x))))
+        human = float(data["human_threshold"].values[point])
+        surface = data["surface"].values[column]
+        found = find_crossing(data["surface_contrast"].values, surface, criterion, near=human)
+        errors.append(20 * np.log10(found.contrast / human))
+    squares = np.square(errors)
+    value = float(np.sqrt(squares.mean()))
+    counts = cluster_counts(len(points))
+    low, high = interval(np.sqrt((counts * squares).sum(axis=1) / counts.sum(axis=1)))
+    span = 20 * np.log10(contrasts[points].max() / contrasts[points].min())
+    return Score(
+        "threshold-error-db",
+        value,
+        low,
+        high,
+        higher_is_better=False,
+        best=0.0,
+        chance=float(span / np.sqrt(6)),
+        resampled="abscissae",
+        n=len(points),
+        layer=layer,
+        readout=readout,
+        note=f"criterion {criterion:.3g}: the response at the human threshold of "
+        f"{data['human_threshold'].values[anchor]:.3g}",
+    )
+
+
+def _best_shift(data: xr.Dataset, layer: str, readout: str) -> Score:
+    """Return the alignment after the best common shift along log frequency.
+
+    Responses at the shifted curve are interpolated on the measured surface.
+    """
+    points = _scored_points(data)
+    frequency = np.log2(data["abscissa"].values[points])
+    threshold = np.log(data["human_threshold"].values[points])
+    ratios = data["ratio"].values
+    grid = _Surface(data)
+    best: tuple[float, float, Any] = (-np.inf, 0.0, None)
+    for shift in np.linspace(-1, 1, 17):
+        shifted = np.interp(frequency + shift, frequency, threshold)
+        inside = (frequency + shift >= frequency[0]) & (frequency + shift <= frequency[-1])
+        contrast = np.exp(shifted[inside])[:, None] * ratios
+        at = np.broadcast_to(frequency[inside, None], contrast.shape)
+        responses = grid(at, np.log(contrast))
+        if inside.sum() < 3:
+            continue
+        x = np.broadcast_to(ratios, contrast.shape).ravel()
+        value = float(spearman(x, responses.ravel()))
+        if value > best[0]:
+            point = np.broadcast_to(np.arange(inside.sum())[:, None], contrast.shape).ravel()
+            best = (value, float(shift), (x, responses.ravel(), point))
+    value, shift, (x, y, point) = best
+    low, high = interval(spearman(x, y, cluster_counts(point.max() + 1)[:, point]))
+    return Score(
+        "alignment-best-shift",
+        value,
+        low,
+        high,
+        higher_is_better=True,
+        best=1.0,
+        chance=0.0,
+        resampled="abscissae",
+        n=len(x),
+        layer=layer,
+        readout=readout,
+        note=f"human curve moved by {shift:+.2f} octaves along frequency; chosen to be best",
+    )
+
+
+class _Surface:
+    """The measured surface, interpolated linearly in log frequency and log contrast."""
+
+    def __init__(self, data: xr.Dataset) -> None:
+        self.x = np.log2(data["surface_abscissa"].values)
+        self.y = np.log(data["surface_contrast"].values)
+        self.values: NDArray[np.float64] = data["surface"].values
+
+    def __call__(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+        i, u = _bracket(self.x, x)
+        j, v = _bracket(self.y, y)
+        near = self.values[i, j] * (1 - v) + self.values[i, j + 1] * v
+        far = self.values[i + 1, j] * (1 - v) + self.values[i + 1, j + 1] * v
+        between: NDArray[np.float64] = near * (1 - u) + far * u
+        return between
+
+
+def _bracket(
+    grid: NDArray[np.float64], at: NDArray[np.float64]
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    index = np.clip(np.searchsorted(grid, at) - 1, 0, len(grid) - 2)
+    share = (at - grid[index]) / (grid[index + 1] - grid[index])
+    return index, np.clip(share, 0, 1)
+
+
+def _scored_points(data: xr.Dataset) -> NDArray[np.intp]:
+    """Return the abscissae at which nothing was left out."""
+    return np.flatnonzero((data["dropped"].values == 0).all(axis=1))
+
+
+def _dropped(flags: xr.DataArray) -> str:
+    meanings = flags.attrs["meanings"].split()
+    counts = Counter(meanings[flag] for flag in flags.values.ravel() if flag)
+    total = flags.size
+    return _join(*(f"{count} of {total} points {reason}" for reason, count in counts.items()))
+
+
+def _join(*notes: str) -> str:
+    return "; ".join(note for note in notes if note)

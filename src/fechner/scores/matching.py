@@ -1,0 +1,117 @@
+"""Matching error: how far matched contrasts lie from those that people set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fechner.psychometrics import find_crossing
+from fechner.scores.alignment import outputs
+from fechner.scores.bootstrap import cluster_counts, interval, normal_errors
+from fechner.scores.score import Score
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+#: Digitised points of a printed figure, 20 log10.
+_HUMAN_ERROR_DB = 0.5
+
+
+def matching_error(data: xr.Dataset) -> Sequence[Score]:
+    """Score every layer and read-out by two definitions of RMSE in log10 contrast.
+
+    ``matching-error`` is the mean over frequencies of the RMSE over reference contrasts, as
+    published by Cai et al. (2025); ``matching-error-pooled`` is the RMSE over all matches.
+    """
+    return [
+        score
+        for layer, readout, part in outputs(data)
+        for score in _scores(part, layer, readout)
+    ]
+
+
+def matches(data: xr.Dataset) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Return matched contrasts [reference, frequency] and the number of candidates of each."""
+    grid = data["contrast"].values
+    references = data["reference"].values
+    shape = (len(references), data.sizes["frequency"])
+    found, counts = np.empty(shape), np.ones(shape, dtype=np.intp)
+    for i, j in np.ndindex(*shape):
+        if "difference" in data:
+            found[i, j] = grid[np.argmin(data["difference"].values[i, j])]
+            continue
+        criterion = float(data["reference_response"].values[i])
+        crossing = find_crossing(
+            grid, data["response"].values[j], criterion, near=float(references[i])
+        )
+        found[i, j], counts[i, j] = crossing
+    return found, counts
+
+
+def _scores(data: xr.Dataset, layer: str, readout: str) -> list[Score]:
+    found, candidates = matches(data)
+    errors = np.log10(found) - np.log10(data["human_matched"].values)
+    note = _note(candidates)
+    if "response" in data and np.ptp(data["response"].values) == 0:
+        errors = np.full_like(errors, np.nan)
+        note = "not computable: the observer answered the same to every stimulus"
+    frequencies = errors.shape[1]
+    counts = cluster_counts(frequencies)
+    noise = normal_errors((len(counts), *errors.shape)) * (_HUMAN_ERROR_DB / 20)
+    low_c, high_c = np.log10(data["contrast"].values[[0, -1]])
+    scores = []
+    for name, mean_of_roots in (("matching-error", True), ("matching-error-pooled", False)):
+        value = float(_rmse(errors, np.ones(frequencies), mean_of_roots))
+        low, high = interval(_rmse(errors, counts, mean_of_roots))
+        human_low, human_high = interval(
+            _rmse(errors + noise, np.ones(frequencies), mean_of_roots)
+        )
+        human = np.log10(data["human_matched"].values)
+        # Matches drawn evenly over the log contrast range.
+        chance_squares = (
+            (high_c - human) ** 3 - (low_c - human) ** 3
+        ) / (3 * (high_c - low_c))
+        chance = float(_rmse(np.sqrt(chance_squares), np.ones(frequencies), mean_of_roots))
+        scores.append(
+            Score(
+                name,
+                value,
+                low,
+                high,
+                higher_is_better=False,
+                best=0.0,
+                chance=chance,
+                resampled="frequencies",
+                n=errors.size,
+                human_low=human_low,
+                human_high=human_high,
+                layer=layer,
+                readout=readout,
+                note=note,
+            )
+        )
+    return scores
+
+
+def _rmse(
+    errors: NDArray[np.float64], weights: NDArray[np.float64], mean_of_roots: bool
+) -> NDArray[np.float64]:
+    """Return the error over frequencies (last axis) with weights, [..., frequencies]."""
+    squares = np.square(errors).mean(axis=-2)
+    if mean_of_roots:
+        result: NDArray[np.float64] = (weights * np.sqrt(squares)).sum(-1) / weights.sum(-1)
+    else:
+        result = np.sqrt((weights * squares).sum(-1) / weights.sum(-1))
+    return result
+
+
+def _note(candidates: NDArray[np.intp]) -> str:
+    notes = []
+    if (candidates == 0).any():
+        notes.append(f"{(candidates == 0).sum()} of {candidates.size} matches out of range")
+    if (candidates > 1).any():
+        notes.append(f"{(candidates > 1).sum()} of {candidates.size} matches ambiguous")
+    return "; ".join(notes)

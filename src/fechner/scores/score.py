@@ -1,0 +1,55 @@
+"""A score is never a bare number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import xarray as xr
+
+
+@dataclass(frozen=True)
+class Score:
+    """One number with what is needed to read it.
+
+    Parameters
+    ----------
+    value
+        NaN where it cannot be computed; ``note`` says why.
+    low, high
+        95 % interval over what was ``resampled``.
+    human_low, human_high
+        Separately, the 95 % range that the error of the human curve itself gives.
+    best, chance
+        The value of a perfect observer, and of one that answers at random.
+    n
+        Number of points that enter.
+    note
+        What a reader must know: points left out, criteria used.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    higher_is_better: bool
+    best: float
+    chance: float
+    resampled: str
+    n: int
+    human_low: float = float("nan")
+    human_high: float = float("nan")
+    layer: str = ""
+    readout: str = ""
+    note: str = ""
+
+
+class Scorer(Protocol):
+    """Turns the stored answers of one experiment into scores; the first is the main one."""
+
+    def __call__(self, data: xr.Dataset) -> Sequence[Score]:
+        """Score all layers and read-outs."""
+        ...

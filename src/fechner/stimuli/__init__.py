@@ -1,0 +1,36 @@
+"""What is shown: patterns in visual degrees, painted in cd/m2, put on a display."""
+
+from fechner.stimuli.colour import OPPONENT, OPPONENT_CAI2025, OpponentSpace
+from fechner.stimuli.contrast import convert_contrast, measure_contrast
+from fechner.stimuli.display import Display, display, displays, gamut_limit
+from fechner.stimuli.field import Field
+from fechner.stimuli.noise import Noise, octave_noise
+from fechner.stimuli.patterns import Disk, Gabor, Gaussian, Grating, Pattern, Product, Sum
+from fechner.stimuli.stimulus import Frames, Layer, Light, Stimulus, paint
+
+__all__ = [
+    "OPPONENT",
+    "OPPONENT_CAI2025",
+    "Disk",
+    "Display",
+    "Field",
+    "Frames",
+    "Gabor",
+    "Gaussian",
+    "Grating",
+    "Layer",
+    "Light",
+    "Noise",
+    "OpponentSpace",
+    "Pattern",
+    "Product",
+    "Stimulus",
+    "Sum",
+    "convert_contrast",
+    "display",
+    "displays",
+    "gamut_limit",
+    "measure_contrast",
+    "octave_noise",
+    "paint",
+]

@@ -1,0 +1,199 @@
+"""Colour spaces: XYZ, cone (LMS 2006), DKL, Jameson-Hurvich opponent, CIELAB.
+
+Every function takes colours along the last axis, NumPy arrays or torch tensors, and is
+differentiable. Matrices are row-major tuples, so that whatever holds one stays hashable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Triple: TypeAlias = tuple[float, float, float]
+Matrix: TypeAlias = tuple[Triple, Triple, Triple]
+
+#: Chromaticity of D65 scaled to Y = 1 (CIE 015).
+D65_XYZ: Triple = (0.95047, 1.0, 1.08883)
+
+#: Linear sRGB to XYZ, from the primaries of IEC 61966-2-1.
+SRGB_TO_XYZ: Matrix = (
+    (0.4124564, 0.3575761, 0.1804375),
+    (0.2126729, 0.7151522, 0.0721750),
+    (0.0193339, 0.1191920, 0.9503041),
+)
+
+#: CIE 2006 cone fundamentals (2 deg) from XYZ, for LED-LCD spectra; approximate, because CIE 1931
+#: and 2006 observers differ (Mantiuk et al. 2024, ColorVideoVDP). On D65, L + M = 1.0510 Y.
+XYZ_TO_LMS2006: Matrix = (
+    (0.187596268556126, 0.585168649077728, -0.026384263306304),
+    (-0.133397430663221, 0.405505777260049, 0.034502127690364),
+    (0.000244379021663, -0.000542995890619, 0.019406849066323),
+)
+
+#: Jameson & Hurvich (1957): A = Y, T = X - Y (red-green), D = 0.4 (Y - Z) (yellow-blue).
+XYZ_TO_ATD: Matrix = ((0.0, 1.0, 0.0), (1.0, -1.0, 0.0), (0.0, 0.4, -0.4))
+
+
+def transform(matrix: Matrix, colours: Any) -> Any:
+    """Multiply colours along the last axis by a matrix.
+
+    Examples
+    --------
+    >>> transform(XYZ_TO_ATD, np.array([0.9, 1.0, 0.5])).round(3).tolist()
+    [1.0, -0.1, 0.2]
+    """
+    if isinstance(colours, np.ndarray | tuple | list):
+        return np.asarray(colours, dtype=np.float64) @ np.asarray(matrix).T
+    return colours @ colours.new_tensor(matrix).T
+
+
+def inverse(matrix: Matrix) -> Matrix:
+    """Invert a matrix."""
+    return as_matrix(np.linalg.inv(np.asarray(matrix)))
+
+
+def as_matrix(array: Any) -> Matrix:
+    """Turn a 3 x 3 array into a hashable matrix."""
+    rows = [tuple(float(value) for value in row) for row in np.asarray(array)]
+    return tuple(rows)  # type: ignore[return-value]
+
+
+def as_triple(array: Any) -> Triple:
+    """Turn three numbers into a hashable triple."""
+    first, second, third = (float(value) for value in np.asarray(array))
+    return first, second, third
+
+
+def dkl_matrix(grey_lms: Triple) -> Matrix:
+    """Return LMS to DKL (luminance, red-green, yellow-violet) for an adapting grey.
+
+    Derrington, Krauskopf & Lennie (1984): the second axis keeps L + M and S, the third
+    keeps L and M; both are silent to the grey itself.
+
+    Examples
+    --------
+    >>> (transform(dkl_matrix((0.7, 0.3, 0.02)), (0.75, 0.25, 0.02)) * 3).round(3).tolist()
+    [3.0, 0.5, 0.0]
+    """
+    long, medium, short = grey_lms
+    return (
+        (1.0, 1.0, 0.0),
+        (1.0, -long / medium, 0.0),
+        (-1.0, -1.0, (long + medium) / short),
+    )
+
+
+def xyz_to_lab(xyz: Any, white_xyz: Triple = D65_XYZ) -> Any:
+    """Return CIELAB (CIE 015) for a given white.
+
+    Examples
+    --------
+    >>> xyz_to_lab(np.array([0.4, 0.5, 0.3])).round(3).tolist()
+    [76.069, -22.156, 28.598]
+    """
+    if isinstance(xyz, np.ndarray | tuple | list):
+        ratio = np.asarray(xyz, dtype=np.float64) / np.asarray(white_xyz)
+        low = ratio <= (6 / 29) ** 3
+        f = np.where(low, ratio / (3 * (6 / 29) ** 2) + 4 / 29, np.cbrt(np.where(low, 1.0, ratio)))
+        return np.stack(
+            [116 * f[..., 1] - 16, 500 * (f[..., 0] - f[..., 1]), 200 * (f[..., 1] - f[..., 2])],
+            axis=-1,
+        )
+    ratio = xyz / xyz.new_tensor(white_xyz)
+    low = ratio <= (6 / 29) ** 3
+    cube_root = ratio.masked_fill(low, 1.0).pow(1 / 3)  # no infinite gradient at black
+    f = cube_root.where(~low, ratio / (3 * (6 / 29) ** 2) + 4 / 29)
+    scale = xyz.new_tensor(((0.0, 116.0, 0.0), (500.0, -500.0, 0.0), (0.0, 200.0, -200.0)))
+    return f @ scale.T - xyz.new_tensor((16.0, 0.0, 0.0))
+
+
+def lab_to_xyz(lab: Any, white_xyz: Triple = D65_XYZ) -> Any:
+    """Return XYZ from CIELAB.
+
+    Examples
+    --------
+    >>> lab_to_xyz(xyz_to_lab(np.array([0.4, 0.5, 0.003]))).round(9).tolist()
+    [0.4, 0.5, 0.003]
+    """
+    numpy = isinstance(lab, np.ndarray | tuple | list)
+    lab = np.asarray(lab, dtype=np.float64) if numpy else lab
+    lightness = (lab[..., 0] + 16) / 116
+    parts = (lightness + lab[..., 1] / 500, lightness, lightness - lab[..., 2] / 200)
+    if numpy:
+        f = np.stack(parts, axis=-1)
+        xyz = np.where(f <= 6 / 29, 3 * (6 / 29) ** 2 * (f - 4 / 29), f**3)
+        return xyz * np.asarray(white_xyz)
+    import torch
+
+    f = torch.stack(parts, dim=-1)
+    xyz = f.pow(3).where(f > 6 / 29, 3 * (6 / 29) ** 2 * (f - 4 / 29))
+    return xyz * lab.new_tensor(white_xyz)
+
+
+@dataclass(frozen=True)
+class OpponentSpace:
+    """The cardinal colour directions around a grey background of a given luminance.
+
+    A modulation of contrast 1 along ``ach``, ``rg`` or ``yv`` is one background luminance along
+    that DKL axis: contrasts of this kind are called DKL amplitudes.
+
+    Parameters
+    ----------
+    white_xyz
+        Chromaticity of the background at luminance 1.
+    xyz_to_lms
+        Cone space.
+    grey_lms
+        The grey that defines the DKL axes; None takes the background itself, which makes ``ach``
+        exactly proportional to it, so that its amplitude is Michelson contrast.
+    """
+
+    white_xyz: Triple
+    xyz_to_lms: Matrix
+    grey_lms: Triple | None = None
+
+    @property
+    def dkl(self) -> Matrix:
+        """LMS to DKL."""
+        grey = self.grey_lms or as_triple(transform(self.xyz_to_lms, self.white_xyz))
+        return dkl_matrix(grey)
+
+    def background_xyz(self, luminance_cdm2: float) -> Triple:
+        """Return XYZ of the background."""
+        return as_triple(luminance_cdm2 * np.asarray(self.white_xyz))
+
+    def background_lms(self, luminance_cdm2: float) -> Triple:
+        """Return the cone responses to the background."""
+        return as_triple(transform(self.xyz_to_lms, self.background_xyz(luminance_cdm2)))
+
+    def modulation_lms(self, direction: str, luminance_cdm2: float) -> Triple:
+        """Return the cone increments of a modulation of contrast 1."""
+        if direction not in DIRECTIONS:
+            raise ValueError(f"a direction is one of {', '.join(DIRECTIONS)}, not '{direction}'.")
+        column = np.linalg.inv(np.asarray(self.dkl))[:, DIRECTIONS.index(direction)]
+        return as_triple(luminance_cdm2 * column)
+
+    def modulation_xyz(self, direction: str, luminance_cdm2: float) -> Triple:
+        """Return the XYZ increments of a modulation of contrast 1."""
+        lms = self.modulation_lms(direction, luminance_cdm2)
+        return as_triple(transform(inverse(self.xyz_to_lms), lms))
+
+
+DIRECTIONS = ("ach", "rg", "yv")
+
+_D65_LMS = transform(XYZ_TO_LMS2006, D65_XYZ)
+
+#: The default: cone responses scaled so that L + M is the luminance of D65, axes around D65.
+OPPONENT = OpponentSpace(
+    D65_XYZ, as_matrix(np.asarray(XYZ_TO_LMS2006) / (_D65_LMS[0] + _D65_LMS[1]))
+)
+
+#: As in the public code of Cai et al. (2025) and Hammou et al. (2025): cone responses not scaled
+#: (L + M = 1.051 Y), axes around another grey, so nominal contrasts are about 5 % too high.
+OPPONENT_CAI2025 = OpponentSpace(
+    (0.9505, 1.0, 1.0888),
+    XYZ_TO_LMS2006,
+    (0.739876529525622, 0.320136241543338, 0.020793708751515),
+)

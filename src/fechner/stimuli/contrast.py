@@ -1,0 +1,80 @@
+"""Contrast in named units, and what one unit is in another.
+
+The unit depends on the direction of the modulation and on the background, so both are
+always given. For a pattern of unit amplitude:
+
+* ``michelson``: peak luminance (L + M) modulation over the background's;
+* ``rms``: standard deviation of luminance over its mean, of a full sinusoid (1/sqrt 2 of its peak);
+* ``dkl``: length of the modulation in DKL space over the background's L + M;
+* ``cone``: root mean square of the three cone contrasts (the unit of castleCSF).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, TypeVar, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fechner.stimuli.colour import Triple, dkl_matrix, transform
+
+Unit = Literal["michelson", "rms", "dkl", "cone"]
+UNITS: tuple[str, ...] = get_args(Unit)
+Value = TypeVar("Value", float, NDArray[np.float64])
+
+
+def cone_contrasts(modulation_lms: Triple, background_lms: Triple) -> NDArray[np.float64]:
+    """Return the three cone contrasts of a modulation.
+
+    Examples
+    --------
+    >>> cone_contrasts((0.07, 0.03, 0.0), (0.7, 0.3, 0.02)).round(3).tolist()
+    [0.1, 0.1, 0.0]
+    """
+    return np.asarray(modulation_lms) / np.asarray(background_lms)
+
+
+def measure_contrast(modulation_lms: Triple, background_lms: Triple, unit: Unit) -> float:
+    """Return the contrast of a modulation (at the pattern's peak) in a unit.
+
+    Examples
+    --------
+    >>> round(measure_contrast((0.302, -0.302, 0.0), (0.6991, 0.3009, 0.0198), "cone"), 3)
+    0.631
+    """
+    modulation, background = np.asarray(modulation_lms), np.asarray(background_lms)
+    luminance = float(background[0] + background[1])
+    if unit == "cone":
+        return float(np.sqrt(np.mean(cone_contrasts(modulation_lms, background_lms) ** 2)))
+    if unit == "dkl":
+        return float(np.linalg.norm(transform(dkl_matrix(background_lms), modulation))) / luminance
+    if unit in ("michelson", "rms"):
+        michelson = float(abs(modulation[0] + modulation[1]) / luminance)
+        return michelson / math.sqrt(2) if unit == "rms" else michelson
+    raise ValueError(f"a contrast unit is one of {', '.join(UNITS)}, not '{unit}'.")
+
+
+def convert_contrast(
+    value: Value, *, unit: Unit, to: Unit, modulation_lms: Triple, background_lms: Triple
+) -> Value:
+    """Convert a contrast from one unit to another, for one direction and background.
+
+    Examples
+    --------
+    A threshold of 0.01 RMS cone contrast along the red-green axis of D65, as DKL amplitude:
+
+    >>> from fechner.stimuli.colour import OPPONENT
+    >>> rg, grey = OPPONENT.modulation_lms("rg", 1.0), OPPONENT.background_lms(1.0)
+    >>> round(convert_contrast(
+    ...     0.01, unit="cone", to="dkl", modulation_lms=rg, background_lms=grey), 5)
+    0.01591
+    """
+    have = measure_contrast(modulation_lms, background_lms, unit)
+    want = measure_contrast(modulation_lms, background_lms, to)
+    if have < 1e-9 * measure_contrast(modulation_lms, background_lms, "cone"):
+        raise ValueError(
+            f"this direction has no {unit} contrast, so it cannot be stated in that unit; "
+            "use 'cone' or 'dkl'."
+        )
+    return value * (want / have)

@@ -1,0 +1,117 @@
+"""The piece of the visual field a stimulus fills: pixels, degrees and pixels per degree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Coordinates = Literal["centres", "endpoints"]
+
+
+@dataclass(frozen=True)
+class Field:
+    """A rectangular field of view, sampled by pixels.
+
+    Parameters
+    ----------
+    width_px, height_px
+        Size in pixels.
+    ppd
+        Pixels per degree of visual angle.
+    coordinates
+        ``"centres"``: pixel ``i`` lies at ``(i - (n - 1)/2) / ppd``. ``"endpoints"``: the first and
+        last pixel lie on the edges of the field, as several papers draw them; distances between
+        pixels are then too large by ``n/(n - 1)``.
+
+    Examples
+    --------
+    >>> Field.of(pixels=224, ppd=60).width_deg
+    3.7333333333333334
+    >>> Field.of(pixels=256, degrees=4).ppd
+    64.0
+    """
+
+    width_px: int
+    height_px: int
+    ppd: float
+    coordinates: Coordinates = "centres"
+
+    def __post_init__(self) -> None:
+        if self.width_px < 1 or self.height_px < 1 or not self.ppd > 0:
+            raise ValueError(
+                f"a field needs at least one pixel and a positive ppd, "
+                f"not {self.width_px} x {self.height_px} px at {self.ppd} ppd."
+            )
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        pixels: int | tuple[int, int] | None = None,
+        degrees: float | tuple[float, float] | None = None,
+        ppd: float | None = None,
+        coordinates: Coordinates = "centres",
+    ) -> Field:
+        """Make a field from any two of pixels, degrees and ppd; pairs are (height, width)."""
+        if sum(given is not None for given in (pixels, degrees, ppd)) != 2:
+            raise ValueError("give exactly two of pixels, degrees and ppd.")
+        if pixels is not None:
+            height, width = (pixels, pixels) if isinstance(pixels, int) else pixels
+        if degrees is not None:
+            pair = (degrees, degrees) if isinstance(degrees, int | float) else degrees
+            if ppd is None:
+                ppd = width / pair[1]
+                if abs(height / pair[0] - ppd) > 1e-6 * ppd:
+                    raise ValueError(
+                        f"pixels {pixels} over degrees {degrees} give two different ppd; "
+                        "pixels must be square."
+                    )
+            else:
+                height, width = (round(side * ppd) for side in pair)
+        assert ppd is not None
+        return cls(width, height, float(ppd), coordinates)
+
+    @property
+    def width_deg(self) -> float:
+        """Width in degrees."""
+        return self.width_px / self.ppd
+
+    @property
+    def height_deg(self) -> float:
+        """Height in degrees."""
+        return self.height_px / self.ppd
+
+    @property
+    def area_deg2(self) -> float:
+        """Area in square degrees."""
+        return self.width_deg * self.height_deg
+
+    @property
+    def nyquist_cpd(self) -> float:
+        """Highest spatial frequency the pixels can hold."""
+        return self.ppd / 2
+
+    def resized(self, size_px: tuple[int, int]) -> Field:
+        """Return the field of another size (height, width) at the same ppd."""
+        return replace(self, height_px=size_px[0], width_px=size_px[1])
+
+    def grid(self, device: str = "cpu") -> tuple[Tensor, Tensor]:
+        """Return x [1, w] (rightwards) and y [h, 1] (upwards) in degrees from the centre."""
+        return _grid(self, device)
+
+
+@lru_cache(maxsize=8)
+def _grid(field: Field, device: str) -> tuple[Tensor, Tensor]:
+    import torch
+
+    def axis(n: int) -> Tensor:
+        steps = torch.arange(n, dtype=torch.float64, device=device)
+        if field.coordinates == "endpoints":
+            return (steps * (n / max(n - 1, 1)) - n / 2) / field.ppd
+        return (steps - (n - 1) / 2) / field.ppd
+
+    return axis(field.width_px)[None, :], -axis(field.height_px)[:, None]

@@ -1,0 +1,94 @@
+"""Gaussian noise in a band of spatial frequencies, reproducible on every device."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from fechner.stimuli.field import Field
+
+#: ``pcg64`` is NumPy's modern generator; the others reproduce published stimuli.
+Generator = Literal["pcg64", "numpy-legacy"]
+
+
+@dataclass(frozen=True)
+class Noise:
+    """White Gaussian noise, cut to a ring of frequencies with hard edges, divided by its std.
+
+    Its contrast is therefore RMS (std/mean). The draw is made by NumPy on the CPU, so a seed means
+    the same picture everywhere.
+
+    Parameters
+    ----------
+    low_cpd, high_cpd
+        The ring that is kept, both edges included; ``low_cpd=0`` is low-pass.
+    seed
+        One number or several (they are mixed, for ``pcg64``).
+    keep_mean
+        Whether a low-pass noise keeps its own mean; the right answer is no, since it shifts the
+        background, but published masks do.
+    """
+
+    low_cpd: float
+    high_cpd: float
+    seed: int | tuple[int, ...] = 0
+    generator: Generator = "pcg64"
+    keep_mean: bool = False
+
+    def draw(self, field: Field, device: str = "cpu") -> Tensor:
+        """Draw the noise with unit standard deviation."""
+        import torch
+
+        white = torch.as_tensor(self._white((field.height_px, field.width_px)), device=device)
+        fx = torch.fft.rfftfreq(field.width_px, 1 / field.ppd, dtype=white.dtype, device=device)
+        fy = torch.fft.fftfreq(field.height_px, 1 / field.ppd, dtype=white.dtype, device=device)
+        # The squared radius avoids that rounding of a square root decides who is on the edge.
+        radius = fx[None, :].square() + fy[:, None].square()
+        kept = (radius >= self.low_cpd**2) & (radius <= self.high_cpd**2)
+        if not self.keep_mean:
+            kept[0, 0] = False
+        drawn = torch.fft.irfft2(torch.fft.rfft2(white) * kept, s=white.shape)
+        spread = drawn.std(correction=0)
+        if not spread > 0:
+            raise ValueError(
+                f"no frequency of a {field.width_px} px field at {field.ppd:g} ppd lies in "
+                f"{self.low_cpd:g}-{self.high_cpd:g} cpd; enlarge the field or move the band."
+            )
+        return drawn / spread
+
+    def _white(self, shape: tuple[int, int]) -> NDArray[np.float64]:
+        if self.generator == "numpy-legacy":
+            if not isinstance(self.seed, int):
+                raise ValueError("the legacy generator takes one seed.")
+            return np.random.RandomState(self.seed).randn(*shape)  # noqa: NPY002 (published draw)
+        return np.random.default_rng(self.seed).standard_normal(shape)
+
+    @property
+    def highest_cpd(self) -> float:
+        """Upper edge of the band."""
+        return self.high_cpd
+
+
+def octave_noise(
+    frequency_cpd: float,
+    *,
+    octaves: float = 1.0,
+    seed: int | tuple[int, ...] = 0,
+    generator: Generator = "pcg64",
+) -> Noise:
+    """Return noise in a band of ``octaves`` around a centre frequency.
+
+    Examples
+    --------
+    >>> octave_noise(4.0).high_cpd
+    5.656854249492381
+    """
+    half = math.pow(2.0, octaves / 2)
+    return Noise(frequency_cpd / half, frequency_cpd * half, seed, generator)

@@ -1,0 +1,182 @@
+"""Patterns in visual degrees with unit amplitude; a contrast is multiplied on later.
+
+A pattern is a hashable recipe. ``draw`` gives a float64 tensor that broadcasts to [h, w].
+Formulas use tensor methods only, so that listing experiments never has to load torch.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from fechner.stimuli.field import Field
+
+Wave = Literal["sine", "square"]
+
+
+class Pattern(Protocol):
+    """What every pattern can do."""
+
+    def draw(self, field: Field, device: str = "cpu") -> Tensor:
+        """Draw the pattern with unit amplitude."""
+        ...
+
+    @property
+    def highest_cpd(self) -> float:
+        """Highest nominal spatial frequency; above the field's Nyquist limit it aliases."""
+        ...
+
+
+def _across(field: Field, device: str, orientation_deg: float) -> tuple[Tensor, Tensor]:
+    """Return coordinates across and along the bars; 0 deg means vertical bars."""
+    x, y = field.grid(device)
+    if orientation_deg == 0:
+        return x, y
+    angle = math.radians(orientation_deg)
+    across = x * math.cos(angle) + y * math.sin(angle)
+    along = y * math.cos(angle) - x * math.sin(angle)
+    return across, along
+
+
+@dataclass(frozen=True)
+class Grating:
+    """A grating that fills the field: sin(2 pi f x + phase), or its sign for ``wave="square"``.
+
+    ``phase_deg=90`` is a cosine grating with a bright bar at the centre.
+    """
+
+    frequency_cpd: float
+    orientation_deg: float = 0.0
+    phase_deg: float = 0.0
+    wave: Wave = "sine"
+
+    def draw(self, field: Field, device: str = "cpu") -> Tensor:
+        """Draw the pattern with unit amplitude."""
+        across, _ = _across(field, device, self.orientation_deg)
+        wave = (across * (2 * math.pi * self.frequency_cpd) + math.radians(self.phase_deg)).sin()
+        return wave.sign() if self.wave == "square" else wave
+
+    @property
+    def highest_cpd(self) -> float:
+        """Frequency of the fundamental."""
+        return self.frequency_cpd
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """A Gaussian blob; ``sigma_along_deg`` (default: the same) makes it oblong."""
+
+    sigma_deg: float
+    sigma_along_deg: float | None = None
+    orientation_deg: float = 0.0
+    x_deg: float = 0.0
+    y_deg: float = 0.0
+
+    def draw(self, field: Field, device: str = "cpu") -> Tensor:
+        """Draw the pattern with unit amplitude."""
+        across, along = _across(field, device, self.orientation_deg)
+        if self.x_deg or self.y_deg:
+            angle = math.radians(self.orientation_deg)
+            across = across - (self.x_deg * math.cos(angle) + self.y_deg * math.sin(angle))
+            along = along - (self.y_deg * math.cos(angle) - self.x_deg * math.sin(angle))
+        sigma_along = self.sigma_deg if self.sigma_along_deg is None else self.sigma_along_deg
+        return (across / self.sigma_deg).square().div(-2).exp() * (
+            (along / sigma_along).square().div(-2).exp()
+        )
+
+    @property
+    def highest_cpd(self) -> float:
+        """No carrier, no limit."""
+        return 0.0
+
+
+@dataclass(frozen=True)
+class Gabor:
+    """A sine grating (``phase_deg=90``: cosine) in a Gaussian window of standard deviation sigma.
+
+    Examples
+    --------
+    >>> from fechner.stimuli import Field
+    >>> drawn = Gabor(4.0, sigma_deg=0.5, phase_deg=90).draw(Field.of(pixels=121, ppd=60))
+    >>> float(drawn[60, 60])
+    1.0
+    """
+
+    frequency_cpd: float
+    sigma_deg: float
+    orientation_deg: float = 0.0
+    phase_deg: float = 0.0
+    sigma_along_deg: float | None = None
+
+    def draw(self, field: Field, device: str = "cpu") -> Tensor:
+        """Draw the pattern with unit amplitude."""
+        carrier = Grating(self.frequency_cpd, self.orientation_deg, self.phase_deg)
+        window = Gaussian(self.sigma_deg, self.sigma_along_deg, self.orientation_deg)
+        return carrier.draw(field, device) * window.draw(field, device)
+
+    @property
+    def highest_cpd(self) -> float:
+        """Frequency of the carrier."""
+        return self.frequency_cpd
+
+
+@dataclass(frozen=True)
+class Disk:
+    """A uniform disk; the edge is smoothed over one pixel."""
+
+    radius_deg: float
+
+    def draw(self, field: Field, device: str = "cpu") -> Tensor:
+        """Draw the pattern with unit amplitude."""
+        x, y = field.grid(device)
+        radius = (x.square() + y.square()).sqrt()
+        return ((self.radius_deg - radius) * field.ppd + 0.5).clamp(0, 1)
+
+    @property
+    def highest_cpd(self) -> float:
+        """No carrier, no limit."""
+        return 0.0
+
+
+@dataclass(frozen=True)
+class Sum:
+    """The weighted sum of patterns."""
+
+    patterns: tuple[Pattern, ...]
+    weights: tuple[float, ...]
+
+    def draw(self, field: Field, device: str = "cpu") -> Tensor:
+        """Draw every pattern and add them up."""
+        first, *rest = (
+            weight * pattern.draw(field, device)
+            for weight, pattern in zip(self.weights, self.patterns, strict=True)
+        )
+        for drawn in rest:
+            first = first + drawn
+        return first
+
+    @property
+    def highest_cpd(self) -> float:
+        """Highest of the patterns."""
+        return max(pattern.highest_cpd for pattern in self.patterns)
+
+
+@dataclass(frozen=True)
+class Product:
+    """One pattern times another: a carrier in a window."""
+
+    carrier: Pattern
+    window: Pattern
+
+    def draw(self, field: Field, device: str = "cpu") -> Tensor:
+        """Draw both and multiply."""
+        return self.carrier.draw(field, device) * self.window.draw(field, device)
+
+    @property
+    def highest_cpd(self) -> float:
+        """Highest of the two."""
+        return max(self.carrier.highest_cpd, self.window.highest_cpd)

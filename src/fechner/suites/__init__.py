@@ -1,0 +1,26 @@
+"""Which questions: published protocols as plain lists of tests."""
+
+from fechner.errors import UnknownNameError
+from fechner.suites import encoders
+from fechner.suites.suite import Mode, Options, Suite, Test
+
+SUITES: dict[str, Suite] = {suite.name: suite for suite in (encoders.SUITE,)}
+
+
+def suite(name: str) -> Suite:
+    """Return a suite by name.
+
+    Examples
+    --------
+    >>> len(suite("encoders").tests(Options()))
+    9
+    """
+    try:
+        return SUITES[name]
+    except KeyError:
+        raise UnknownNameError(
+            "suite", name, SUITES, "`fechner list suites` shows them"
+        ) from None
+
+
+__all__ = ["SUITES", "Mode", "Options", "Suite", "Test", "suite"]
