@@ -18,6 +18,7 @@ from fechner.experiments.presentation import Presenter
 from fechner.experiments.tasks import Task
 from fechner.observers.abilities import Ability
 from fechner.stimuli import Field, Layer, Noise, Stimulus, gamut_limit
+from fechner.stimuli.stimulus import drawn
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -148,8 +149,10 @@ class NearThreshold:
         tests, references = [], []
         for i, x in enumerate(abscissae):
             reference = self.task.reference(first + i, float(x), self.scene.space)
-            for contrast in contrasts[i][shown[i]]:
-                tests.append(self._stimulus(first + i, float(x), float(contrast)))
+            target = self.task.target(first + i, float(x), 1.0, self.scene.space)
+            for contrast in contrasts[i][shown[i]].tolist():
+                layers = (*reference.layers, replace(target, contrast=contrast))
+                tests.append(Stimulus(reference.background_xyz, layers))
                 references.append(reference)
         responses = np.full(
             (*contrasts.shape, len(presenter.layers), len(presenter.readouts)), np.nan
@@ -190,12 +193,10 @@ class NearThreshold:
     ) -> NDArray[np.float64]:
         """Return luminance over background as asked for, [contrasts, pixels]; achromatic only."""
         *masks, target = self._stimulus(index, x, 1.0).layers
-        mask = sum(layer.contrast * layer.pattern.draw(field).numpy() for layer in masks)
-        drawn = target.pattern.draw(field).numpy()
-        # A broadcast copy, since a grating draws a single row.
-        pixels = np.broadcast_to(mask + drawn * 0, (field.height_px, field.width_px)).reshape(-1)
-        target_pixels = np.broadcast_to(drawn, (field.height_px, field.width_px)).reshape(-1)
-        return 1 + pixels + contrasts[:, None] * target_pixels
+        base = np.ones(field.height_px * field.width_px)
+        for mask in masks:
+            base += mask.contrast * drawn(mask.pattern, field).numpy().reshape(-1)
+        return base + contrasts[:, None] * drawn(target.pattern, field).numpy().reshape(-1)
 
     def _limits(self, index: int, x: float) -> tuple[float, float]:
         """Return the display's range over the background's luminance."""

@@ -53,25 +53,27 @@ class Presenter:
     ) -> NDArray[np.float64]:
         """Compare each test with its own reference, [n, layers, read-outs].
 
-        Equal references are looked at once per run of tests that share them.
+        Every distinct reference is looked at once; at most a batch of them is remembered at a time.
         """
         import torch
 
         answers = np.empty((len(tests), len(self.layers), len(self.readouts)))
-        memory: Any = None
-        remembered: tuple[Stimulus, ...] = ()
+        distinct = list(dict.fromkeys(references))
         with torch.no_grad():
-            for start in range(0, len(tests), self.batch_size):
-                batch = tests[start : start + self.batch_size]
-                own = references[start : start + self.batch_size]
-                needed = tuple(dict.fromkeys(own))
-                if not set(needed) <= set(remembered):
-                    memory, remembered = self._look_at(needed, scene), needed
-                which = torch.tensor([remembered.index(r) for r in own], device=self.device)
-                frames = self._frames(batch, scene)
-                answer = self.observer.difference(frames, memory, which)
-                answers[start : start + len(batch)] = self._checked(answer, len(batch))
-                self.on_images(len(batch))
+            for first in range(0, len(distinct), self.batch_size):
+                known = {
+                    reference: index
+                    for index, reference in enumerate(distinct[first : first + self.batch_size])
+                }
+                memory = self._look_at(list(known), scene)
+                rows = [i for i, reference in enumerate(references) if reference in known]
+                for start in range(0, len(rows), self.batch_size):
+                    batch = rows[start : start + self.batch_size]
+                    which = torch.tensor([known[references[i]] for i in batch], device=self.device)
+                    frames = self._frames([tests[i] for i in batch], scene)
+                    answer = self.observer.difference(frames, memory, which)
+                    answers[batch] = self._checked(answer, len(batch))
+                    self.on_images(len(batch))
         return answers
 
     def _look_at(self, references: Sequence[Stimulus], scene: Scene) -> Any:

@@ -27,9 +27,7 @@ def matching_error(data: xr.Dataset) -> Sequence[Score]:
     published by Cai et al. (2025); ``matching-error-pooled`` is the RMSE over all matches.
     """
     return [
-        score
-        for layer, readout, part in outputs(data)
-        for score in _scores(part, layer, readout)
+        score for layer, readout, part in outputs(data) for score in _scores(part, layer, readout)
     ]
 
 
@@ -66,14 +64,10 @@ def _scores(data: xr.Dataset, layer: str, readout: str) -> list[Score]:
     for name, mean_of_roots in (("matching-error", True), ("matching-error-pooled", False)):
         value = float(_rmse(errors, np.ones(frequencies), mean_of_roots))
         low, high = interval(_rmse(errors, counts, mean_of_roots))
-        human_low, human_high = interval(
-            _rmse(errors + noise, np.ones(frequencies), mean_of_roots)
-        )
+        human_low, human_high = interval(_rmse(errors + noise, np.ones(frequencies), mean_of_roots))
         human = np.log10(data["human_matched"].values)
         # Matches drawn evenly over the log contrast range.
-        chance_squares = (
-            (high_c - human) ** 3 - (low_c - human) ** 3
-        ) / (3 * (high_c - low_c))
+        chance_squares = ((high_c - human) ** 3 - (low_c - human) ** 3) / (3 * (high_c - low_c))
         chance = float(_rmse(np.sqrt(chance_squares), np.ones(frequencies), mean_of_roots))
         scores.append(
             Score(

@@ -91,7 +91,7 @@ class Display:
     def encode(self, rgb_cdm2: Tensor, *, dither_seed: int = 0) -> Tensor:
         """Turn light, [..., 3, h, w] or one channel, into encoded values in 0..1."""
         low, high = self.black_cdm2, self.peak_cdm2
-        linear = self.show(rgb_cdm2).sub(low).div(high - low) if low else self.show(rgb_cdm2) / high
+        linear = self.show(rgb_cdm2).sub_(low).div_(high - low)  # `show` made a new tensor
         if self.eotf == "srgb":
             encoded = _srgb_encode(linear)
         elif self.eotf == "gamma":
@@ -128,10 +128,12 @@ class Display:
 
 def _srgb_encode(linear: Tensor) -> Tensor:
     """Encode 0..1 by the sRGB curve; exp(log) is more than twice as fast as pow here."""
-    curve = linear.clamp(min=_SRGB_TOE).log().mul(1 / 2.4).exp().mul(1.055).sub(0.055)
-    if not linear.requires_grad and linear.numel() and linear.min() > _SRGB_TOE:
-        return curve
-    return curve.where(linear > _SRGB_TOE, 12.92 * linear)
+    low, high = (float(end) for end in linear.detach().aminmax())
+    if high <= _SRGB_TOE:
+        return 12.92 * linear
+    curve = (linear.clamp(min=_SRGB_TOE) if low <= _SRGB_TOE else linear).log()
+    curve = curve.mul_(1 / 2.4).exp_().mul_(1.055).sub_(0.055)
+    return curve if low > _SRGB_TOE else curve.where(linear > _SRGB_TOE, 12.92 * linear)
 
 
 def gamut_limit(display: Display, background_xyz: Triple, modulation_xyz: Triple) -> float:

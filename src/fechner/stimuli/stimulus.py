@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 #: ``display``: encoded values as in a picture file, 0..1; ``cdm2``: linear RGB in cd/m2.
 Light = Literal["display", "cdm2"]
 
+_FEW_VALUES = 1 << 18
+
 
 @dataclass(frozen=True)
 class Layer:
@@ -92,19 +94,29 @@ def paint(
     import torch
 
     dtype = dtype or torch.float32
-    shape = (len(stimuli), 3, field.height_px, field.width_px)
+    # Grey pictures on a neutral display are painted in one channel.
+    channels = (
+        1
+        if all(_is_grey(stimulus, display) for stimulus in set(map(_without_contrast, stimuli)))
+        else 3
+    )
+    shape = (len(stimuli), channels, field.height_px, field.width_px)
     pixels = torch.empty(shape, dtype=dtype, device=device)
     start = 0
     for recipe, group in groupby(stimuli, key=_without_contrast):
         contrasts = np.array([[layer.contrast for layer in stimulus.layers] for stimulus in group])
         part = pixels[start : start + len(contrasts)]
         start += len(contrasts)
-        part.copy_(pixels.new_tensor(display.linear_rgb(recipe.background_xyz))[:, None, None])
+        background = display.linear_rgb(recipe.background_xyz)[:channels]
+        part.copy_(pixels.new_tensor(background)[:, None, None])
         for index, layer in enumerate(recipe.layers):
-            basis = _basis(layer, field, display, dtype, device)
+            basis = _basis(layer, field, display, dtype, device)[:channels]
             part.addcmul_(pixels.new_tensor(contrasts[:, index])[:, None, None, None], basis)
-    shown = display.encode(pixels) if light == "display" else display.show(pixels)
-    return Frames(shown, field, display, light)
+    show = display.encode if light == "display" else display.show
+    # A few frames at a time: what is computed in between stays in cache and is soon reused.
+    for part in pixels.split(max(1, _FEW_VALUES // pixels[0].numel())):
+        part.copy_(show(part))
+    return Frames(pixels.expand(-1, 3, -1, -1).contiguous(), field, display, light)
 
 
 def _without_contrast(stimulus: Stimulus) -> Stimulus:
@@ -112,12 +124,25 @@ def _without_contrast(stimulus: Stimulus) -> Stimulus:
     return Stimulus(stimulus.background_xyz, layers)
 
 
+@lru_cache(maxsize=64)
+def _is_grey(recipe: Stimulus, display: Display) -> bool:
+    """Say whether R = G = B in all pixels, light and encoded."""
+    colours = [recipe.background_xyz, *(layer.modulation_xyz for layer in recipe.layers)]
+    rgb = display.linear_rgb(np.array(colours))
+    neutral = display.eotf != "gamma" or len(set(display.gamma)) == 1
+    return neutral and bool((np.ptp(rgb, axis=1) <= 1e-6 * np.abs(rgb).max(axis=1)).all())
+
+
 @lru_cache(maxsize=8)
-def _basis(
-    layer: Layer, field: Field, display: Display, dtype: torch.dtype, device: str
-) -> Tensor:
+def _basis(layer: Layer, field: Field, display: Display, dtype: torch.dtype, device: str) -> Tensor:
     """Return what one unit of contrast adds to each pixel, [3, h, w]."""
-    pattern = layer.pattern.draw(field, device)
+    pattern = drawn(layer.pattern, field, device)
     direction = pattern.new_tensor(display.linear_rgb(layer.modulation_xyz))
-    drawn = direction[:, None, None] * pattern
-    return drawn.to(dtype).expand(3, field.height_px, field.width_px)
+    basis = direction[:, None, None] * pattern
+    return basis.to(dtype).expand(3, field.height_px, field.width_px)
+
+
+@lru_cache(maxsize=8)
+def drawn(pattern: Pattern, field: Field, device: str = "cpu") -> Tensor:
+    """Draw a pattern, or remember it; [h, w]."""
+    return pattern.draw(field, device).expand(field.height_px, field.width_px)

@@ -18,9 +18,7 @@ def suite(name: str) -> Suite:
     try:
         return SUITES[name]
     except KeyError:
-        raise UnknownNameError(
-            "suite", name, SUITES, "`fechner list suites` shows them"
-        ) from None
+        raise UnknownNameError("suite", name, SUITES, "`fechner list suites` shows them") from None
 
 
 __all__ = ["SUITES", "Mode", "Options", "Suite", "Test", "suite"]
