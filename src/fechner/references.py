@@ -58,6 +58,20 @@ class Reference:
         tail = f" doi:{self.doi}" if self.doi else ""
         return f"{self.authors} ({self.year}). {self.title}{mark} {self.where}.{tail}"
 
+    @property
+    def short(self) -> str:
+        """First authors and year.
+
+        Examples
+        --------
+        >>> reference("ashraf2024").short
+        'Ashraf et al. 2024'
+        """
+        surnames = [author.rsplit(" ", 1)[0] for author in self.authors.split(", ")]
+        if len(surnames) > 2:
+            return f"{surnames[0]} et al. {self.year}"
+        return f"{' & '.join(surnames)} {self.year}"
+
 
 class UnknownReferenceError(UnknownNameError, KeyError):
     """A key that the bibliography does not have."""

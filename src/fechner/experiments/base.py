@@ -65,6 +65,11 @@ class Scene:
         return replace(self, field=replace(self.field, ppd=ppd))
 
 
+def geometry(field: Field) -> dict[str, float | int]:
+    """Return a field as attributes of a result."""
+    return {"height_px": field.height_px, "ppd": field.ppd, "width_px": field.width_px}
+
+
 @dataclass(frozen=True)
 class Sample:
     """A stimulus for people to look at, with its place on the axes."""

@@ -1,4 +1,4 @@
-"""Matching contrast across spatial frequency: which contrast looks like the reference's?
+"""Matching contrast across spatial frequency.
 
 The response to a grating against a uniform field is measured over contrast at every test frequency,
 and at the reference frequency for each reference contrast. Where the curves cross is the match
@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from fechner import human
-from fechner.experiments.base import Piece, Sample, Scene
+from fechner.experiments.base import Piece, Sample, Scene, geometry
 from fechner.experiments.presentation import Presenter
 from fechner.observers.abilities import Ability
 from fechner.stimuli import Grating, Layer, Stimulus
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from fechner.stimuli.contrast import Floats
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class FrequencyMatching:
         grid = [self._grating(f, c) for f in frequencies for c in self.contrasts]
         reference_gratings = [self._grating(self.reference_frequency_cpd, c) for c in references]
         shape = (len(frequencies), len(self.contrasts), len(presenter.layers), -1)
-        data = {"human_matched": (("reference", "frequency"), matched)}
+        data: dict[str, Any] = {"human_matched": (("reference", "frequency"), matched)}
         outputs = ("layer", "readout")
         if self.by == "response":
             uniform = Stimulus(self._background)
@@ -99,11 +101,7 @@ class FrequencyMatching:
                 "layer": ("layer", presenter.layers),
                 "readout": ("readout", presenter.readouts),
             },
-            attrs={
-                "height_px": field.height_px,
-                "ppd": field.ppd,
-                "width_px": field.width_px,
-            },
+            attrs=geometry(field),
         )
 
     @property
@@ -116,7 +114,7 @@ class FrequencyMatching:
             self._background, (Layer(Grating(float(frequency_cpd)), modulation, float(contrast)),)
         )
 
-    def _human(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _human(self) -> tuple[Floats, Floats, Floats]:
         """Return test frequencies, reference contrasts, and matches [reference, frequency]."""
         data = human.load(self.data)
         frequencies = np.unique(data["test_frequency_cpd"])

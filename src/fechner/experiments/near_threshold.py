@@ -1,4 +1,4 @@
-"""Responses around the human threshold: does an observer's response follow the human curve?
+"""Responses around the human threshold.
 
 At every abscissa the target is shown at multiples of the human threshold, from half to twice; an
 observer that sees as people do gives the same response to the same multiple. For figures, the
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from fechner.experiments.base import Piece, Sample, Scene
+from fechner.experiments.base import Piece, Sample, Scene, geometry
 from fechner.experiments.presentation import Presenter
 from fechner.experiments.tasks import Task
 from fechner.observers.abilities import Ability
@@ -98,7 +98,7 @@ class NearThreshold:
                 "layer": ("layer", presenter.layers),
                 "readout": ("readout", presenter.readouts),
             },
-            attrs=_geometry(field),
+            attrs=geometry(field),
         )
 
     def _measure_surface(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
@@ -134,7 +134,7 @@ class NearThreshold:
                 "layer": ("layer", presenter.layers),
                 "readout": ("readout", presenter.readouts),
             },
-            attrs=_geometry(field),
+            attrs=geometry(field),
         )
 
     def _responses(
@@ -193,10 +193,11 @@ class NearThreshold:
     ) -> NDArray[np.float64]:
         """Return luminance over background as asked for, [contrasts, pixels]; achromatic only."""
         *masks, target = self._stimulus(index, x, 1.0).layers
-        base = np.ones(field.height_px * field.width_px)
+        base: NDArray[np.float64] = np.ones(field.height_px * field.width_px)
         for mask in masks:
             base += mask.contrast * drawn(mask.pattern, field).numpy().reshape(-1)
-        return base + contrasts[:, None] * drawn(target.pattern, field).numpy().reshape(-1)
+        pixels: NDArray[np.float64] = drawn(target.pattern, field).numpy().reshape(-1)
+        return base + contrasts[:, None] * pixels
 
     def _limits(self, index: int, x: float) -> tuple[float, float]:
         """Return the display's range over the background's luminance."""
@@ -261,8 +262,3 @@ def _split(kind: str, n: int, per_piece: int, contrasts: int, for_scores: bool) 
         )
         for number, start in enumerate(range(0, n, per_piece))
     ]
-
-
-def _geometry(field: Field) -> dict[str, float | int]:
-    """Return the field as attributes of a result."""
-    return {"height_px": field.height_px, "ppd": field.ppd, "width_px": field.width_px}

@@ -219,7 +219,7 @@ class Masking:
     noise_generator: Generator = "pcg64"
     noise_keeps_mean: bool = False
     one_draw: bool = False
-    scored: tuple[float, float] = (0.0, math.inf)
+    scored: tuple[float, float] = (0.0, 1.0)
 
     over: Abscissa = "mask_contrast"
     unit: Unit = "michelson"

@@ -49,9 +49,20 @@ class Observer(Protocol):
     None means that answers cannot be reused by a later process.
     """
 
-    name: str
-    wants: Wants
-    fingerprint: str | None
+    @property
+    def name(self) -> str:
+        """What results call it."""
+        ...
+
+    @property
+    def wants(self) -> Wants:
+        """What it wants to be shown."""
+        ...
+
+    @property
+    def fingerprint(self) -> str | None:
+        """What its answers depend on."""
+        ...
 
 
 @runtime_checkable
@@ -61,8 +72,15 @@ class Compares(Observer, Protocol):
     The answer is [n, layers, read-outs]; an observer that is not looked into has one of each.
     """
 
-    layers: Sequence[str]
-    readouts: Sequence[str]
+    @property
+    def layers(self) -> Sequence[str]:
+        """Names along the second axis of answers."""
+        ...
+
+    @property
+    def readouts(self) -> Sequence[str]:
+        """Names along the third axis of answers."""
+        ...
 
     def remember(self, reference: Frames) -> Any:
         """Look at references once; what is returned is handed back to `difference`."""
@@ -77,7 +95,10 @@ class Compares(Observer, Protocol):
 class Encodes(Observer, Protocol):
     """Turns frames into features, layer by layer."""
 
-    layers: Sequence[str]
+    @property
+    def layers(self) -> Sequence[str]:
+        """Names of the layers that can be tapped, in order; the last is the output."""
+        ...
 
     def features(self, frames: Frames, taps: Mapping[str, Tap]) -> None:
         """Look once; every tap is called with its layer's activations."""
@@ -88,7 +109,10 @@ class Encodes(Observer, Protocol):
 class Recognises(Observer, Protocol):
     """Gives every class a score."""
 
-    classes: Sequence[str]
+    @property
+    def classes(self) -> Sequence[str]:
+        """Names of the classes."""
+        ...
 
     def class_scores(self, frames: Frames) -> Tensor:
         """Return scores, [n, classes]."""
@@ -122,7 +146,7 @@ class Answers(Observer, Protocol):
         ...
 
 
-ABILITIES: dict[Ability, type[Observer]] = {
+ABILITIES: dict[Ability, Any] = {
     "compares": Compares,
     "encodes": Encodes,
     "recognises": Recognises,

@@ -47,11 +47,8 @@ class ColorVideoVDP:
 
     def difference(self, test: Frames, memory: Tensor, which: Tensor) -> Tensor:
         """Return the loss of quality on a scale of 0 to 1, [n, 1, 1]."""
-        import torch
-
         metric = self._metric(test.field.ppd, test.display)
-        with torch.set_grad_enabled(torch.is_grad_enabled()):
-            loss, _ = metric.predict(test.pixels, memory[which], dim_order="BCHW")
+        loss: Tensor = metric.predict(test.pixels, memory[which], dim_order="BCHW")[0]
         return loss.double().reshape(-1, 1, 1) / 10
 
     def _metric(self, ppd: float, display: Display) -> Any:

@@ -5,7 +5,7 @@ One table, ability x ability; `fechner list tests` prints it per experiment.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +86,7 @@ class EncodesClassScores:
         self.wants: Wants = classifier.wants
         self.fingerprint: str | None = classifier.fingerprint
 
-    def features(self, frames: Frames, taps: dict[str, Tap]) -> None:
+    def features(self, frames: Frames, taps: Mapping[str, Tap]) -> None:
         """Hand the class scores to the tap."""
         for tap in taps.values():
             tap(self.classifier.class_scores(frames))

@@ -33,14 +33,14 @@ class Difference:
 
     @property
     def energy(self) -> Tensor:
-        """|d|^2."""
+        """The sum of d d."""
         if self._energy is None:
             self._energy = row_sum(self.d * self.d)
         return self._energy
 
     @property
     def along(self) -> Tensor:
-        """r . d."""
+        """The sum of r d."""
         if self._along is None:
             self._along = row_sum(self.d * self.reference)
         return self._along
@@ -55,7 +55,8 @@ def row_sum(values: Tensor) -> Tensor:
     head = values.shape[1] // _STRETCH * _STRETCH
     total = values[:, head:].sum(dim=1).double()
     if head:
-        total = total + values[:, :head].unflatten(1, (-1, _STRETCH)).sum(dim=2).double().sum(dim=1)
+        stretches = values[:, :head].view(len(values), -1, _STRETCH)
+        total = total + stretches.sum(dim=2).double().sum(dim=1)
     return total
 
 

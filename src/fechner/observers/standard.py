@@ -51,7 +51,8 @@ class StandardObserver:
         csf, aperture, size = _filters(field, contrast.dtype, str(contrast.device))
         response = torch.fft.irfft2(torch.fft.rfft2(contrast, s=size) * csf, s=size)
         response = response[:, : field.height_px, : field.width_px] * aperture
-        pooled = response.abs().double().pow(POOLING_EXPONENT).sum(dim=(1, 2)) / field.ppd**2
+        energy: Tensor = response.abs().double().pow(POOLING_EXPONENT)
+        pooled = energy.sum(dim=(1, 2)) / field.ppd**2
         return pooled.pow(1 / POOLING_EXPONENT)[:, None, None]
 
 

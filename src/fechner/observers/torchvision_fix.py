@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import importlib
 import sys
+from typing import Any
 
 _SCHEMA = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
-_library = None
+_library: Any = None
 
 
 def import_torchvision() -> None:
@@ -27,7 +28,8 @@ def import_torchvision() -> None:
 
     for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
         del sys.modules[name]
-    _library = torch.library.Library("torchvision", "FRAGMENT")
+    library: Any = torch.library.Library  # torch leaves it untyped
+    _library = library("torchvision", "FRAGMENT")
     for operator in ("nms", "qnms"):
         _library.define(operator + _SCHEMA)
     importlib.import_module("torchvision")

@@ -165,7 +165,7 @@ def observe(
     if abilities(thing):
         found: Observer = thing
         return found
-    name = name or getattr(thing, "__name__", type(thing).__name__)
+    name = str(name or getattr(thing, "__name__", type(thing).__name__))
     fingerprint = version and f"{name}/{version}"
     if _is_module(thing):
         module = thing.to(device).eval()
@@ -205,9 +205,7 @@ def from_file(spec: str, device: str = "cpu") -> Observer:
                 f"observer '{spec}' could not be made: {type(error).__name__}: {error}."
             ) from error
     file_hash = hashlib.sha256(path.read_bytes()).hexdigest()
-    observer = observe(thing, name=spec, version=file_hash, device=device)
-    observer.name = spec
-    return observer
+    return observe(thing, name=spec, version=file_hash, device=device)
 
 
 def _attribute(path: Path, attribute: str, spec: str) -> Any:

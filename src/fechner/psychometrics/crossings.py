@@ -14,7 +14,7 @@ class Crossing(NamedTuple):
     """The contrast at which a criterion is reached, and how many such contrasts there are."""
 
     contrast: float
-    count: int
+    candidates: int
 
 
 def find_crossing(
@@ -27,15 +27,15 @@ def find_crossing(
 
     Between grid points the response is a power law (a straight line in log-log). Of several
     crossings the one nearest to ``near`` in log contrast is taken. Without any, the answer is the
-    end of the range on the side where the criterion must lie, with a count of 0.
+    end of the range on the side where the criterion must lie, with no candidate.
 
     Examples
     --------
     >>> grid = np.geomspace(0.001, 1, 31)
     >>> find_crossing(grid, grid**2, 0.01, near=0.1)
-    Crossing(contrast=0.1..., count=1)
+    Crossing(contrast=0.1..., candidates=1)
     >>> find_crossing(grid, grid**2, 2.0, near=0.1)
-    Crossing(contrast=1.0, count=0)
+    Crossing(contrast=1.0, candidates=0)
     """
     above = responses - criterion
     roots = _roots(np.log(contrasts), responses, criterion)

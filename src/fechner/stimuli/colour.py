@@ -123,13 +123,13 @@ def lab_to_xyz(lab: Any, white_xyz: Triple = D65_XYZ) -> Any:
     parts = (lightness + lab[..., 1] / 500, lightness, lightness - lab[..., 2] / 200)
     if numpy:
         f = np.stack(parts, axis=-1)
-        xyz = np.where(f <= 6 / 29, 3 * (6 / 29) ** 2 * (f - 4 / 29), f**3)
-        return xyz * np.asarray(white_xyz)
+        low = 3 * (6 / 29) ** 2 * (f - 4 / 29)
+        return np.where(f <= 6 / 29, low, f**3) * np.asarray(white_xyz)
     import torch
 
-    f = torch.stack(parts, dim=-1)
-    xyz = f.pow(3).where(f > 6 / 29, 3 * (6 / 29) ** 2 * (f - 4 / 29))
-    return xyz * lab.new_tensor(white_xyz)
+    stacked = torch.stack(parts, dim=-1)
+    line = 3 * (6 / 29) ** 2 * (stacked - 4 / 29)
+    return stacked.pow(3).where(stacked > 6 / 29, line) * lab.new_tensor(white_xyz)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ always given. For a pattern of unit amplitude:
 from __future__ import annotations
 
 import math
-from typing import Literal, TypeVar, get_args
+from typing import Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from fechner.stimuli.colour import Triple, dkl_matrix, transform
 
 Unit = Literal["michelson", "rms", "dkl", "cone"]
 UNITS: tuple[str, ...] = get_args(Unit)
+Floats: TypeAlias = NDArray[np.float64]
 Value = TypeVar("Value", float, NDArray[np.float64])
 
 
@@ -32,7 +33,8 @@ def cone_contrasts(modulation_lms: Triple, background_lms: Triple) -> NDArray[np
     >>> cone_contrasts((0.07, 0.03, 0.0), (0.7, 0.3, 0.02)).round(3).tolist()
     [0.1, 0.1, 0.0]
     """
-    return np.asarray(modulation_lms) / np.asarray(background_lms)
+    contrasts: NDArray[np.float64] = np.asarray(modulation_lms) / np.asarray(background_lms)
+    return contrasts
 
 
 def measure_contrast(modulation_lms: Triple, background_lms: Triple, unit: Unit) -> float:

@@ -61,13 +61,14 @@ class Noise:
                 f"no frequency of a {field.width_px} px field at {field.ppd:g} ppd lies in "
                 f"{self.low_cpd:g}-{self.high_cpd:g} cpd; enlarge the field or move the band."
             )
-        return drawn / spread
+        unit: Tensor = drawn / spread
+        return unit
 
     def _white(self, shape: tuple[int, int]) -> NDArray[np.float64]:
         if self.generator == "numpy-legacy":
             if not isinstance(self.seed, int):
                 raise ValueError("the legacy generator takes one seed.")
-            return np.random.RandomState(self.seed).randn(*shape)  # noqa: NPY002 (published draw)
+            return np.random.RandomState(self.seed).randn(*shape)
         return np.random.default_rng(self.seed).standard_normal(shape)
 
     @property

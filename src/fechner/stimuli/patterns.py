@@ -7,6 +7,7 @@ Formulas use tensor methods only, so that listing experiments never has to load 
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 Wave = Literal["sine", "square"]
 
 
-class Pattern(Protocol):
+class Pattern(Hashable, Protocol):
     """What every pattern can do."""
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:

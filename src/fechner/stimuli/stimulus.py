@@ -114,7 +114,9 @@ def paint(
             part.addcmul_(pixels.new_tensor(contrasts[:, index])[:, None, None, None], basis)
     show = display.encode if light == "display" else display.show
     # A few frames at a time: what is computed in between stays in cache and is soon reused.
-    for part in pixels.split(max(1, _FEW_VALUES // pixels[0].numel())):
+    few = max(1, _FEW_VALUES // pixels[0].numel())
+    for first in range(0, len(pixels), few):
+        part = pixels[first : first + few]
         part.copy_(show(part))
     return Frames(pixels.expand(-1, 3, -1, -1).contiguous(), field, display, light)
 

@@ -1,0 +1,1 @@
+"""Saying it: one file per command, thin."""

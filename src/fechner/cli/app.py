@@ -1,0 +1,58 @@
+"""The command line. Every command lives in its own file and loads what it needs when it runs."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+import fechner
+from fechner.cli import doctor, listing, run, scores, show
+from fechner.errors import FechnerError
+
+app = typer.Typer(
+    name="fechner",
+    help="Psychophysics for machine vision: show a model what people were shown, "
+    "and see how close its answers come.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"fechner {fechner.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Take options that belong to no command."""
+
+
+app.command("run")(run.command)
+app.command("scores")(scores.command)
+app.add_typer(listing.app, name="list")
+app.command("show")(show.command)
+app.command("doctor")(doctor.command)
+
+
+def main() -> None:
+    """Run the command line; mistakes of the user become one line."""
+    try:
+        app()
+    except FechnerError as error:
+        typer.echo(f"fechner: {error}", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        typer.echo("fechner: stopped; run the same command again to go on.", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)

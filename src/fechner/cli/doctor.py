@@ -1,0 +1,51 @@
+"""``fechner doctor``: what is installed, what is missing, how to get it."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from importlib import metadata
+from pathlib import Path
+
+import typer
+
+
+def command() -> None:
+    """Say what is installed, what is missing and how to get it."""
+    import fechner
+    from fechner.observers.catalogue import catalogue
+
+    typer.echo(f"fechner {fechner.__version__}, Python {platform.python_version()}")
+    for package in ("torch", "numpy", "xarray", "h5netcdf", "pillow", "rich", "typer"):
+        typer.echo(f"  {package} {metadata.version(package)}")
+    typer.echo(_devices())
+    free = shutil.disk_usage(Path.cwd()).free / 1e9
+    typer.echo(f"{free:.0f} GB free here; a run needs a few MB per observer")
+    for entry in catalogue().values():
+        typer.echo(f"observer {entry.name}: {_state(entry)}")
+
+
+def _devices() -> str:
+    import torch
+
+    found = [f"cpu ({torch.get_num_threads()} threads)"]
+    found += [
+        f"cuda:{i} ({torch.cuda.get_device_name(i)})" for i in range(torch.cuda.device_count())
+    ]
+    if torch.backends.mps.is_available():
+        found.append("mps")
+    return "devices: " + ", ".join(found)
+
+
+def _state(entry: object) -> str:
+    from fechner.errors import FechnerError
+    from fechner.observers.catalogue import Entry, resolve
+
+    assert isinstance(entry, Entry)
+    if not entry.installed:
+        return f"missing; pip install 'fechner[{entry.extra}]'"
+    try:
+        resolve(entry.name)
+    except FechnerError as error:
+        return str(error)
+    return "ready"

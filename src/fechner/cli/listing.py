@@ -1,0 +1,136 @@
+"""``fechner list``: what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="List observers, suites, tests, human references or displays.")
+
+
+def _print(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*header, box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*(cell.replace("[", r"\[") for cell in row))
+    console = Console()
+    # Off a terminal nothing is cut or wrapped, so that grep finds whole lines.
+    console.print(
+        table, soft_wrap=not console.is_terminal, width=None if console.is_terminal else 200
+    )
+
+
+@app.command()
+def observers() -> None:
+    """List observers by name."""
+    from fechner.observers.catalogue import catalogue
+
+    _print(
+        ("name", "ability", "installed", "what it is"),
+        (
+            (
+                entry.name,
+                entry.ability,
+                "yes" if entry.installed else f"pip install 'fechner[{entry.extra}]'",
+                entry.summary,
+            )
+            for entry in catalogue().values()
+        ),
+    )
+    typer.echo("and your own: path/to/file.py:name, or any torch module or function from Python")
+
+
+@app.command()
+def suites() -> None:
+    """List suites."""
+    from fechner.references import reference
+    from fechner.suites import SUITES, Options
+
+    _print(
+        ("name", "tests", "what it is", "source"),
+        (
+            (
+                suite.name,
+                str(len(suite.tests(Options()))),
+                suite.title,
+                reference(suite.reference).text,
+            )
+            for suite in SUITES.values()
+        ),
+    )
+
+
+@app.command("tests")
+def show_tests(
+    suite: Annotated[str | None, typer.Option(help="Only this suite.")] = None,
+) -> None:
+    """List tests, their human reference, and how each kind of observer takes them."""
+    from fechner.observers.abilities import ABILITIES
+    from fechner.observers.lifts import LIFTS
+    from fechner.references import reference
+    from fechner.suites import SUITES, Options
+    from fechner.suites import suite as find
+
+    chosen = [find(suite)] if suite else list(SUITES.values())
+    asked = []
+    rows = []
+    for each in chosen:
+        for test in each.tests(Options()):
+            experiment = test.experiment
+            asked.append(experiment.asks)
+            rows.append(
+                (each.name, test.id, experiment.title, reference(experiment.reference).short)
+            )
+    _print(("suite", "test", "what is asked", "human reference"), rows)
+    typer.echo()
+    columns = list(dict.fromkeys(asked))
+    _print(
+        ("an observer that", *(f"when asked what {ability}" for ability in columns)),
+        (
+            (
+                has,
+                *(f"{LIFTS[has][ask].kind}: {LIFTS[has][ask].how}".rstrip(": ") for ask in columns),
+            )
+            for has in ABILITIES
+        ),
+    )
+
+
+@app.command()
+def human() -> None:
+    """List human data and models."""
+    from fechner.human import HUMAN
+    from fechner.references import reference
+
+    _print(
+        ("name", "kind", "what it is", "source"),
+        (
+            (entry.name, entry.kind, entry.description, reference(entry.reference_key).short)
+            for entry in HUMAN
+        ),
+    )
+
+
+@app.command()
+def displays() -> None:
+    """List named displays."""
+    from fechner.stimuli import displays as named
+
+    _print(
+        ("name", "peak cd/m2", "black cd/m2", "encoding", "bits", "dither"),
+        (
+            (
+                display.name,
+                f"{display.peak_cdm2:g}",
+                f"{display.black_cdm2:g}",
+                display.eotf,
+                str(display.bits or "float"),
+                "yes" if display.dither else "no",
+            )
+            for display in named().values()
+        ),
+    )

@@ -1,0 +1,91 @@
+"""``fechner run``: a suite on observers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    observers: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Names (`fechner list observers`) or path/to/file.py:name. "
+            "Without any: a one-minute tour of those that come with fechner.",
+        ),
+    ] = None,
+    suite: Annotated[str, typer.Option(help="Suite to run.")] = "encoders",
+    tests: Annotated[
+        str | None, typer.Option(help="Comma-separated tests of the suite; all if left out.")
+    ] = None,
+    published: Annotated[
+        bool, typer.Option("--published", help="Rebuild the published numbers.")
+    ] = False,
+    scores_only: Annotated[
+        bool, typer.Option("--scores-only", help="Leave out the response surfaces for figures.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Run folder; one that exists is resumed. Default: runs/SUITE[-published]."
+        ),
+    ] = None,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, mps...")] = None,
+    threads: Annotated[int | None, typer.Option(help="CPU threads.", min=1)] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Pictures at a time.", min=1)] = None,
+    seed: Annotated[int, typer.Option(help="Seed of noise in the stimuli.", min=0)] = 0,
+    ppd: Annotated[
+        float | None, typer.Option(help="Pixels per degree; the suite's own if left out.")
+    ] = None,
+    resize: Annotated[
+        bool | None,
+        typer.Option(
+            "--resize/--no-resize",
+            help="Draw at the suite's size and resample for models that want another size.",
+        ),
+    ] = None,
+    readout: Annotated[
+        str | None, typer.Option(help="How encoders are read out, e.g. angle or l2.")
+    ] = None,
+) -> None:
+    """Run a suite on observers; a run that was stopped goes on where it was."""
+    from fechner.observers import catalogue
+    from fechner.report.tables import to_text
+    from fechner.runs import evaluate
+
+    tour = not observers
+    if tour:
+        observers = [name for name, entry in catalogue().items() if entry.installed]
+        scores_only = True
+    folder = out or Path("runs") / (
+        suite + ("-published" if published else "") + ("-tour" if tour else "")
+    )
+    done = evaluate(
+        *(observers or ()),
+        suite=suite,
+        tests=_split(tests),
+        published=published,
+        scores_only=scores_only,
+        out=folder,
+        device=device,
+        threads=threads,
+        batch_size=batch_size,
+        seed=seed,
+        ppd=ppd,
+        resize=resize,
+        readouts=_split(readout),
+    )
+    results, problems = done.assess()
+    if results:
+        typer.echo(to_text(results))
+    for problem in problems:
+        typer.echo(problem, err=True)
+    typer.echo(f"Results are in {folder}; `fechner scores {folder}` prints them again.", err=True)
+    if problems:
+        raise typer.Exit(1)
+
+
+def _split(text: str | None) -> list[str] | None:
+    return [part.strip() for part in text.split(",") if part.strip()] if text else None

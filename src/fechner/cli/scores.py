@@ -1,0 +1,33 @@
+"""``fechner scores``: the scores of a run."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Format(StrEnum):
+    """Output formats."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+    md = "md"
+    latex = "latex"
+
+
+def command(
+    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    format: Annotated[Format, typer.Option(help="Output format.")] = Format.table,
+) -> None:
+    """Print the scores of a run."""
+    from fechner.report.tables import FORMATS
+    from fechner.runs import Run
+
+    results, problems = Run(run).assess()
+    typer.echo(FORMATS[format.value](results), nl=False)
+    for problem in problems:
+        typer.echo(problem, err=True)

@@ -1,0 +1,33 @@
+"""``fechner show``: what a suite looks like."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    suite: Annotated[str, typer.Argument(help="Suite, e.g. encoders.")],
+    tests: Annotated[
+        str | None, typer.Option(help="Comma-separated tests of the suite; all if left out.")
+    ] = None,
+    published: Annotated[bool, typer.Option("--published", help="As published.")] = False,
+    out: Annotated[Path | None, typer.Option(help="PNG to write; default: SUITE.png.")] = None,
+) -> None:
+    """Write a contact sheet of a suite's stimuli as a PNG."""
+    from fechner.errors import FechnerError
+    from fechner.report.contact_sheet import contact_sheet
+    from fechner.runs.run import choose_tests
+    from fechner.suites import Options
+
+    names = [part.strip() for part in tests.split(",")] if tests else None
+    chosen = choose_tests(suite, Options("published" if published else "default"), names)
+    path = out or Path(f"{suite}.png")
+    sheet = contact_sheet([test.experiment for test in chosen])
+    try:
+        sheet.save(path, format="PNG")
+    except OSError as error:
+        raise FechnerError(f"{path} cannot be written: {error}.") from error
+    typer.echo(f"{path}: {sheet.width} x {sheet.height} px, {len(chosen)} tests")

@@ -1,0 +1,1 @@
+"""Showing it: tables and contact sheets."""
