@@ -16,7 +16,7 @@ def command() -> None:
     from fechner.observers.catalogue import catalogue
 
     typer.echo(f"fechner {fechner.__version__}, Python {platform.python_version()}")
-    for package in ("torch", "numpy", "xarray", "h5netcdf", "pillow", "rich", "typer"):
+    for package in ("torch", "numpy", "xarray", "scipy", "pillow", "rich", "typer"):
         typer.echo(f"  {package} {metadata.version(package)}")
     typer.echo(_devices())
     free = shutil.disk_usage(Path.cwd()).free / 1e9

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from fechner.cli.start import quick_imports
+
 
 def command(
     observers: Annotated[
@@ -51,9 +53,13 @@ def command(
     ] = None,
 ) -> None:
     """Run a suite on observers; a run that was stopped goes on where it was."""
-    from fechner.observers import catalogue
-    from fechner.report.tables import to_text
-    from fechner.runs import evaluate
+    with quick_imports():
+        import torch  # noqa: F401
+        import xarray  # noqa: F401
+
+        from fechner.observers import catalogue
+        from fechner.report.tables import to_text
+        from fechner.runs import evaluate
 
     tour = not observers
     if tour:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 #: Rows are read out in blocks of at most this many elements: it bounds memory and stays in cache.
-_BLOCK = 1 << 20
+_BLOCK = 1 << 19
 _STRETCH = 256
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from fechner.psychometrics import find_crossing
 from fechner.scores.bootstrap import RESAMPLES, cluster_counts, interval, normal_errors
-from fechner.scores.ranks import spearman
+from fechner.scores.ranks import spearman, spearman_rows
 from fechner.scores.score import Score
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ class Alignment:
     Parameters
     ----------
     human_error_db
-        Standard deviation of the human thresholds, 20 log10; gives the second interval.
+        Standard deviation of the human thresholds around their curve, 20 log10. The second interval
+        is the spread it gives to the score, centred on the score.
     """
 
     human_error_db: float
@@ -57,9 +58,8 @@ class Alignment:
         low, high = interval(spearman(x, y, weights))
         # A threshold that lies e dB higher turns the multiple m into m / 10^(e/20).
         errors = normal_errors((RESAMPLES, len(responses))) * self.human_error_db
-        human_low, human_high = interval(
-            np.array([float(spearman(x * 10 ** (-e[point] / 20), y)) for e in errors[:200]])
-        )
+        moved = spearman_rows(x * 10 ** (-errors[:, point] / 20), y)
+        human_low, human_high = interval(np.clip(value + moved - np.median(moved), -1, 1))
         yield Score(
             "alignment",
             value,

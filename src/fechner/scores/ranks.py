@@ -55,3 +55,21 @@ def spearman(
         covariance, spread, out=np.full(np.shape(covariance), np.nan), where=spread > 0
     )
     return correlation
+
+
+def spearman_rows(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return Spearman's correlation of every row of ``x`` with ``y``; ties only in ``y``.
+
+    Examples
+    --------
+    >>> spearman_rows(np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]), np.array([1.0, 5.0, 9.0]))
+    array([ 1., -1.])
+    """
+    rank_x = np.argsort(np.argsort(x, axis=-1), axis=-1) - (x.shape[-1] - 1) / 2
+    rank_y = weighted_ranks(y, np.ones(y.shape))
+    dy = rank_y - rank_y.mean()
+    spread = np.sqrt(np.square(rank_x).sum(axis=-1) * np.square(dy).sum())
+    correlation: NDArray[np.float64] = np.divide(
+        rank_x @ dy, spread, out=np.full(len(x), np.nan), where=spread > 0
+    )
+    return correlation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
@@ -90,10 +91,17 @@ class Display:
 
     def encode(self, rgb_cdm2: Tensor, *, dither_seed: int = 0) -> Tensor:
         """Turn light, [..., 3, h, w] or one channel, into encoded values in 0..1."""
-        low, high = self.black_cdm2, self.peak_cdm2
-        linear = self.show(rgb_cdm2).sub_(low).div_(high - low)  # `show` made a new tensor
+        return self.encode_(rgb_cdm2.clone(), dither_seed=dither_seed)
+
+    def encode_(self, rgb_cdm2: Tensor, *, dither_seed: int = 0) -> Tensor:
+        """Turn light into encoded values, in the memory of what is given."""
+        low, high = self.limits_cdm2()
+        linear = rgb_cdm2.clamp_(min=low, max=high if self.clips else None)
+        if self.black_cdm2:
+            linear = linear.sub_(self.black_cdm2)
+        linear = linear.div_(self.peak_cdm2 - self.black_cdm2)
         if self.eotf == "srgb":
-            encoded = _srgb_encode(linear)
+            encoded = _srgb_encode_(linear)
         elif self.eotf == "gamma":
             encoded = linear.pow(1 / self._exponents(linear))
         else:
@@ -126,14 +134,18 @@ class Display:
         return scaled.round().clamp(0, steps) / steps
 
 
-def _srgb_encode(linear: Tensor) -> Tensor:
+def _srgb_encode_(linear: Tensor) -> Tensor:
     """Encode 0..1 by the sRGB curve; exp(log) is more than twice as fast as pow here."""
     low, high = (float(end) for end in linear.detach().aminmax())
     if high <= _SRGB_TOE:
-        return 12.92 * linear
-    curve = (linear.clamp(min=_SRGB_TOE) if low <= _SRGB_TOE else linear).log()
-    curve = curve.mul_(1 / 2.4).exp_().mul_(1.055).sub_(0.055)
-    return curve if low > _SRGB_TOE else curve.where(linear > _SRGB_TOE, 12.92 * linear)
+        return linear.mul_(12.92)
+    toe = low <= _SRGB_TOE
+    curve = linear.clamp(min=_SRGB_TOE).log_() if toe else linear.log_()
+    # 1.055 x^(1/2.4) with the factor inside the exponent: one pass less.
+    curve = curve.mul_(1 / 2.4).add_(math.log(1.055)).exp_()
+    # exp keeps its result for the gradient, so it may only be overwritten without one.
+    curve = curve - 0.055 if curve.requires_grad else curve.sub_(0.055)
+    return curve.where(linear > _SRGB_TOE, 12.92 * linear) if toe else curve
 
 
 def gamut_limit(display: Display, background_xyz: Triple, modulation_xyz: Triple) -> float:

@@ -112,12 +112,14 @@ def paint(
         for index, layer in enumerate(recipe.layers):
             basis = _basis(layer, field, display, dtype, device)[:channels]
             part.addcmul_(pixels.new_tensor(contrasts[:, index])[:, None, None, None], basis)
-    show = display.encode if light == "display" else display.show
+    show = display.encode_ if light == "display" else display.show
     # A few frames at a time: what is computed in between stays in cache and is soon reused.
     few = max(1, _FEW_VALUES // pixels[0].numel())
     for first in range(0, len(pixels), few):
         part = pixels[first : first + few]
-        part.copy_(show(part))
+        shown = show(part)
+        if shown.data_ptr() != part.data_ptr():
+            part.copy_(shown)
     return Frames(pixels.expand(-1, 3, -1, -1).contiguous(), field, display, light)
 
 
