@@ -39,7 +39,11 @@ def command(
     batch_size: Annotated[int | None, typer.Option(help="Pictures at a time.", min=1)] = None,
     seed: Annotated[int, typer.Option(help="Seed of noise in the stimuli.", min=0)] = 0,
     ppd: Annotated[
-        float | None, typer.Option(help="Pixels per degree; the suite's own if left out.")
+        str | None,
+        typer.Option(
+            help="Pixels per degree, the suite's own if left out; several, comma-separated, "
+            "are a sweep with a run folder each."
+        ),
     ] = None,
     resize: Annotated[
         bool | None,
@@ -64,33 +68,43 @@ def command(
     tour = not observers
     if tour:
         observers = [name for name, entry in catalogue().items() if entry.installed]
-        scores_only = True
     folder = out or Path("runs") / (
         suite + ("-published" if published else "") + ("-tour" if tour else "")
     )
-    done = evaluate(
-        *(observers or ()),
-        suite=suite,
-        tests=_split(tests),
-        published=published,
-        scores_only=scores_only,
-        out=folder,
-        device=device,
-        threads=threads,
-        batch_size=batch_size,
-        seed=seed,
-        ppd=ppd,
-        resize=resize,
-        readouts=_split(readout),
-    )
-    results, problems = done.assess()
-    if results:
-        typer.echo(to_text(results))
-    for problem in problems:
-        typer.echo(problem, err=True)
-    typer.echo(f"Results are in {folder}; `fechner scores {folder}` prints them again.", err=True)
-    if problems:
+    failed = False
+    for value in _numbers(ppd):
+        place = folder if value is None else folder.with_name(f"{folder.name}-{value:g}ppd")
+        done = evaluate(
+            *(observers or ()),
+            suite=suite,
+            tests=_split(tests),
+            published=published,
+            scores_only=scores_only or tour,
+            out=place,
+            device=device,
+            threads=threads,
+            batch_size=batch_size,
+            seed=seed,
+            ppd=value,
+            resize=resize,
+            readouts=_split(readout),
+        )
+        results, problems = done.assess()
+        if results:
+            typer.echo(to_text(results))
+        for problem in problems:
+            typer.echo(problem, err=True)
+        typer.echo(f"Results are in {place}; `fechner scores {place}` prints them again.", err=True)
+        failed = failed or bool(problems)
+    if failed:
         raise typer.Exit(1)
+
+
+def _numbers(text: str | None) -> list[float | None]:
+    try:
+        return [float(part) for part in _split(text) or ()] or [None]
+    except ValueError:
+        raise typer.BadParameter(f"'{text}' is not a list of numbers.") from None
 
 
 def _split(text: str | None) -> list[str] | None:

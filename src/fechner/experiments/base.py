@@ -60,14 +60,32 @@ class Scene:
             return self.field
         return self.field.resized(wants.size_px)
 
+    def seen_field(self, wants: Wants) -> Field:
+        """Return the field as an observer sees it, after resampling if there is any."""
+        drawn = self.drawn_field(wants)
+        if wants.size_px is None or wants.size_px == (drawn.height_px, drawn.width_px):
+            return drawn
+        height, width = wants.size_px
+        return replace(
+            drawn, height_px=height, width_px=width, ppd=drawn.ppd * width / drawn.width_px
+        )
+
     def at_ppd(self, ppd: float) -> Scene:
         """Return the same scene at another number of pixels per degree."""
         return replace(self, field=replace(self.field, ppd=ppd))
 
 
-def geometry(field: Field) -> dict[str, float | int]:
-    """Return a field as attributes of a result."""
-    return {"height_px": field.height_px, "ppd": field.ppd, "width_px": field.width_px}
+def geometry(scene: Scene, wants: Wants) -> dict[str, float | int]:
+    """Return the field as drawn and as seen, as attributes of a result."""
+    drawn, seen = scene.drawn_field(wants), scene.seen_field(wants)
+    return {
+        "drawn_height_px": drawn.height_px,
+        "drawn_ppd": drawn.ppd,
+        "drawn_width_px": drawn.width_px,
+        "seen_height_px": seen.height_px,
+        "seen_ppd": seen.ppd,
+        "seen_width_px": seen.width_px,
+    }
 
 
 @dataclass(frozen=True)
@@ -113,6 +131,11 @@ class Experiment(Protocol):
     @property
     def scene(self) -> Scene:
         """Where it takes place."""
+        ...
+
+    @property
+    def axes(self) -> tuple[str, str]:
+        """What varies from left to right and from top to bottom, with units."""
         ...
 
     def pieces(self) -> Sequence[Piece]:

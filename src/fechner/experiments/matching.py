@@ -53,6 +53,11 @@ class FrequencyMatching:
 
     asks: ClassVar[Ability] = "compares"
 
+    @property
+    def axes(self) -> tuple[str, str]:
+        """Test frequency and reference contrast."""
+        return "test frequency (cycles/degree)", "contrast of the reference (michelson)"
+
     def pieces(self) -> Sequence[Piece]:
         """Return one piece: every match needs the reference's responses."""
         frequencies, references, _ = self._human()
@@ -91,7 +96,6 @@ class FrequencyMatching:
                 ("reference", "frequency", "contrast", *outputs),
                 np.stack(differences),
             )
-        field = self.scene.drawn_field(presenter.observer.wants)
         return xr.Dataset(
             data,
             coords={
@@ -101,7 +105,7 @@ class FrequencyMatching:
                 "layer": ("layer", presenter.layers),
                 "readout": ("readout", presenter.readouts),
             },
-            attrs=geometry(field),
+            attrs=geometry(self.scene, presenter.observer.wants),
         )
 
     @property
@@ -127,7 +131,7 @@ class FrequencyMatching:
         """Return rows of matched gratings as people set them, the reference on the left."""
         frequencies, references, matched = self._human()
         rows = []
-        for contrast, matches in list(zip(references, matched, strict=True))[::2]:
+        for contrast, matches in list(zip(references, matched, strict=True))[:6:2]:
             reference = Sample(
                 self._grating(self.reference_frequency_cpd, contrast),
                 x=f"reference {self.reference_frequency_cpd:g}",

@@ -15,7 +15,7 @@ import numpy as np
 
 from fechner.experiments.base import Piece, Sample, Scene, geometry
 from fechner.experiments.presentation import Presenter
-from fechner.experiments.tasks import Task
+from fechner.experiments.tasks import ABSCISSAE, Task
 from fechner.observers.abilities import Ability
 from fechner.stimuli import Field, Layer, Noise, Stimulus, gamut_limit
 from fechner.stimuli.stimulus import drawn
@@ -58,6 +58,11 @@ class NearThreshold:
 
     asks: ClassVar[Ability] = "compares"
 
+    @property
+    def axes(self) -> tuple[str, str]:
+        """Abscissa and contrast, with units."""
+        return ABSCISSAE[self.task.over], f"contrast ({self.task.unit})"
+
     def pieces(self) -> Sequence[Piece]:
         """List score pieces, then surface pieces."""
         n, m = len(self.task.score_abscissae), len(self.task.surface_abscissae)
@@ -98,7 +103,7 @@ class NearThreshold:
                 "layer": ("layer", presenter.layers),
                 "readout": ("readout", presenter.readouts),
             },
-            attrs=geometry(field),
+            attrs=geometry(self.scene, presenter.observer.wants),
         )
 
     def _measure_surface(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
@@ -134,7 +139,7 @@ class NearThreshold:
                 "layer": ("layer", presenter.layers),
                 "readout": ("readout", presenter.readouts),
             },
-            attrs=geometry(field),
+            attrs=geometry(self.scene, presenter.observer.wants),
         )
 
     def _responses(
@@ -227,7 +232,7 @@ class NearThreshold:
     def samples(self) -> Sequence[Sequence[Sample]]:
         """Return stimuli over abscissa (columns) and contrast (rows, strongest on top)."""
         columns = _spread(len(self.task.surface_abscissae), 6)
-        rows = _spread(len(self.task.contrasts), 4)[::-1]
+        rows = _spread(len(self.task.contrasts), 4)[:0:-1]  # the faintest shows nothing
         return [
             [
                 Sample(

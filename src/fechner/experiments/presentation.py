@@ -10,7 +10,7 @@ import numpy as np
 from fechner.errors import ObserverError
 from fechner.experiments.base import Scene
 from fechner.observers.abilities import Compares
-from fechner.stimuli import Field, Frames, Stimulus, paint
+from fechner.stimuli import Frames, Stimulus, paint
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,18 +85,21 @@ class Presenter:
         import torch
 
         wants = self.observer.wants
-        field = scene.drawn_field(wants)
+        seen = scene.seen_field(wants)
         frames = paint(
             stimuli,
-            field,
+            scene.drawn_field(wants),
             scene.display,
             light=wants.light,
             dtype=getattr(torch, wants.dtype),
             device=self.device,
         )
-        if wants.size_px is None or wants.size_px == (field.height_px, field.width_px):
+        if seen == frames.field:
             return frames
-        return _resample(frames, wants.size_px)
+        pixels = torch.nn.functional.interpolate(
+            frames.pixels, size=wants.size_px, mode="bilinear", align_corners=False
+        )
+        return Frames(pixels, seen, frames.display, frames.light)
 
     def _checked(self, answer: Any, n: int) -> NDArray[np.float64]:
         shape = (n, len(self.layers), len(self.readouts))
@@ -113,15 +116,3 @@ class Presenter:
                 f"{n} pictures in a batch; check it with pictures of low contrast."
             )
         return values
-
-
-def _resample(frames: Frames, size_px: tuple[int, int]) -> Frames:
-    """Resample to another size; the field stays, so the pixels per degree change."""
-    import torch
-
-    pixels = torch.nn.functional.interpolate(
-        frames.pixels, size=size_px, mode="bilinear", align_corners=False
-    )
-    old = frames.field
-    field = Field(size_px[1], size_px[0], old.ppd * size_px[1] / old.width_px, old.coordinates)
-    return Frames(pixels, field, frames.display, frames.light)

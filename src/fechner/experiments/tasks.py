@@ -34,6 +34,15 @@ if TYPE_CHECKING:
 Abscissa = Literal["frequency_cpd", "luminance_cdm2", "area_deg2", "mask_contrast"]
 
 
+#: Abscissae as axis labels.
+ABSCISSAE: dict[Abscissa, str] = {
+    "frequency_cpd": "spatial frequency (cycles/degree)",
+    "luminance_cdm2": "luminance (cd/m2)",
+    "area_deg2": "area (degree2)",
+    "mask_contrast": "contrast of the mask",
+}
+
+
 class Task(Protocol):
     """What detection and masking have in common."""
 

@@ -13,33 +13,43 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PIL import Image, ImageDraw, ImageFont
 
-_THUMBNAIL = 112
 _GAP = 4
 _MARGIN = 16
-_TITLE = 34
-_LABEL = 18
-_LEFT = 58
+_TITLE = 46
+_LABEL = 34
+_LEFT = 64
 
 
 def contact_sheet(experiments: Sequence[Experiment]) -> Image.Image:
-    """Draw one block per experiment: stimuli over abscissa (across) and contrast (down)."""
+    """Draw one block per experiment, pixel for pixel: resampling would change the stimuli."""
     from PIL import Image, ImageDraw
 
     blocks = [experiment.samples() for experiment in experiments]
-    cell = _THUMBNAIL + _GAP
-    columns = max(len(row) for block in blocks for row in block)
-    width = 2 * _MARGIN + _LEFT + columns * cell
-    heights = [_TITLE + len(block) * cell + _LABEL for block in blocks]
+    cells = [experiment.scene.field.height_px + _GAP for experiment in experiments]
+    widths = [
+        (experiment.scene.field.width_px + _GAP) * len(block[0])
+        for experiment, block in zip(experiments, blocks, strict=True)
+    ]
+    width = 2 * _MARGIN + _LEFT + max(widths)
+    heights = [
+        _TITLE + len(block) * cell + _LABEL for block, cell in zip(blocks, cells, strict=True)
+    ]
     sheet = Image.new("RGB", (width, 2 * _MARGIN + sum(heights)), "white")
     draw = ImageDraw.Draw(sheet)
     top = _MARGIN
-    for experiment, block, height in zip(experiments, blocks, heights, strict=True):
-        draw.text((_MARGIN, top), f"{experiment.id}: {experiment.title}", "black", _font(16))
+    for experiment, block, height, cell in zip(experiments, blocks, heights, cells, strict=True):
+        field, (across, down) = experiment.scene.field, experiment.axes
+        draw.text((_MARGIN, top), f"{experiment.id}: {experiment.title}", "black", _font(18))
+        about = f"across: {across}; down: {down}; {field.ppd:g} pixels/degree"
+        draw.text((_MARGIN, top + 24), about, "#444444", _font(13))
         for number, row in enumerate(block):
             _draw_row(sheet, draw, experiment, row, top + _TITLE + number * cell)
         for number, sample in enumerate(block[-1]):
-            at = (_MARGIN + _LEFT + number * cell, top + _TITLE + len(block) * cell - 2)
-            draw.text(at, sample.x, "#444444", _font(12))
+            at = (
+                _MARGIN + _LEFT + number * (field.width_px + _GAP),
+                top + _TITLE + len(block) * cell - 2,
+            )
+            draw.text(at, sample.x, "#444444", _font(13))
         top += height
     return sheet
 
@@ -55,10 +65,10 @@ def _draw_row(
 
     scene = experiment.scene
     frames = paint([sample.stimulus for sample in row], scene.field, scene.display)
-    draw.text((_MARGIN, top + _THUMBNAIL // 2 - 8), row[0].y, "#444444", _font(12))
+    draw.text((_MARGIN, top + scene.field.height_px // 2 - 8), row[0].y, "#444444", _font(13))
     for number, pixels in enumerate(_visible(frames)):
-        picture = Image.fromarray(pixels).resize((_THUMBNAIL, _THUMBNAIL), Image.Resampling.LANCZOS)
-        sheet.paste(picture, (_MARGIN + _LEFT + number * (_THUMBNAIL + _GAP), top))
+        left = _MARGIN + _LEFT + number * (scene.field.width_px + _GAP)
+        sheet.paste(Image.fromarray(pixels), (left, top))
 
 
 def _visible(frames: Frames) -> NDArray[np.uint8]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from fechner.errors import GamutError
 from fechner.stimuli.colour import Triple
 from fechner.stimuli.display import Display
 from fechner.stimuli.field import Field
@@ -77,11 +78,13 @@ def paint(
     light: Light = "display",
     dtype: torch.dtype | None = None,
     device: str = "cpu",
+    clip: bool = True,
 ) -> Frames:
     """Paint stimuli on a display.
 
     Neighbours that differ in contrast only share their drawn patterns: the contrast axis
-    is one multiply-add.
+    is one multiply-add. Light that the display cannot show is cut, as a display does; with
+    ``clip=False`` it raises a `GamutError` instead.
 
     Examples
     --------
@@ -112,6 +115,8 @@ def paint(
         for index, layer in enumerate(recipe.layers):
             basis = _basis(layer, field, display, dtype, device)[:channels]
             part.addcmul_(pixels.new_tensor(contrasts[:, index])[:, None, None, None], basis)
+    if not clip:
+        _check_gamut(pixels, display)
     show = display.encode_ if light == "display" else display.show
     # A few frames at a time: what is computed in between stays in cache and is soon reused.
     few = max(1, _FEW_VALUES // pixels[0].numel())
@@ -121,6 +126,18 @@ def paint(
         if shown.data_ptr() != part.data_ptr():
             part.copy_(shown)
     return Frames(pixels.expand(-1, 3, -1, -1).contiguous(), field, display, light)
+
+
+def _check_gamut(pixels: Tensor, display: Display) -> None:
+    low, high = display.limits_cdm2()
+    slack = 1e-6 * high
+    outside = ((pixels < low - slack) | (pixels > high + slack)).flatten(1).any(dim=1)
+    if outside.any():
+        raise GamutError(
+            f"{int(outside.sum())} of {len(pixels)} stimuli ask for light outside "
+            f"{low:g}-{high:g} cd/m2 of display '{display.name}' (first: number "
+            f"{int(outside.nonzero()[0])}); lower the contrast, `gamut_limit` gives the largest."
+        )
 
 
 def _without_contrast(stimulus: Stimulus) -> Stimulus:
