@@ -8,6 +8,7 @@ from fechner.human.castle import (
     castle_threshold_amplitude,
 )
 from fechner.human.datasets import DATASETS, HUMAN, HumanData, HumanEntry, HumanTable, load
+from fechner.human.modelfest import MODELFEST_FIELD, modelfest_patterns
 from fechner.human.spatial_observer import (
     APERTURE_SD_DEG,
     POOLING_EXPONENT,
@@ -24,6 +25,7 @@ __all__ = [
     "GREY_LMS_PER_CDM2",
     "HUMAN",
     "LMS_TO_MECHANISMS",
+    "MODELFEST_FIELD",
     "POOLING_EXPONENT",
     "HumanData",
     "HumanEntry",
@@ -34,6 +36,7 @@ __all__ = [
     "chromatic_rg_csf",
     "chromatic_yb_csf",
     "load",
+    "modelfest_patterns",
     "oblique_effect",
     "standard_spatial_observer",
     "watson_ahumada_csf",

@@ -48,8 +48,8 @@ class ColorVideoVDP:
     def difference(self, test: Frames, memory: Tensor, which: Tensor) -> Tensor:
         """Return the loss of quality on a scale of 0 to 1, [n, 1, 1]."""
         metric = self._metric(test.field.ppd, test.display)
-        loss: Tensor = metric.predict(test.pixels, memory[which], dim_order="BCHW")[0]
-        return loss.double().reshape(-1, 1, 1) / 10
+        jod: Tensor = metric.predict(test.pixels, memory[which], dim_order="BCHW")[0]
+        return (10 - jod.double().reshape(-1, 1, 1)) / 10
 
     def _metric(self, ppd: float, display: Display) -> Any:
         if (ppd, display) not in self._metrics:
@@ -60,16 +60,6 @@ class ColorVideoVDP:
         import torch
 
         pycvvdp = _import_pycvvdp()
-
-        class JodLoss(pycvvdp.cvvdp):  # type: ignore[misc, name-defined]
-            """The metric without its last subtraction: 10 - loss would round small losses away."""
-
-            def met2jod(self, quality: Tensor) -> Tensor:
-                knee = 0.1  # below it the metric is linear (its own `met2jod`)
-                slope = self.jod_a * knee ** (self.jod_exp - 1)
-                above = self.jod_a * quality.clamp(min=knee) ** self.jod_exp
-                loss: Tensor = (slope * quality).where(quality <= knee, above)
-                return loss
 
         photometry = pycvvdp.vvdp_display_photo_eotf(
             Y_peak=display.peak_cdm2,
@@ -82,7 +72,7 @@ class ColorVideoVDP:
             if self._geometry is None
             else pycvvdp.vvdp_display_geometry.load(self._geometry)
         )
-        return JodLoss(
+        return pycvvdp.cvvdp(
             display_photometry=photometry,
             display_geometry=geometry,
             quiet=True,

@@ -3,6 +3,13 @@
 A contrast image is filtered by a contrast sensitivity function with the oblique effect, weighted by
 an aperture around the fovea and pooled with a Minkowski norm over degrees squared. Its answer is in
 threshold units: 1 means just detectable (84 % correct) by the average ModelFest observer.
+
+Without a free parameter it gives the thresholds of 41 ModelFest stimuli to 0.68 dB rms, 1.95 dB at
+worst.
+
+A sum of |response|^2.4 over pixels depends on where they fall on a fine grating: at four pixels per
+cycle, on its peaks or beside them, by 6 %. So the response is also sampled between the pixels, and
+thresholds change by less than 1.2 % with phase and resolution.
 """
 
 from __future__ import annotations
@@ -24,7 +31,8 @@ from fechner.stimuli import Field, Frames, Gaussian
 if TYPE_CHECKING:
     from torch import Tensor
 
-#: Grey added around the picture before filtering, so that its edges do not wrap around.
+#: Grey added around the picture before filtering, so that its edges do not wrap around: thresholds
+#: are then within 0.05 dB of those with any margin, whatever reaches the edge.
 _MARGIN_DEG = 0.5
 
 
@@ -33,7 +41,7 @@ class StandardObserver:
 
     name = "standard-observer"
     wants = Wants(light="cdm2")
-    fingerprint: str | None = "standard-observer/1"
+    fingerprint: str | None = "standard-observer/2"
     layers = ("response",)
     readouts = ("minkowski2.4",)
 
@@ -48,11 +56,12 @@ class StandardObserver:
         reference = memory if len(memory) == 1 else memory[which]
         contrast = (test.luminance() - reference) / reference.mean(dim=(1, 2), keepdim=True)
         field = test.field
-        csf, aperture, size = _filters(field, contrast.dtype, str(contrast.device))
-        response = torch.fft.irfft2(torch.fft.rfft2(contrast, s=size) * csf, s=size)
-        response = response[:, : field.height_px, : field.width_px] * aperture
-        energy: Tensor = response.abs().double().pow(POOLING_EXPONENT)
-        pooled = energy.sum(dim=(1, 2)) / field.ppd**2
+        gain, aperture, size = _filters(field, contrast.dtype, str(contrast.device))
+        spectrum = torch.fft.rfft2(contrast, s=size)[:, None] * gain
+        response = torch.fft.irfft2(spectrum, s=size)[..., : field.height_px, : field.width_px]
+        energy: Tensor = (response * aperture).abs().pow(POOLING_EXPONENT)
+        per_deg2 = len(gain) * field.ppd**2
+        pooled = energy.sum(dim=(1, 2, 3), dtype=torch.float64) / per_deg2
         return pooled.pow(1 / POOLING_EXPONENT)[:, None, None]
 
 
@@ -60,7 +69,7 @@ class StandardObserver:
 def _filters(
     field: Field, dtype: torch.dtype, device: str
 ) -> tuple[Tensor, Tensor, tuple[int, int]]:
-    """Return the sensitivity per frequency, the aperture, and the padded size."""
+    """Return gain per frequency and aperture, at and between pixels, and the padded size."""
     import torch
 
     margin = round(_MARGIN_DEG * field.ppd)
@@ -70,8 +79,15 @@ def _filters(
     frequency = np.hypot(fx, fy)
     orientation_deg = np.degrees(np.arctan2(fy, fx))
     sensitivity = watson_ahumada_csf(frequency) * oblique_effect(frequency, orientation_deg)
-    csf = torch.as_tensor(sensitivity, dtype=dtype, device=device)
-    return csf, Gaussian(APERTURE_SD_DEG).draw(field, device).to(dtype), size
+    half_px = 0.5 / field.ppd
+    # Half a pixel to the right and, as rows run downwards, half a pixel down.
+    between = sensitivity * np.exp(2j * np.pi * half_px * (fx + fy))
+    gain = torch.as_tensor(np.stack([sensitivity, between]), device=device)
+    apertures = (
+        Gaussian(APERTURE_SD_DEG, x_deg=-shift, y_deg=shift).draw(field, device)
+        for shift in (0.0, half_px)
+    )
+    return gain.to(dtype.to_complex()), torch.stack(list(apertures)).to(dtype), size
 
 
 def _even(size: int) -> int:

@@ -1,0 +1,215 @@
+"""The ModelFest stimuli as patterns: 41 of the 43, all but the noise and the photograph.
+
+The recipes are built from the columns of ``load("modelfest")``; what those leave to the note is
+named here. A contrast of ModelFest is the peak of the formula, so every pattern has amplitude 1.
+The background is ``DATASETS["modelfest"].luminance_cdm2``.
+
+The field has an even number of pixels, so its centre lies between four of them. Samples of the
+finest patterns therefore stay below their peak (0.71 at 30 cpd), which no linear filter minds; the
+line and the dipole, one pixel thick, are drawn on the pixels just above the centre.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from fechner.human.datasets import load
+from fechner.stimuli import Disk, Field, Gabor, Gaussian, Grating, Pattern, Product, Sum
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["MODELFEST_FIELD", "Bar", "Bessel", "Edge", "modelfest_patterns"]
+
+MODELFEST_FIELD = Field.of(pixels=256, ppd=120)
+"""What observers saw: 2.13 deg, in pixels of half a minute of arc."""
+
+_PIXEL_DEG = 1 / MODELFEST_FIELD.ppd
+_DISC_DIAMETER_DEG = 0.25
+_STRING_PATCHES = 5
+_STRING_SPACING_SD = 5
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A step from -1 to 1 through the centre; 0 deg is a vertical edge, 90 deg is bright above.
+
+    Examples
+    --------
+    >>> Edge().draw(Field.of(pixels=4, ppd=60)).tolist()
+    [[-1.0, -1.0, 1.0, 1.0]]
+    """
+
+    orientation_deg: float = 0.0
+
+    def draw(self, field: Field, device: str = "cpu") -> Tensor:
+        """Draw the pattern with unit amplitude; a pixel on the edge shows the mean of both."""
+        return (2 * field.ppd * _across(field, device, self.orientation_deg)).clamp(-1, 1)
+
+    @property
+    def highest_cpd(self) -> float:
+        """No carrier, no limit."""
+        return 0.0
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A line of some thickness, ``offset_deg`` from the centre; 0 deg is vertical.
+
+    Where it covers part of a pixel, the pixel takes part of its amplitude: a thin line has the
+    same light at any resolution.
+
+    Examples
+    --------
+    >>> Bar(width_deg=1.5 / 60).draw(Field.of(pixels=5, ppd=60)).round(decimals=6).tolist()
+    [[0.0, 0.25, 1.0, 0.25, 0.0]]
+    """
+
+    width_deg: float
+    orientation_deg: float = 0.0
+    offset_deg: float = 0.0
+
+    def draw(self, field: Field, device: str = "cpu") -> Tensor:
+        """Draw the pattern with unit amplitude."""
+        across = _across(field, device, self.orientation_deg)
+        distance_px = (across - self.offset_deg).abs() * field.ppd
+        width_px = self.width_deg * field.ppd
+        return (width_px / 2 + 0.5 - distance_px).clamp(0, min(1.0, width_px))
+
+    @property
+    def highest_cpd(self) -> float:
+        """No carrier, no limit."""
+        return 0.0
+
+
+@dataclass(frozen=True)
+class Bessel:
+    """Rings, J0(2 pi f r): gratings of one frequency and all orientations, added up.
+
+    Examples
+    --------
+    >>> rings = Bessel(4.0).draw(Field.of(pixels=3, ppd=60))
+    >>> round(float(rings[1, 1]), 4), round(float(rings[1, 2]), 4)
+    (1.0, 0.9566)
+    """
+
+    frequency_cpd: float
+
+    def draw(self, field: Field, device: str = "cpu") -> Tensor:
+        """Draw the pattern with unit amplitude."""
+        from torch.special import bessel_j0
+
+        x, y = field.grid(device)
+        radius = (x.square() + y.square()).sqrt()
+        rings: Tensor = bessel_j0(2 * math.pi * self.frequency_cpd * radius)
+        return rings
+
+    @property
+    def highest_cpd(self) -> float:
+        """Frequency of the gratings."""
+        return self.frequency_cpd
+
+
+class _Row(NamedTuple):
+    """The columns that define a stimulus."""
+
+    kind: str
+    frequency_cpd: float
+    second_frequency_cpd: float
+    orientation_deg: float
+    second_orientation_deg: float
+    sigma_across_deg: float
+    sigma_along_deg: float
+    note: str
+
+
+def modelfest_patterns() -> dict[int, Pattern]:
+    """Return the ModelFest stimuli that a formula can draw, by their number.
+
+    Not among them are 35, one sample of binary noise, and 43, a photograph.
+
+    Returns
+    -------
+    dict of int to Pattern
+        Amplitude 1. Show them on `MODELFEST_FIELD`.
+
+    References
+    ----------
+    Carney et al. (1999), key ``carney1999``. A dipole three pixels wide has its lines on the outer
+    two, and the checks stand on their corners, so that the fundamentals are horizontal and
+    vertical.
+
+    Examples
+    --------
+    >>> patterns = modelfest_patterns()
+    >>> len(patterns)
+    41
+    >>> patterns[4]
+    Gabor(frequency_cpd=4.0, sigma_deg=0.5, orientation_deg=90.0, phase_deg=90, sigma_along_deg=0.5)
+    """
+    table = load("modelfest")
+    columns = (table[name].tolist() for name in _Row._fields)
+    rows = map(_Row._make, zip(*columns, strict=True))
+    numbered = zip(table["stimulus"].tolist(), rows, strict=True)
+    return {number: _pattern(row) for number, row in numbered if row.kind not in ("noise", "image")}
+
+
+def _pattern(row: _Row) -> Pattern:
+    frequency, orientation = row.frequency_cpd, _turned(row.orientation_deg)
+    window = Gaussian(row.sigma_across_deg, row.sigma_along_deg, orientation)
+    match row.kind:
+        case "gabor":
+            return _gabor(row, frequency, orientation)
+        case "gabor_sum" | "plaid":
+            second = _gabor(row, row.second_frequency_cpd, _turned(row.second_orientation_deg))
+            return Sum((_gabor(row, frequency, orientation), second), (0.5, 0.5))
+        case "gaussian":
+            return window
+        case "edge":
+            return Product(Edge(orientation), window)
+        case "line":
+            return Product(Bar(_PIXEL_DEG, orientation, _PIXEL_DEG / 2), window)
+        case "dipole":
+            above, below = (Bar(_PIXEL_DEG, orientation, n * _PIXEL_DEG) for n in (1.5, -0.5))
+            return Product(Sum((above, below), (1.0, -1.0)), window)
+        case "gabor_string":
+            return Product(Grating(frequency, orientation, 90), _string(row))
+        case "disc":
+            return Disk(_DISC_DIAMETER_DEG / 2)
+        case "bessel":
+            return Product(Bessel(frequency), window)
+        case "checkerboard":
+            # The fundamentals of a checkerboard run along its diagonals, sqrt 2 as fine.
+            rows, columns = (
+                Grating(frequency / math.sqrt(2), angle, 90, "square") for angle in (45.0, 135.0)
+            )
+            return Product(Product(rows, columns), window)
+    raise ValueError(f"no formula for a ModelFest stimulus of kind '{row.kind}'.")
+
+
+def _gabor(row: _Row, frequency_cpd: float, orientation_deg: float) -> Gabor:
+    """Return a Gabor in cosine phase."""
+    return Gabor(frequency_cpd, row.sigma_across_deg, orientation_deg, 90, row.sigma_along_deg)
+
+
+def _string(row: _Row) -> Sum:
+    """Return the windows of a row of patches, end to end along their horizontal bars."""
+    spacing_deg = _STRING_SPACING_SD * row.sigma_along_deg
+    steps = range(-(_STRING_PATCHES // 2), _STRING_PATCHES // 2 + 1)
+    windows = tuple(Gaussian(row.sigma_along_deg, x_deg=step * spacing_deg) for step in steps)
+    sign = -1.0 if "alternating" in row.note else 1.0
+    return Sum(windows, tuple(sign**step for step in steps))
+
+
+def _turned(orientation_deg: float) -> float:
+    """Turn 0 = horizontal bars, as in the table, into 0 = vertical bars, as in patterns."""
+    return 0.0 if math.isnan(orientation_deg) else (orientation_deg + 90) % 180
+
+
+def _across(field: Field, device: str, orientation_deg: float) -> Tensor:
+    """Return the distance from a line through the centre; 0 deg is a vertical line."""
+    x, y = field.grid(device)
+    angle = math.radians(orientation_deg)
+    return x if angle == 0 else x * math.cos(angle) + y * math.sin(angle)
