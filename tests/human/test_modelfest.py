@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fechner.human import MODELFEST_FIELD, load, modelfest_patterns
-from fechner.human.modelfest import Bar, Bessel, Edge
+from fechner.human.modelfest import Bar, Bessel, Checkerboard, Edge
 from fechner.stimuli import Field
 
 PATTERNS = modelfest_patterns()
@@ -18,8 +18,9 @@ EDGE, LINE, DIPOLE = 30, 31, 32
 
 #: A pixel at the centre, where cosines and windows have their peak.
 ODD = Field.of(pixels=257, ppd=120)
-#: Large enough for narrow spectra: 0.23 cpd per bin.
+#: Large enough for narrow spectra, which are also padded to 0.12 cpd per bin.
 WIDE = Field.of(pixels=512, ppd=120)
+BINS = 1024
 
 
 def draw(number: int, field: Field = MODELFEST_FIELD) -> np.ndarray:
@@ -30,9 +31,9 @@ def draw(number: int, field: Field = MODELFEST_FIELD) -> np.ndarray:
 @cache
 def spectrum(number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return frequencies rightwards and upwards, and power."""
-    power = np.abs(np.fft.fft2(draw(number, WIDE))) ** 2
-    fx = np.fft.fftfreq(WIDE.width_px, 1 / WIDE.ppd)[None, :]
-    fy = -np.fft.fftfreq(WIDE.height_px, 1 / WIDE.ppd)[:, None]
+    power = np.abs(np.fft.fft2(draw(number, WIDE), (BINS, BINS))) ** 2
+    fx = np.fft.fftfreq(BINS, 1 / WIDE.ppd)[None, :]
+    fy = -np.fft.fftfreq(BINS, 1 / WIDE.ppd)[:, None]
     return fx, fy, power
 
 
@@ -56,7 +57,7 @@ def test_the_field() -> None:
     for number, pattern in PATTERNS.items():
         assert pattern.highest_cpd < MODELFEST_FIELD.nyquist_cpd
         frequencies = [column("frequency_cpd", number), column("second_frequency_cpd", number)]
-        if number != 42 and not np.isnan(frequencies[0]):  # 42: checks finer than their rows
+        if not np.isnan(frequencies[0]):
             assert pattern.highest_cpd == np.nanmax(frequencies)
 
 
@@ -67,8 +68,9 @@ def test_amplitude_is_one(number: int) -> None:
         assert np.abs(draw(number)).max() == pytest.approx(1, abs=4e-4)
         return
     drawn = draw(number, ODD)
-    assert drawn[128, 128] == pytest.approx(1, abs=1e-12)
-    assert np.abs(drawn).max() <= 1 + 1e-12
+    # Neighbours in a string of Gabors, 5 sd away, add or take 7e-6.
+    assert drawn[128, 128] == pytest.approx(1, abs=1e-5)
+    assert np.abs(drawn).max() == pytest.approx(1, abs=1e-5)
 
 
 @pytest.mark.parametrize("number", sorted(set(PATTERNS) - {EDGE, LINE, DIPOLE}))
@@ -129,11 +131,19 @@ def test_fundamentals_of_the_checkerboard_are_horizontal_and_vertical() -> None:
     rows, columns = np.unravel_index(np.argsort(power.ravel())[-4:], power.shape)
     peaks = sorted((abs(fx[0, c]), abs(fy[r, 0])) for r, c in zip(rows, columns, strict=True))
     for peak, expected in zip(peaks, [(0, 4), (0, 4), (4, 0), (4, 0)], strict=True):
-        assert peak == pytest.approx(expected, abs=0.12)  # half a bin
-    # Black and white in equal parts, before the window.
-    carrier = PATTERNS[42].carrier.draw(MODELFEST_FIELD).numpy()
-    assert set(np.unique(carrier)) <= {-1.0, 0.0, 1.0}
-    assert abs(carrier.mean()) < 0.02
+        assert peak == pytest.approx(expected, abs=0.06)  # half a bin
+
+
+@pytest.mark.parametrize("orientation", [0, 45])
+def test_checks_are_black_and_white_in_equal_parts(orientation: float) -> None:
+    checks = Checkerboard(5.0, orientation).draw(Field.of(pixels=240, ppd=60)).numpy()
+    assert abs(checks.mean()) < 0.01
+    assert np.mean(np.abs(checks) == 1) > 0.7
+    side = 60 / (5 * np.sqrt(2))
+    along = checks[120] if orientation == 0 else np.diag(checks[:, ::-1])
+    step = 1.0 if orientation == 0 else np.sqrt(2)
+    changes = np.count_nonzero(np.diff(np.sign(along[np.abs(along) > 0.01])))
+    assert changes == pytest.approx(len(along) * step / side, abs=1)
 
 
 def test_the_edge_divides_the_field() -> None:
@@ -164,9 +174,9 @@ def test_strings_of_gabors(number: int) -> None:
     step = round(spacing_sd * column("sigma_along_deg", number) * ODD.ppd)
     places = 128 + step * (np.arange(count) - count // 2)
     signs = (-1.0) ** np.arange(count) if "alternating" in note else np.ones(count)
-    np.testing.assert_allclose(across_centre[places], signs, atol=1e-12)
+    np.testing.assert_allclose(across_centre[places], signs, atol=1e-5)
     assert np.abs(across_centre).sum() / ODD.ppd == pytest.approx(
-        count * column("sigma_along_deg", number) * np.sqrt(2 * np.pi), rel=0.01
+        count * column("sigma_along_deg", number) * np.sqrt(2 * np.pi), rel=0.03
     )
 
 
@@ -186,9 +196,11 @@ def test_a_line_has_the_same_light_at_any_resolution(ppd: float) -> None:
 
 def test_orientation_is_that_of_gratings() -> None:
     field = Field.of(pixels=8, ppd=60)
-    assert Edge(0).draw(field)[0].tolist() == [-1] * 4 + [1] * 4
-    assert Edge(90).draw(field)[:, 0].tolist() == [1] * 4 + [-1] * 4  # bright above
-    assert float(Edge(45).draw(field)[0, -1]) == 1  # and to the upper right
+    right, above, both = (Edge(angle).draw(field) for angle in (0, 90, 45))
+    np.testing.assert_allclose(right[0], [-1] * 4 + [1] * 4)
+    np.testing.assert_allclose(above[:, 0], [1] * 4 + [-1] * 4)
+    assert both[0, -1] == 1
+    assert both[-1, 0] == -1
 
 
 def test_rings_are_a_mean_of_gratings() -> None:
@@ -197,6 +209,5 @@ def test_rings_are_a_mean_of_gratings() -> None:
     x, y = (axis.numpy() for axis in field.grid())
     angles = np.linspace(0, np.pi, 200, endpoint=False)
     gratings = [np.cos(2 * np.pi * 4 * (x * np.cos(a) + y * np.sin(a))) for a in angles]
-    np.testing.assert_allclose(
-        Bessel(4.0).draw(field).numpy(), np.mean(gratings, axis=0), atol=1e-12
-    )
+    rings = Bessel(4.0).draw(field).numpy()
+    np.testing.assert_allclose(rings, np.mean(gratings, axis=0), atol=1e-6)  # torch's precision

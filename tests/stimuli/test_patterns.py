@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from fechner.stimuli import Disk, Field, Gabor, Gaussian, Grating, Product, Sum
+from fechner.stimuli import Disk, Field, Gabor, Gaussian, Grating, Pattern, Product, Sum
 
 FIELD = Field.of(pixels=240, ppd=60)  # 4 deg: a whole number of cycles for multiples of 0.25 cpd
 
 
-def image(pattern: object, field: Field = FIELD) -> np.ndarray:
-    drawn = pattern.draw(field)  # type: ignore[attr-defined]
+def image(pattern: Pattern, field: Field = FIELD) -> np.ndarray:
+    drawn = pattern.draw(field)
     assert drawn.dtype == torch.float64
     return drawn.expand(field.height_px, field.width_px).numpy()
 

@@ -14,6 +14,7 @@ from fechner.stimuli import (
     Grating,
     Layer,
     Noise,
+    Pattern,
     Stimulus,
     display,
     paint,
@@ -23,8 +24,8 @@ FIELD = Field(width_px=48, height_px=32, ppd=30.0)
 BACKGROUND = OPPONENT.background_xyz(60.0)
 
 
-def layer(pattern: object, direction: str, contrast: float, luminance: float = 60.0) -> Layer:
-    return Layer(pattern, OPPONENT.modulation_xyz(direction, luminance), contrast)  # type: ignore[arg-type]
+def layer(pattern: Pattern, direction: str, contrast: float) -> Layer:
+    return Layer(pattern, OPPONENT.modulation_xyz(direction, 60.0), contrast)
 
 
 COLOURED = Stimulus(

@@ -21,7 +21,7 @@ from fechner.stimuli import Disk, Field, Gabor, Gaussian, Grating, Pattern, Prod
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["MODELFEST_FIELD", "Bar", "Bessel", "Edge", "modelfest_patterns"]
+__all__ = ["MODELFEST_FIELD", "Bar", "Bessel", "Checkerboard", "Edge", "modelfest_patterns"]
 
 MODELFEST_FIELD = Field.of(pixels=256, ppd=120)
 """What observers saw: 2.13 deg, in pixels of half a minute of arc."""
@@ -112,6 +112,39 @@ class Bessel:
         return self.frequency_cpd
 
 
+@dataclass(frozen=True)
+class Checkerboard:
+    """Checks of 1 and -1, a bright one at the centre; 0 deg has upright sides.
+
+    ``frequency_cpd`` is that of the two fundamentals, which run along the diagonals of the checks.
+
+    Examples
+    --------
+    >>> checks = Checkerboard(15.0, orientation_deg=45).draw(Field.of(pixels=5, ppd=60))
+    >>> [round(float(value), 6) + 0.0 for value in checks.diag()]
+    [-1.0, 0.0, 1.0, 0.0, -1.0]
+    """
+
+    frequency_cpd: float
+    orientation_deg: float = 0.0
+
+    def draw(self, field: Field, device: str = "cpu") -> Tensor:
+        """Draw the pattern with unit amplitude; edges are smoothed over one pixel."""
+        side_deg = 1 / (math.sqrt(2) * self.frequency_cpd)
+        turn, sharpness = math.pi / side_deg, 2 * field.ppd * side_deg / math.pi
+        rows, columns = (
+            # The arcsine of a cosine is a triangle wave: the distance to the nearest edge.
+            ((_across(field, device, angle) * turn).cos().asin() * sharpness).clamp(-1, 1)
+            for angle in (self.orientation_deg, self.orientation_deg + 90)
+        )
+        return rows * columns
+
+    @property
+    def highest_cpd(self) -> float:
+        """Frequency of the fundamentals."""
+        return self.frequency_cpd
+
+
 class _Row(NamedTuple):
     """The columns that define a stimulus."""
 
@@ -181,11 +214,7 @@ def _pattern(row: _Row) -> Pattern:
         case "bessel":
             return Product(Bessel(frequency), window)
         case "checkerboard":
-            # The fundamentals of a checkerboard run along its diagonals, sqrt 2 as fine.
-            rows, columns = (
-                Grating(frequency / math.sqrt(2), angle, 90, "square") for angle in (45.0, 135.0)
-            )
-            return Product(Product(rows, columns), window)
+            return Product(Checkerboard(frequency, 45.0), window)
     raise ValueError(f"no formula for a ModelFest stimulus of kind '{row.kind}'.")
 
 
