@@ -5,8 +5,8 @@ named here. A contrast of ModelFest is the peak of the formula, so every pattern
 The background is ``DATASETS["modelfest"].luminance_cdm2``.
 
 The field has an even number of pixels, so its centre lies between four of them. Samples of the
-finest patterns therefore stay below their peak (0.71 at 30 cpd), which no linear filter minds; the
-line and the dipole, one pixel thick, are drawn on the pixels just above the centre.
+finest patterns therefore stay below their peak (0.71 at 30 cpd), though their spectrum is the same;
+the line, one pixel thick, fills the row just above the centre, and the dipole is centred on it.
 """
 
 from __future__ import annotations
@@ -168,11 +168,14 @@ def modelfest_patterns() -> dict[int, Pattern]:
     dict of int to Pattern
         Amplitude 1. Show them on `MODELFEST_FIELD`.
 
+    Notes
+    -----
+    The dipole, three pixels wide, has its lines on the outer two. The checks stand on their
+    corners, so that their fundamentals are horizontal and vertical. The edge is bright above.
+
     References
     ----------
-    Carney et al. (1999), key ``carney1999``. A dipole three pixels wide has its lines on the outer
-    two, and the checks stand on their corners, so that the fundamentals are horizontal and
-    vertical.
+    Carney et al. (1999), key ``carney1999``.
 
     Examples
     --------

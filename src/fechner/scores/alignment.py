@@ -49,15 +49,16 @@ class Alignment:
         responses = data["response"].values
         ratios = np.broadcast_to(data["ratio"].values, responses.shape)
         note = _dropped(data["dropped"])
-        point = np.broadcast_to(np.arange(len(responses))[:, None], responses.shape)[kept]
         x, y = ratios[kept], responses[kept]
+        # Clusters are the abscissae that have points left, numbered anew.
+        point = np.unique(np.nonzero(kept)[0], return_inverse=True)[1]
+        clusters = int(point.max()) + 1 if len(point) else 0
         value = float(spearman(x, y))
         if np.isnan(value):
             note = _join(note, "not computable: the observer answered the same to every stimulus")
-        weights = cluster_counts(len(responses))[:, point]
-        low, high = interval(spearman(x, y, weights))
+        low, high = interval(spearman(x, y, cluster_counts(clusters)[:, point]))
         # A threshold that lies e dB higher turns the multiple m into m / 10^(e/20).
-        errors = normal_errors((RESAMPLES, len(responses))) * self.human_error_db
+        errors = normal_errors((RESAMPLES, clusters)) * self.human_error_db
         moved = spearman_rows(x * 10 ** (-errors[:, point] / 20), y)
         human_low, human_high = interval(np.clip(value + moved - np.median(moved), -1, 1))
         yield Score(
@@ -98,20 +99,21 @@ def _sensitivity_error(data: xr.Dataset, layer: str, readout: str) -> Score:
     points = _scored_points(data)
     anchor = points[np.argmin(data["human_threshold"].values[points])]
     contrasts = data["contrast"].values
+    grid, surface_contrasts = _Surface(data), data["surface_contrast"].values
     log_ratio = np.log(data["ratio"].values)
     criterion = float(np.interp(0.0, log_ratio, data["response"].values[anchor]))
     errors = []
     for point in points:
-        x = float(data["abscissa"].values[point])
-        column = int(np.argmin(np.abs(np.log(data["surface_abscissa"].values / x))))
+        x = np.full(len(surface_contrasts), np.log2(data["abscissa"].values[point]))
         human = float(data["human_threshold"].values[point])
-        surface = data["surface"].values[column]
-        found = find_crossing(data["surface_contrast"].values, surface, criterion, near=human)
+        responses = grid(x, np.log(surface_contrasts))
+        found = find_crossing(surface_contrasts, responses, criterion, near=human)
         errors.append(20 * np.log10(found.contrast / human))
     squares = np.square(errors)
     value = float(np.sqrt(squares.mean()))
     counts = cluster_counts(len(points))
     low, high = interval(np.sqrt((counts * squares).sum(axis=1) / counts.sum(axis=1)))
+    # Two thresholds drawn evenly over the tested range differ by its width over the root of 6.
     span = 20 * np.log10(contrasts[points].max() / contrasts[points].min())
     return Score(
         "threshold-error-db",

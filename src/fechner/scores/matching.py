@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,19 +17,29 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-#: Digitised points of a printed figure, 20 log10.
-_HUMAN_ERROR_DB = 0.5
 
-
-def matching_error(data: xr.Dataset) -> Sequence[Score]:
-    """Score every layer and read-out by two definitions of RMSE in log10 contrast.
+@dataclass(frozen=True)
+class MatchingError:
+    """Root mean square error of matches in log10 contrast, by two definitions.
 
     ``matching-error`` is the mean over frequencies of the RMSE over reference contrasts, as
     published by Cai et al. (2025); ``matching-error-pooled`` is the RMSE over all matches.
+
+    Parameters
+    ----------
+    human_error_db
+        Standard deviation of the human matches, 20 log10; gives the second interval.
     """
-    return [
-        score for layer, readout, part in outputs(data) for score in _scores(part, layer, readout)
-    ]
+
+    human_error_db: float
+
+    def __call__(self, data: xr.Dataset) -> Sequence[Score]:
+        """Score every layer and read-out."""
+        return [
+            score
+            for layer, readout, part in outputs(data)
+            for score in _scores(part, layer, readout, self.human_error_db)
+        ]
 
 
 def matches(data: xr.Dataset) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
@@ -49,7 +60,7 @@ def matches(data: xr.Dataset) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     return found, counts
 
 
-def _scores(data: xr.Dataset, layer: str, readout: str) -> list[Score]:
+def _scores(data: xr.Dataset, layer: str, readout: str, human_error_db: float) -> list[Score]:
     found, candidates = matches(data)
     errors = np.log10(found) - np.log10(data["human_matched"].values)
     note = _note(candidates)
@@ -58,7 +69,7 @@ def _scores(data: xr.Dataset, layer: str, readout: str) -> list[Score]:
         note = "not computable: the observer answered the same to every stimulus"
     frequencies = errors.shape[1]
     counts = cluster_counts(frequencies)
-    noise = normal_errors((len(counts), *errors.shape)) * (_HUMAN_ERROR_DB / 20)
+    noise = normal_errors((len(counts), *errors.shape)) * (human_error_db / 20)
     low_c, high_c = np.log10(data["contrast"].values[[0, -1]])
     scores = []
     for name, mean_of_roots in (("matching-error", True), ("matching-error-pooled", False)):

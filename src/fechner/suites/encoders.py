@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from fechner.experiments import Detection, Experiment, FrequencyMatching, Masking, NearThreshold
+from fechner.experiments import Detection, FrequencyMatching, Masking, NearThreshold
 from fechner.experiments.base import Scene
-from fechner.scores import Alignment, matching_error
+from fechner.human import DATASETS
+from fechner.scores import Alignment, MatchingError
 from fechner.stimuli import OPPONENT, OPPONENT_CAI2025, Field, display
 from fechner.suites.suite import Options, Suite, Test
 
-#: Standard deviation of castleCSF against the studies behind it, and of digitised points.
-_CSF_ERROR_DB, _DIGITISED_ERROR_DB = 4.0, 0.5
+#: Standard deviation of castleCSF against the studies behind it, which is 2 to 6 dB.
+_CSF_ERROR_DB = 4.0
 
 
 def _spaced(low: float, high: float, n: int) -> tuple[float, ...]:
@@ -30,6 +32,7 @@ def _spaced(low: float, high: float, n: int) -> tuple[float, ...]:
 _FREQUENCIES = _spaced(0.5, 32, 20)
 _CONTRASTS = _spaced(0.001, 1, 20)
 _RATIOS = _spaced(0.5, 2, 10)
+_MASKS, _MASKED = _spaced(0.005, 0.5, 20), _spaced(0.01, 0.5, 20)
 
 _SCENE = Scene(Field(224, 224, 60.0), display("encoders"), OPPONENT)
 _SCENE_PUBLISHED = Scene(
@@ -39,94 +42,99 @@ _SCENE_PUBLISHED = Scene(
     resize=True,
 )
 
-_DETECTION: dict[str, tuple[str, Detection]] = {
-    "frequency-ach": (
+AnyTask = TypeVar("AnyTask", Detection, Masking)
+
+
+class _Row(NamedTuple, Generic[AnyTask]):
+    """A test near threshold: its task, and what the published protocol has otherwise."""
+
+    id: str
+    title: str
+    task: AnyTask
+    published: dict[str, Any]
+
+
+_DETECTION = (
+    _Row(
+        "frequency-ach",
         "Detection over frequency, Gabor, achromatic",
         Detection("frequency_cpd", _FREQUENCIES, _CONTRASTS),
+        {},
     ),
-    "frequency-noise": (
+    _Row(
+        "frequency-noise",
         "Detection over frequency, noise, achromatic",
         Detection("frequency_cpd", _FREQUENCIES, _CONTRASTS, pattern="noise"),
+        {"human_area_deg2": 4 * math.pi},
     ),
-    "frequency-rg": (
+    _Row(
+        "frequency-rg",
         "Detection over frequency, Gabor, red-green",
         Detection("frequency_cpd", _FREQUENCIES, _spaced(0.001, 0.12, 20), direction="rg"),
+        {},
     ),
-    "frequency-yv": (
+    _Row(
+        "frequency-yv",
         "Detection over frequency, Gabor, yellow-violet",
         Detection("frequency_cpd", _FREQUENCIES, _spaced(0.001, 0.8, 20), direction="yv"),
+        {"scored_below": 16.0},
     ),
-    "luminance": (
+    _Row(
+        "luminance",
         "Detection over luminance",
         Detection("luminance_cdm2", _spaced(0.1, 200, 20), _CONTRASTS, frequency_cpd=2.0),
+        {},
     ),
-    "area": (
+    _Row(
+        "area",
         "Detection over area",
         Detection(
-            "area_deg2",
-            _spaced(math.pi * 0.1**2, math.pi, 20),
-            _CONTRASTS,
-            frequency_cpd=8.0,
+            "area_deg2", _spaced(math.pi * 0.1**2, math.pi, 20), _CONTRASTS, frequency_cpd=8.0
         ),
+        {},
     ),
-}
+)
 
-_MASK_CONTRASTS, _MASKED_CONTRASTS = _spaced(0.005, 0.5, 20), _spaced(0.01, 0.5, 20)
-
-_MASKING: dict[str, tuple[str, Masking]] = {
-    "masking-coherent": (
+_MASKING = (
+    _Row(
+        "masking-coherent",
         "Masking by a grating of the same phase",
         Masking(
             "foley1994",
-            _MASK_CONTRASTS,
-            _MASKED_CONTRASTS,
+            _MASKS,
+            _MASKED,
             frequency_cpd=2.0,
             sigma_deg=0.5,
             luminance_cdm2=32.0,
             phase_deg=90.0,
         ),
+        # The carrier is a cosine from the left edge of the field, not from its centre.
+        {"phase_deg": 90.0 + 360.0 * 2.0 * _SCENE_PUBLISHED.field.width_deg / 2},
     ),
-    "masking-incoherent": (
+    _Row(
+        "masking-incoherent",
         "Masking by noise",
         Masking(
             "gegenfurtner_kiper1992",
-            _MASK_CONTRASTS,
-            _MASKED_CONTRASTS,
+            _MASKS,
+            _MASKED,
             frequency_cpd=1.2,
             sigma_deg=0.8,
             luminance_cdm2=37.0,
             noise_mask_cpd=12.0,
         ),
+        {},
     ),
+)
+
+#: What the published protocol has otherwise in all tests of a kind.
+_PUBLISHED_NOISE: dict[str, Any] = {
+    "noise_seed": 8,
+    "noise_generator": "numpy-legacy",
+    "one_draw": True,
 }
-
-
-def _published_detection(test: str, task: Detection) -> Detection:
-    return replace(
-        task,
-        human_in_own_unit=False,
-        human_area_deg2=4 * math.pi if task.pattern == "noise" else None,
-        scored_below=16.0 if test == "frequency-yv" else None,
-        noise_seed=8,
-        noise_generator="numpy-legacy",
-        one_draw=True,
-    )
-
-
-def _published_masking(task: Masking) -> Masking:
-    published = replace(
-        task,
-        scored=(0.005, 0.25),
-        noise_seed=8,
-        noise_generator="numpy-legacy",
-        noise_keeps_mean=True,
-        one_draw=True,
-    )
-    if task.noise_mask_cpd is None:
-        # The carrier is a cosine from the left edge of the field, not from its centre.
-        turns = task.frequency_cpd * _SCENE_PUBLISHED.field.width_deg / 2
-        return replace(published, phase_deg=90.0 + 360.0 * turns)
-    return published
+_PUBLISHED_DETECTION = {**_PUBLISHED_NOISE, "human_in_own_unit": False}
+_PUBLISHED_MASKING = {**_PUBLISHED_NOISE, "noise_keeps_mean": True, "scored": (0.005, 0.25)}
 
 
 def tests(options: Options) -> list[Test]:
@@ -137,26 +145,15 @@ def tests(options: Options) -> list[Test]:
         scene = scene.at_ppd(options.ppd)
     if options.resize is not None:
         scene = replace(scene, resize=options.resize)
-    found: list[Test] = []
-    for test, (title, detection) in _DETECTION.items():
-        task = (
-            _published_detection(test, detection)
-            if published
-            else replace(detection, noise_seed=options.seed)
-        )
-        experiment: Experiment = NearThreshold(
-            test, title, "ashraf2024", task, scene, _RATIOS, drop=not published
-        )
-        found.append(Test(experiment, Alignment(_CSF_ERROR_DB)))
-    for test, (title, masking) in _MASKING.items():
-        masked = (
-            _published_masking(masking) if published else replace(masking, noise_seed=options.seed)
-        )
-        experiment = NearThreshold(
-            test, title, masking.data, masked, scene, _RATIOS, drop=not published
-        )
-        found.append(Test(experiment, Alignment(_DIGITISED_ERROR_DB)))
-    experiment = FrequencyMatching(
+
+    def near_threshold(row: _Row[AnyTask], human: str, changes: dict[str, Any]) -> NearThreshold:
+        own = {**changes, **row.published} if published else {"noise_seed": options.seed}
+        task = replace(row.task, **own)
+        return NearThreshold(row.id, row.title, human, task, scene, _RATIOS, drop=not published)
+
+    detection = [near_threshold(row, "ashraf2024", _PUBLISHED_DETECTION) for row in _DETECTION]
+    masking = [near_threshold(row, row.task.data, _PUBLISHED_MASKING) for row in _MASKING]
+    matching = FrequencyMatching(
         "matching-frequency",
         "Matching contrast across frequency",
         "georgeson_sullivan1975",
@@ -164,8 +161,14 @@ def tests(options: Options) -> list[Test]:
         scene,
         _spaced(0.001, 1, 33),
     )
-    found.append(Test(experiment, matching_error))
-    return found
+    return [
+        *(Test(experiment, Alignment(_CSF_ERROR_DB)) for experiment in detection),
+        *(
+            Test(experiment, Alignment(DATASETS[experiment.reference].uncertainty_db))
+            for experiment in masking
+        ),
+        Test(matching, MatchingError(DATASETS[matching.reference].uncertainty_db)),
+    ]
 
 
 SUITE = Suite(

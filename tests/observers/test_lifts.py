@@ -1,0 +1,222 @@
+"""Every cell of the table of lifts, walked with an observer that has one ability only."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+import xarray as xr
+
+from fechner.errors import ObserverError, UnknownNameError
+from fechner.experiments import Experiment, Piece, Presenter
+from fechner.observers import LIFTS, ComparesFeatures, Wants, abilities, lift
+from fechner.observers.abilities import ABILITIES, Answer, Question, Tap
+from fechner.observers.lifts import EncodesClassScores
+from fechner.observers.readouts import read_out, row_sum
+from fechner.stimuli import Field, Frames, Stimulus, display, paint
+from fechner.suites import SUITES, Options
+
+torch.set_num_threads(1)
+
+
+def pooled(frames: Frames) -> torch.Tensor:
+    """Three small features that see contrast: spreads, by channel."""
+    return frames.pixels.std(dim=(2, 3)) + frames.pixels.mean(dim=(2, 3))
+
+
+class Anyone:
+    name = "minimal"
+    wants = Wants(size_px=(128, 128))
+    fingerprint = None
+
+
+class OnlyCompares(Anyone):
+    layers = ("class-scores",)
+    readouts = ("angle",)
+
+    def remember(self, reference: Frames) -> torch.Tensor:
+        return pooled(reference)
+
+    def difference(self, test: Frames, memory: torch.Tensor, which: torch.Tensor) -> torch.Tensor:
+        energy = row_sum(memory * memory)
+        return read_out(pooled(test), memory, energy, which, ["angle"])[:, None]
+
+
+class OnlyEncodes(Anyone):
+    layers = ("early", "class-scores")
+
+    def features(self, frames: Frames, taps: Mapping[str, Tap]) -> None:
+        for layer, tap in taps.items():
+            tap(pooled(frames) if layer == "class-scores" else frames.pixels)
+
+
+class OnlyRecognises(Anyone):
+    classes = ("red", "green", "blue")
+
+    def class_scores(self, frames: Frames) -> torch.Tensor:
+        return pooled(frames)
+
+
+class OnlyAnswers(Anyone):
+    def choose(self, questions: Sequence[Question]) -> Iterator[Answer]:
+        for index, question in enumerate(questions):
+            yield Answer(index, question.options[0])
+
+
+OBSERVERS: dict[str, Callable[[], Anyone]] = {
+    "compares": OnlyCompares,
+    "encodes": OnlyEncodes,
+    "recognises": OnlyRecognises,
+    "answers": OnlyAnswers,
+}
+TESTS = {
+    f"{suite.name}/{mode}/{test.id}": (test.experiment, suite.readouts)
+    for suite in SUITES.values()
+    for mode in ("default", "published")
+    for test in suite.tests(Options(mode=mode))
+}
+
+
+def smallest_pieces(experiment: Experiment) -> list[Piece]:
+    """Return one abscissa of each kind of piece; a piece that is one match is left whole."""
+    pieces = experiment.pieces()
+    kinds = [
+        min((piece for piece in pieces if piece.for_scores == scored), key=lambda p: p.images)
+        for scored in {piece.for_scores for piece in pieces}
+    ]
+    if len(pieces) == 1:
+        return kinds
+    return [replace(piece, stop=piece.start + 1) for piece in kinds]
+
+
+@cache
+def answers(test: str, ability: str) -> list[xr.Dataset]:
+    experiment, readouts = TESTS[test]
+    observer = lift(OBSERVERS[ability](), experiment.asks, readouts)
+    presenter = Presenter(observer, batch_size=64)
+    return [experiment.measure(piece, presenter) for piece in smallest_pieces(experiment)]
+
+
+def test_the_table_is_complete() -> None:
+    assert set(LIFTS) == set(ABILITIES) == set(OBSERVERS)
+    asked = {experiment.asks for experiment, _ in TESTS.values()}
+    for row in LIFTS.values():
+        assert asked <= set(row)
+    for cell in (cell for row in LIFTS.values() for cell in row.values()):
+        assert cell.kind in ("native", "lifted", "not applicable")
+        assert bool(cell.how) == (cell.kind != "native")  # how it is lifted, or why it cannot be
+
+
+@pytest.mark.parametrize("ability", OBSERVERS)
+def test_minimal_observers_have_one_ability(ability: str) -> None:
+    assert abilities(OBSERVERS[ability]()) == (ability,)
+
+
+@pytest.mark.parametrize("ability", OBSERVERS)
+@pytest.mark.parametrize("test", TESTS)
+def test_every_cell(test: str, ability: str) -> None:
+    experiment, readouts = TESTS[test]
+    cell = LIFTS[ability][experiment.asks]
+    if cell.kind == "not applicable":
+        with pytest.raises(ObserverError, match=f"'minimal' cannot be asked this: .*{cell.how}"):
+            lift(OBSERVERS[ability](), experiment.asks, readouts)
+        return
+    assert (cell.kind == "native") == (ability == experiment.asks)
+    for data in answers(test, ability):
+        assert data.sizes["layer"] == 1
+        assert data["readout"].values.tolist() == list(readouts)
+        for name in ("response", "reference_response", "surface"):
+            if name in data:
+                values = data[name].values
+                assert np.isfinite(values).all()
+                assert (values >= 0).all()
+                assert np.ptp(values) > 0
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_lifting_and_comparing_by_oneself_give_the_same_answers(test: str) -> None:
+    # The three observers have the same features, so it must not matter who takes the angle.
+    for native, encoded, recognised in zip(
+        *(answers(test, ability) for ability in ("compares", "encodes", "recognises")), strict=True
+    ):
+        xr.testing.assert_identical(native, encoded)
+        xr.testing.assert_identical(native, recognised)
+
+
+def frames(n: int = 3) -> Frames:
+    stimuli = [Stimulus((k * 9.5, k * 10.0, k * 11.0)) for k in range(1, n + 1)]
+    return paint(stimuli, Field.of(pixels=8, ppd=60), display("encoders"))
+
+
+def test_an_ability_that_needs_no_lift_goes_first() -> None:
+    class Both(OnlyCompares, OnlyRecognises, OnlyAnswers):
+        pass
+
+    both = Both()
+    assert abilities(both) == ("compares", "recognises", "answers")
+    assert lift(both, "compares", ("angle",)) is both
+
+
+def test_an_ability_that_can_be_lifted_goes_before_one_that_cannot() -> None:
+    class Both(OnlyAnswers, OnlyRecognises):
+        pass
+
+    assert isinstance(lift(Both(), "compares", ("angle",)), ComparesFeatures)
+
+
+def test_without_any_ability() -> None:
+    assert abilities(Anyone()) == ()
+    with pytest.raises(ObserverError, match="'minimal' cannot be asked this: it has none of the"):
+        lift(Anyone(), "compares", ("angle",))
+
+
+def test_layers_and_read_outs_are_served_by_one_look() -> None:
+    class Counting(OnlyEncodes):
+        looks = 0
+
+        def features(self, frames: Frames, taps: Mapping[str, Tap]) -> None:
+            self.looks += 1
+            super().features(frames, taps)
+
+    encoder = Counting()
+    comparer = ComparesFeatures(encoder, ("l2", "l1"), layers=("class-scores", "early"))
+    shown = frames()
+    memory = comparer.remember(shown)
+    answer = comparer.difference(shown, memory, torch.tensor([2, 1, 0]))
+    assert encoder.looks == 2
+    assert answer.shape == (3, 2, 2)
+    assert (answer[1] == 0).all()
+    pixels = shown.pixels.double()
+    change = pixels[0] - pixels[2]
+    expected = [[pooled(shown)[0] - pooled(shown)[2]], [change]]
+    for layer, (difference,) in enumerate(expected):
+        assert answer[0, layer, 0].item() == pytest.approx(difference.norm().item(), rel=1e-5)
+        assert answer[0, layer, 1].item() == pytest.approx(difference.abs().sum().item(), rel=1e-5)
+    torch.testing.assert_close(answer[0], answer[2])
+
+
+def test_the_last_layer_is_the_default() -> None:
+    assert ComparesFeatures(OnlyEncodes()).layers == ("class-scores",)
+    assert EncodesClassScores(OnlyRecognises()).layers == ("class-scores",)
+
+
+def test_unknown_read_out() -> None:
+    with pytest.raises(UnknownNameError, match="no read-out named 'cosine'"):
+        lift(OnlyEncodes(), "compares", ("cosine",))
+
+
+def test_the_fingerprint_of_a_lift_names_what_answers_depend_on() -> None:
+    class Known(OnlyEncodes):
+        fingerprint = "known/1"
+
+    base = ComparesFeatures(Known()).fingerprint
+    assert base is not None
+    others = {
+        ComparesFeatures(Known(), ("l2",)).fingerprint,
+        ComparesFeatures(Known(), layers=("early",)).fingerprint,
+    }
+    assert base.startswith("known/1")
+    assert len({base} | others) == 3
+    assert ComparesFeatures(OnlyEncodes()).fingerprint is None

@@ -1,0 +1,77 @@
+"""The public face: what is exported, and what the README promises."""
+
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fechner
+
+ROOT = Path(__file__).parents[1]
+
+ROOMS = [
+    "stimuli",
+    "human",
+    "observers",
+    "experiments",
+    "psychometrics",
+    "scores",
+    "suites",
+    "runs",
+    "report",
+    "cli",
+]
+
+
+@pytest.mark.parametrize("module", ["fechner", *(f"fechner.{room}" for room in ROOMS[:8])])
+def test_what_is_exported_exists_and_is_sorted(module: str) -> None:
+    loaded = importlib.import_module(module)
+    assert list(loaded.__all__) == sorted(loaded.__all__, key=_isort_order)
+    for name in loaded.__all__:
+        assert getattr(loaded, name) is not None
+
+
+def _isort_order(name: str) -> tuple[int, str]:
+    """Constants, then classes, then functions, as ruff sorts them."""
+    kind = 0 if name.isupper() else 1 if name[0].isupper() else 2
+    return kind, name
+
+
+def test_unknown_attribute_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        fechner.nothing  # noqa: B018
+
+
+def test_no_room_imports_a_later_one() -> None:
+    """Data flow one way; imports inside functions count too."""
+    for number, room in enumerate(ROOMS):
+        later = "|".join(ROOMS[number + 1 :])
+        pattern = re.compile(rf"^\s*(?:from|import) fechner\.({later})\b", re.MULTILINE)
+        for file in (ROOT / "src" / "fechner" / room).rglob("*.py"):
+            found = pattern.findall(file.read_text("utf-8")) if later else []
+            # A run prints its own table.
+            if (room, file.name) == ("runs", "run.py"):
+                found = [name for name in found if name != "report"]
+            assert not found, f"{file} imports {found}"
+
+
+def test_nobody_asks_for_names() -> None:
+    """No branch on the name of an observer or a test outside the lists that define them."""
+    names = ["pixels", "standard-observer", "cvvdp", "masking-coherent", "matching-frequency"]
+    pattern = re.compile(r"(==|!=| in \(|startswith\()\s*[\"'](" + "|".join(names) + r")[\"']")
+    for file in (ROOT / "src" / "fechner").rglob("*.py"):
+        assert not pattern.search(file.read_text("utf-8")), file
+
+
+def test_readme_example_runs() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    (example,) = re.findall(r"```python\n(import torch\nimport fechner.*?)```", readme, re.DOTALL)
+    assert len([line for line in example.splitlines() if line.strip()]) <= 8
+    quick = example.replace("scores_only=True", 'scores_only=True, tests=["masking-coherent"]')
+    done = subprocess.run([sys.executable, "-c", quick], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "Conv2d" in done.stdout
+    assert done.stdout.count("masking-coherent") == 3
