@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from fechner.human import MODELFEST_FIELD, load, modelfest_patterns
-from fechner.human.modelfest import Bar, Bessel, Checkerboard, Edge
-from fechner.stimuli import Field
+from fechner.stimuli import Bar, Bessel, Checkerboard, Edge, Field
 
 PATTERNS = modelfest_patterns()
 TABLE = load("modelfest")

@@ -99,6 +99,8 @@ def test_recovery_of_thresholds_under_noise() -> None:
     for _ in range(200):
         threshold = 10 ** generator.uniform(-2.5, -0.5)
         noisy = GRID / threshold * (1 + 0.02 * generator.standard_normal(len(GRID)))
-        errors.append(math.log(find_crossing(GRID, noisy, 1.0, near=threshold).contrast / threshold))
+        errors.append(
+            math.log(find_crossing(GRID, noisy, 1.0, near=threshold).contrast / threshold)
+        )
     assert abs(np.mean(errors)) < 0.004
     assert np.std(errors) < 0.022

@@ -12,16 +12,23 @@ the line, one pixel thick, fills the row just above the centre, and the dipole i
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from fechner.human.datasets import load
-from fechner.stimuli import Disk, Field, Gabor, Gaussian, Grating, Pattern, Product, Sum
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-__all__ = ["MODELFEST_FIELD", "Bar", "Bessel", "Checkerboard", "Edge", "modelfest_patterns"]
+from fechner.stimuli import (
+    Bar,
+    Bessel,
+    Checkerboard,
+    Disk,
+    Edge,
+    Field,
+    Gabor,
+    Gaussian,
+    Grating,
+    Pattern,
+    Product,
+    Sum,
+)
 
 MODELFEST_FIELD = Field.of(pixels=256, ppd=120)
 """What observers saw: 2.13 deg, in pixels of half a minute of arc."""
@@ -30,119 +37,6 @@ _PIXEL_DEG = 1 / MODELFEST_FIELD.ppd
 _DISC_DIAMETER_DEG = 0.25
 _STRING_PATCHES = 5
 _STRING_SPACING_SD = 5
-
-
-@dataclass(frozen=True)
-class Edge:
-    """A step from -1 to 1 through the centre; 0 deg is a vertical edge, 90 deg is bright above.
-
-    Examples
-    --------
-    >>> Edge().draw(Field.of(pixels=4, ppd=60)).tolist()
-    [[-1.0, -1.0, 1.0, 1.0]]
-    """
-
-    orientation_deg: float = 0.0
-
-    def draw(self, field: Field, device: str = "cpu") -> Tensor:
-        """Draw the pattern with unit amplitude; a pixel on the edge shows the mean of both."""
-        return (2 * field.ppd * _across(field, device, self.orientation_deg)).clamp(-1, 1)
-
-    @property
-    def highest_cpd(self) -> float:
-        """No carrier, no limit."""
-        return 0.0
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A line of some thickness, ``offset_deg`` from the centre; 0 deg is vertical.
-
-    Where it covers part of a pixel, the pixel takes part of its amplitude: a thin line has the
-    same light at any resolution.
-
-    Examples
-    --------
-    >>> Bar(width_deg=1.5 / 60).draw(Field.of(pixels=5, ppd=60)).round(decimals=6).tolist()
-    [[0.0, 0.25, 1.0, 0.25, 0.0]]
-    """
-
-    width_deg: float
-    orientation_deg: float = 0.0
-    offset_deg: float = 0.0
-
-    def draw(self, field: Field, device: str = "cpu") -> Tensor:
-        """Draw the pattern with unit amplitude."""
-        across = _across(field, device, self.orientation_deg)
-        distance_px = (across - self.offset_deg).abs() * field.ppd
-        width_px = self.width_deg * field.ppd
-        return (width_px / 2 + 0.5 - distance_px).clamp(0, min(1.0, width_px))
-
-    @property
-    def highest_cpd(self) -> float:
-        """No carrier, no limit."""
-        return 0.0
-
-
-@dataclass(frozen=True)
-class Bessel:
-    """Rings, J0(2 pi f r): gratings of one frequency and all orientations, added up.
-
-    Examples
-    --------
-    >>> rings = Bessel(4.0).draw(Field.of(pixels=3, ppd=60))
-    >>> round(float(rings[1, 1]), 4), round(float(rings[1, 2]), 4)
-    (1.0, 0.9566)
-    """
-
-    frequency_cpd: float
-
-    def draw(self, field: Field, device: str = "cpu") -> Tensor:
-        """Draw the pattern with unit amplitude."""
-        from torch.special import bessel_j0
-
-        x, y = field.grid(device)
-        radius = (x.square() + y.square()).sqrt()
-        rings: Tensor = bessel_j0(2 * math.pi * self.frequency_cpd * radius)
-        return rings
-
-    @property
-    def highest_cpd(self) -> float:
-        """Frequency of the gratings."""
-        return self.frequency_cpd
-
-
-@dataclass(frozen=True)
-class Checkerboard:
-    """Checks of 1 and -1, a bright one at the centre; 0 deg has upright sides.
-
-    ``frequency_cpd`` is that of the two fundamentals, which run along the diagonals of the checks.
-
-    Examples
-    --------
-    >>> checks = Checkerboard(15.0, orientation_deg=45).draw(Field.of(pixels=5, ppd=60))
-    >>> [round(float(value), 6) + 0.0 for value in checks.diag()]
-    [-1.0, 0.0, 1.0, 0.0, -1.0]
-    """
-
-    frequency_cpd: float
-    orientation_deg: float = 0.0
-
-    def draw(self, field: Field, device: str = "cpu") -> Tensor:
-        """Draw the pattern with unit amplitude; edges are smoothed over one pixel."""
-        side_deg = 1 / (math.sqrt(2) * self.frequency_cpd)
-        turn, sharpness = math.pi / side_deg, 2 * field.ppd * side_deg / math.pi
-        rows, columns = (
-            # The arcsine of a cosine is a triangle wave: the distance to the nearest edge.
-            ((_across(field, device, angle) * turn).cos().asin() * sharpness).clamp(-1, 1)
-            for angle in (self.orientation_deg, self.orientation_deg + 90)
-        )
-        return rows * columns
-
-    @property
-    def highest_cpd(self) -> float:
-        """Frequency of the fundamentals."""
-        return self.frequency_cpd
 
 
 class _Row(NamedTuple):
@@ -238,10 +132,3 @@ def _string(row: _Row) -> Sum:
 def _turned(orientation_deg: float) -> float:
     """Turn 0 = horizontal bars, as in the table, into 0 = vertical bars, as in patterns."""
     return 0.0 if math.isnan(orientation_deg) else (orientation_deg + 90) % 180
-
-
-def _across(field: Field, device: str, orientation_deg: float) -> Tensor:
-    """Return the distance from a line through the centre; 0 deg is a vertical line."""
-    x, y = field.grid(device)
-    angle = math.radians(orientation_deg)
-    return x if angle == 0 else x * math.cos(angle) + y * math.sin(angle)

@@ -5,14 +5,19 @@ from fechner.stimuli.contrast import convert_contrast, measure_contrast
 from fechner.stimuli.display import Display, display, displays, gamut_limit
 from fechner.stimuli.field import Field
 from fechner.stimuli.noise import Noise, octave_noise
-from fechner.stimuli.patterns import Disk, Gabor, Gaussian, Grating, Pattern, Product, Sum
+from fechner.stimuli.patterns import Gabor, Gaussian, Grating, Pattern, Product, Sum
+from fechner.stimuli.shapes import Bar, Bessel, Checkerboard, Disk, Edge
 from fechner.stimuli.stimulus import Frames, Layer, Light, Stimulus, paint
 
 __all__ = [
     "OPPONENT",
     "OPPONENT_CAI2025",
+    "Bar",
+    "Bessel",
+    "Checkerboard",
     "Disk",
     "Display",
+    "Edge",
     "Field",
     "Frames",
     "Gabor",

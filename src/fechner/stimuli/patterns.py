@@ -32,7 +32,7 @@ class Pattern(Hashable, Protocol):
         ...
 
 
-def _across(field: Field, device: str, orientation_deg: float) -> tuple[Tensor, Tensor]:
+def across_and_along(field: Field, device: str, orientation_deg: float) -> tuple[Tensor, Tensor]:
     """Return coordinates across and along the bars; 0 deg means vertical bars."""
     x, y = field.grid(device)
     if orientation_deg == 0:
@@ -57,7 +57,7 @@ class Grating:
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the pattern with unit amplitude."""
-        across, _ = _across(field, device, self.orientation_deg)
+        across, _ = across_and_along(field, device, self.orientation_deg)
         wave = (across * (2 * math.pi * self.frequency_cpd) + math.radians(self.phase_deg)).sin()
         return wave.sign() if self.wave == "square" else wave
 
@@ -79,7 +79,7 @@ class Gaussian:
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the pattern with unit amplitude."""
-        across, along = _across(field, device, self.orientation_deg)
+        across, along = across_and_along(field, device, self.orientation_deg)
         if self.x_deg or self.y_deg:
             angle = math.radians(self.orientation_deg)
             across = across - (self.x_deg * math.cos(angle) + self.y_deg * math.sin(angle))
@@ -123,24 +123,6 @@ class Gabor:
     def highest_cpd(self) -> float:
         """Frequency of the carrier."""
         return self.frequency_cpd
-
-
-@dataclass(frozen=True)
-class Disk:
-    """A uniform disk; the edge is smoothed over one pixel."""
-
-    radius_deg: float
-
-    def draw(self, field: Field, device: str = "cpu") -> Tensor:
-        """Draw the pattern with unit amplitude."""
-        x, y = field.grid(device)
-        radius = (x.square() + y.square()).sqrt()
-        return ((self.radius_deg - radius) * field.ppd + 0.5).clamp(0, 1)
-
-    @property
-    def highest_cpd(self) -> float:
-        """No carrier, no limit."""
-        return 0.0
 
 
 @dataclass(frozen=True)
