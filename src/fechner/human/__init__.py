@@ -18,6 +18,7 @@ from fechner.human.spatial_observer import (
     standard_spatial_observer,
     watson_ahumada_csf,
 )
+from fechner.human.units import convert_sensitivity
 
 __all__ = [
     "APERTURE_SD_DEG",
@@ -35,6 +36,7 @@ __all__ = [
     "castle_threshold_amplitude",
     "chromatic_rg_csf",
     "chromatic_yb_csf",
+    "convert_sensitivity",
     "load",
     "modelfest_patterns",
     "oblique_effect",

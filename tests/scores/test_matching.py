@@ -1,0 +1,210 @@
+"""Matching error of observers whose matches are known, on data as the experiment returns it."""
+
+import math
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from fechner.scores import MatchingError, Score
+from fechner.scores.matching import matches
+
+GRID = np.geomspace(0.001, 1, 33)
+FREQUENCIES = np.array([0.25, 0.5, 1, 2, 5, 10, 15, 20, 25])
+REFERENCES = np.geomspace(0.005, 0.15, 8)  # matches stay in range even when they are far off
+
+# People's matches on a power law of the reference at every frequency: contrast constancy, with
+# high frequencies a little short of it.
+GAIN = np.linspace(1.0, 1.6, 9)
+SLOPE = np.linspace(1.0, 0.9, 9)
+MATCHED = GAIN * REFERENCES[:, None] ** SLOPE
+
+
+def by_response(
+    response: np.ndarray,
+    reference_response: np.ndarray,
+    matched: np.ndarray = MATCHED,
+    references: np.ndarray = REFERENCES,
+) -> xr.Dataset:
+    """Return what `FrequencyMatching` returns for matches by equal response."""
+    return xr.Dataset(
+        {
+            "human_matched": (("reference", "frequency"), matched),
+            "reference_response": (
+                ("reference", "layer", "readout"),
+                reference_response[:, None, None],
+            ),
+            "response": (
+                ("frequency", "contrast", "layer", "readout"),
+                response[:, :, None, None],
+            ),
+        },
+        coords={
+            "frequency": ("frequency", FREQUENCIES[: matched.shape[1]], {"unit": "cpd"}),
+            "reference": ("reference", references, {"unit": "michelson"}),
+            "contrast": ("contrast", GRID, {"unit": "michelson"}),
+            "layer": ("layer", ["output"]),
+            "readout": ("readout", ["angle"]),
+        },
+    )
+
+
+def observer(error_log10: np.ndarray | float = 0.0) -> xr.Dataset:
+    """Someone who matches as people do, times 10^error at each frequency."""
+    error = np.broadcast_to(error_log10, 9)[:, None]
+    equivalent = (GRID * 10**-error / GAIN[:, None]) ** (1 / SLOPE[:, None])
+    return by_response(3 * equivalent**2, 3 * REFERENCES**2)
+
+
+def scores(data: xr.Dataset) -> tuple[Score, Score]:
+    mean_of_roots, pooled = MatchingError(0.5)(data)
+    assert (mean_of_roots.name, pooled.name) == ("matching-error", "matching-error-pooled")
+    return mean_of_roots, pooled
+
+
+def test_human_matches_have_no_error() -> None:
+    found, candidates = matches(observer().isel(layer=0, readout=0))
+    np.testing.assert_allclose(found, MATCHED, rtol=1e-9)
+    assert (candidates == 1).all()
+    for score in scores(observer()):
+        assert (score.value, score.low, score.high) == pytest.approx((0, 0, 0), abs=1e-9)
+        assert (score.best, score.higher_is_better, score.n) == (0.0, False, 72)
+        assert (score.layer, score.readout, score.note) == ("output", "angle", "")
+        assert score.resampled == "frequencies"
+
+
+def test_a_constant_error() -> None:
+    for score in scores(observer(0.2)):
+        assert (score.value, score.low, score.high) == pytest.approx((0.2, 0.2, 0.2))
+
+
+def test_two_definitions_of_the_error() -> None:
+    # 0.1 at one frequency, 0.3 at two, else nothing.
+    error = np.array([0.1, 0, 0, -0.3, 0, 0, 0, 0.3, 0])
+    mean_of_roots, pooled = scores(observer(error))
+    assert mean_of_roots.value == pytest.approx(0.7 / 9)
+    assert pooled.value == pytest.approx(math.sqrt(0.19 / 9))
+    for score in (mean_of_roots, pooled):
+        assert score.low < score.value < score.high
+
+
+def test_two_definitions_by_hand_on_a_table_of_four() -> None:
+    # Responses proportional to contrast, so matches equal references: 0.1 and 0.01.
+    matched = np.array([[0.1 * 10**0.3, 0.1], [0.01 * 10**-0.4, 0.01 * 10**0.5]])
+    references = np.array([0.1, 0.01])
+    data = by_response(np.tile(GRID, (2, 1)), references, matched, references)
+    mean_of_roots, pooled = scores(data)
+    at_first, at_second = math.sqrt((0.3**2 + 0.4**2) / 2), math.sqrt((0 + 0.5**2) / 2)
+    assert mean_of_roots.value == pytest.approx((at_first + at_second) / 2)
+    assert pooled.value == pytest.approx(math.sqrt((0.09 + 0.16 + 0.25) / 4))
+
+
+def test_the_interval_is_over_frequencies() -> None:
+    # Half of the frequencies are wrong by 0.4: the mean of nine drawn from them.
+    error = np.array([0.4, 0, 0.4, 0, 0.4, 0, 0.4, 0, 0.4])
+    score, _ = scores(observer(error))
+    share = 5 / 9
+    spread = 0.4 * math.sqrt(share * (1 - share) / 9)
+    assert score.value == pytest.approx(0.4 * share)
+    assert score.high - score.low == pytest.approx(2 * 1.96 * spread, rel=0.15)
+
+
+def test_human_error_of_half_a_decibel() -> None:
+    # Errors of 0.025 in log10 around people's matches: a perfect observer is off by as much.
+    _, pooled = scores(observer())
+    assert pooled.human_low < 0.025 < pooled.human_high
+    assert pooled.human_high - pooled.human_low == pytest.approx(
+        2 * 1.96 * 0.025 / math.sqrt(2 * 72), rel=0.15
+    )
+
+
+def test_matches_out_of_range_are_counted_and_put_at_the_end() -> None:
+    data = observer()
+    # At the first frequency even full contrast is weaker than the three strongest references, and
+    # at the last the weakest contrast is stronger than all.
+    response = data["response"].values.copy()
+    strongest = data["reference_response"].values[-3:, 0, 0]
+    response[0, :, 0, 0] = np.linspace(0.1, 0.9, 33) * strongest[0]
+    response[8] += 1e3
+    data = data.assign(response=(data["response"].dims, response))
+    found, candidates = matches(data.isel(layer=0, readout=0))
+    assert found[-3:, 0].tolist() == [1.0, 1.0, 1.0]
+    np.testing.assert_allclose(found[:, 8], 0.001)
+    assert (candidates[-3:, 0] == 0).all()
+    assert (candidates[:, 8] == 0).all()
+    # The weak references may also lie below the first frequency's weakest response.
+    out = int((candidates == 0).sum())
+    assert out >= 11
+    for score in scores(data):
+        assert score.note == f"{out} of 72 matches out of range"
+        assert score.value > 0.1
+
+
+def test_ambiguous_matches_are_counted_and_taken_near_the_reference() -> None:
+    # At one frequency the response rises, falls and rises again through the same value.
+    x, roots = np.log10(GRID), np.array([-2.2, -1.05, -0.3])
+    response = observer()["response"].values[:, :, 0, 0].copy()
+    response[4] = 0.03 * 10 ** ((x - roots[0]) * (x - roots[1]) * (x - roots[2]))
+    data = by_response(
+        response, np.array([0.03, 0.03]), MATCHED[[3, 3]], references=np.array([0.12, 0.004])
+    )
+    found, candidates = matches(data.isel(layer=0, readout=0))
+    assert candidates[:, 4].tolist() == [3, 3]
+    np.testing.assert_allclose(np.log10(found[:, 4]), (-1.05, -2.2), rtol=0, atol=0.01)
+    assert scores(data)[0].note == "2 of 18 matches ambiguous"
+
+
+def test_constant_answers() -> None:
+    for score in scores(by_response(np.full((9, 33), 0.5), np.full(8, 0.5))):
+        assert np.isnan([score.value, score.low, score.high]).all()
+        assert "answered the same to every stimulus" in score.note
+
+
+def test_chance_is_that_of_matches_drawn_at_random() -> None:
+    # Log contrasts even over the range, 2000 observers; the root of mean squares for the pooled
+    # one, and for the other too, since roots are taken at each frequency from eight matches.
+    mean_of_roots, pooled = scores(observer())
+    generator = np.random.default_rng(0)
+    errors = generator.uniform(-3, 0, (2000, 8, 9)) - np.log10(MATCHED)
+    assert pooled.chance == pytest.approx(np.sqrt((errors**2).mean()), rel=0.01)
+    at_frequency = np.sqrt((errors**2).mean(axis=1))
+    assert mean_of_roots.chance == pytest.approx(at_frequency.mean(), rel=0.04)
+    assert mean_of_roots.chance >= at_frequency.mean()  # Jensen
+
+
+def test_matches_by_least_difference() -> None:
+    # The difference from each reference is least at the match; here on the grid.
+    steps = np.arange(8, 8 + 3 * 8, 3)
+    matched = GRID[steps][:, None] * np.ones(9)
+    offsets = np.array([0, 0, 0, 0, 1, 0, 0, -2, 0])  # grid steps by which the observer is off
+    least = steps[:, None] + offsets
+    difference = np.abs(np.arange(33) - least[:, :, None]) + 0.1
+    data = by_response(np.zeros((9, 33)), np.zeros(8), matched).drop_vars(
+        ["response", "reference_response"]
+    )
+    data = data.assign(
+        difference=(
+            ("reference", "frequency", "contrast", "layer", "readout"),
+            difference[..., None, None],
+        )
+    )
+    step = 3 / 32
+    mean_of_roots, pooled = scores(data)
+    assert mean_of_roots.value == pytest.approx(3 * step / 9)
+    assert pooled.value == pytest.approx(step * math.sqrt(5 / 9))
+
+
+def test_read_outs_are_scored_one_by_one() -> None:
+    first, second = observer(), observer(0.3)
+    both = xr.Dataset(
+        {
+            name: (first[name].dims, np.concatenate([first[name], second[name]], axis=-1))
+            for name in ("response", "reference_response")
+        }
+        | {"human_matched": first["human_matched"]},
+        coords={**first.drop_vars("readout").coords, "readout": ["angle", "l2"]},
+    )
+    found = {(s.readout, s.name): s.value for s in MatchingError(0.5)(both)}
+    assert found["angle", "matching-error"] == pytest.approx(0, abs=1e-9)
+    assert found["l2", "matching-error"] == pytest.approx(0.3)
+    assert len(found) == 4
