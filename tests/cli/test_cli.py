@@ -28,7 +28,7 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "run", "pixels", "standard-observer", "--published", "--scores-only",
         "--tests", "masking-coherent,matching-frequency", "--out", str(folder),
     )  # fmt: skip
-    assert "0.503 [0.461, 0.772]" in done.stdout
+    assert "alignment ↑       0.503 [" in done.stdout
     assert str(folder) in done.stderr
     return folder
 

@@ -18,8 +18,6 @@ from fechner.observers.readouts import read_out, row_sum
 from fechner.stimuli import Field, Frames, Stimulus, display, paint
 from fechner.suites import SUITES, Options
 
-torch.set_num_threads(1)
-
 
 def pooled(frames: Frames) -> torch.Tensor:
     """Three small features that see contrast: spreads, by channel."""

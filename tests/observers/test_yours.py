@@ -158,9 +158,6 @@ def test_a_comparer_returns_one_number_per_pair(frames: Frames) -> None:
         short.difference(frames, short.remember(frames), torch.arange(4))
 
 
-@pytest.mark.xfail(
-    strict=True, reason="features of shape [n] end in an IndexError", raises=IndexError
-)
 def test_one_number_per_picture_is_a_feature_too(frames: Frames) -> None:
     observer = lift(observe(lambda x: x.mean(dim=(1, 2, 3)), name="m"), "compares", ("l2",))
     answer = observer.difference(frames, observer.remember(frames), torch.tensor([0, 0, 0, 0]))
@@ -346,7 +343,6 @@ def test_factory_that_raises(file: Path) -> None:
         from_file(f"{file}:broken")
 
 
-@pytest.mark.xfail(strict=True, reason="the module is not in sys.modules while it is executed")
 def test_file_with_a_dataclass_and_postponed_annotations(tmp_path: Path) -> None:
     path = tmp_path / "modern.py"
     path.write_text(
@@ -357,14 +353,12 @@ def test_file_with_a_dataclass_and_postponed_annotations(tmp_path: Path) -> None
     assert abilities(from_file(f"{path}:Model")) == ("encodes",)
 
 
-@pytest.mark.xfail(strict=True, reason="a module instance is taken for a factory and called")
 def test_file_with_a_ready_made_module(tmp_path: Path) -> None:
     path = tmp_path / "ready.py"
     path.write_text("from torch import nn\n\nmodel = nn.Flatten()\n")
     assert abilities(from_file(f"{path}:model")) == ("encodes",)
 
 
-@pytest.mark.xfail(strict=True, reason="an observer from a file keeps its own fingerprint")
 def test_fingerprint_of_a_ready_made_observer_follows_the_file(tmp_path: Path) -> None:
     path = tmp_path / "whole.py"
     found = set()

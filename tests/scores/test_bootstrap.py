@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from fechner.scores.bootstrap import RESAMPLES, cluster_counts, interval, normal_errors
+from fechner.scores.bootstrap import (
+    RESAMPLES,
+    Scale,
+    cluster_counts,
+    interval,
+    normal_errors,
+    spread,
+)
 
 
 @pytest.mark.parametrize("clusters", [1, 2, 20])
@@ -36,33 +43,41 @@ def test_simulated_errors_are_standard_normal() -> None:
     assert np.corrcoef(errors[:, 4], cluster_counts(20)[:, 4])[0, 1] == pytest.approx(0, abs=0.1)
 
 
-def test_interval_is_the_middle_95_percent() -> None:
+def test_spread_is_the_middle_95_percent() -> None:
     values = np.random.default_rng(0).permutation(np.linspace(0, 1, 1001))
-    assert interval(values) == pytest.approx((0.025, 0.975))
+    assert spread(values) == pytest.approx((0.025, 0.975))
+    assert np.isnan(spread(np.array([0.1, np.nan]))).all()
 
 
-def test_interval_leaves_out_what_could_not_be_computed() -> None:
-    values = np.linspace(0, 1, 1001)
-    spoiled = np.concatenate([values, np.full(300, np.nan), [np.inf, -np.inf]])
-    assert interval(spoiled) == pytest.approx((0.025, 0.975))
-    assert np.isnan(interval(np.full(10, np.nan))).all()
+@pytest.mark.parametrize("scale", ["correlation", "error"])
+def test_interval_holds_its_value_and_leaves_out_what_could_not_be_computed(scale: Scale) -> None:
+    resamples = np.random.default_rng(3).normal(0.5, 0.1, 1000)
+    low, high = interval(0.5, resamples, 20, scale)
+    assert low < 0.5 < high
+    spoiled = np.concatenate([resamples, np.full(300, np.nan)])
+    assert interval(0.5, spoiled, 20, scale) == (low, high)
+    assert interval(0.5, np.full(9, 0.5), 20, scale) == pytest.approx((0.5, 0.5))
+    assert np.isnan(interval(0.5, np.full(10, np.nan), 20, scale)).all()
+    assert np.isnan(interval(np.nan, resamples, 20, scale)).all()
 
 
-def test_the_interval_of_a_mean_is_that_of_theory() -> None:
-    # 400 clusters: mean +- 1.96 standard errors.
-    values = np.random.default_rng(1).standard_normal(400)
-    low, high = interval(cluster_counts(400) @ values / 400)
-    error = values.std() / 20
-    assert low == pytest.approx(values.mean() - 1.96 * error, abs=0.2 * error)
-    assert high == pytest.approx(values.mean() + 1.96 * error, abs=0.2 * error)
+def test_few_clusters_make_wide_intervals() -> None:
+    resamples = np.random.default_rng(4).normal(0.0, 0.05, 1000)
+    widths = [np.diff(interval(0.0, resamples, n, "correlation"))[0] for n in (1000, 20, 8)]
+    # Student's t with n - 1 degrees of freedom: 1.96, 2.09, 2.36; and n/(n - 1) for the variance.
+    expected = np.array([1.96, 2.09 * np.sqrt(20 / 19), 2.36 * np.sqrt(8 / 7)])
+    np.testing.assert_allclose(np.array(widths) / widths[0], expected / 1.96, rtol=0.01)
 
 
-def test_coverage_of_a_mean() -> None:
-    # 25 clusters, 400 simulations: a percentile interval covers a little less than 95 %.
+@pytest.mark.parametrize("clusters", [8, 20])
+def test_coverage_of_an_error(clusters: int) -> None:
+    # Root mean square of normal errors whose true value is 0.3, 500 simulations.
     generator = np.random.default_rng(2)
-    counts = cluster_counts(25) / 25
+    counts = cluster_counts(clusters)
     covered = 0
-    for _ in range(400):
-        low, high = interval(counts @ generator.exponential(size=25))
-        covered += low <= 1.0 <= high
-    assert 0.86 <= covered / 400 <= 0.97
+    for _ in range(500):
+        squares = generator.normal(0, 0.3, clusters) ** 2
+        resamples = np.sqrt(counts @ squares / clusters)
+        low, high = interval(float(np.sqrt(squares.mean())), resamples, clusters, "error")
+        covered += low <= 0.3 <= high
+    assert 0.91 <= covered / 500 <= 0.98

@@ -104,9 +104,10 @@ def test_the_interval_is_over_frequencies() -> None:
     error = np.array([0.4, 0, 0.4, 0, 0.4, 0, 0.4, 0, 0.4])
     score, _ = scores(observer(error))
     share = 5 / 9
-    spread = 0.4 * math.sqrt(share * (1 - share) / 9)
     assert score.value == pytest.approx(0.4 * share)
-    assert score.high - score.low == pytest.approx(2 * 1.96 * spread, rel=0.15)
+    # On a log scale: the relative standard error, with Student's t for nine frequencies.
+    relative = math.sqrt((1 - share) / share / 9) * math.sqrt(9 / 8) * 2.306
+    assert math.log(score.high / score.low) == pytest.approx(2 * relative, rel=0.3)
 
 
 def test_human_error_of_half_a_decibel() -> None:

@@ -179,6 +179,7 @@ def colours() -> np.ndarray:
     colours = np.random.default_rng(0).uniform(0, 1.2, (4, 5, 3)) ** 4  # many near black
     colours[0, 0] = 0.0
     colours[0, 1] = (6 / 29) ** 3 * np.array(D65_XYZ)  # on the knee
+    colours[0, 2] = 0.0114 * np.array(D65_XYZ)  # just above it
     return colours
 
 

@@ -118,7 +118,6 @@ def test_a_band_without_frequencies(low: float, high: float) -> None:
         Noise(low, high).draw(FIELD)
 
 
-@pytest.mark.xfail(strict=True, reason="rounding passes for spread: a picture of mean 1e15")
 def test_the_mean_alone_is_no_noise() -> None:
     # The lowest frequency of the field is 0.27 cpd.
     with pytest.raises(ValueError, match="no frequency of a 224 px field"):

@@ -7,7 +7,8 @@ A plug-in package declares an entry point in the group ``fechner.observers`` who
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import metadata, util
@@ -78,8 +79,16 @@ _BUILT_IN = (
 @lru_cache
 def catalogue() -> dict[str, Entry]:
     """Return all named observers, plug-ins included."""
-    plugins = [point.load() for point in metadata.entry_points(group="fechner.observers")]
-    return {entry.name: entry for entry in (*_BUILT_IN, *plugins)}
+    return {entry.name: entry for entry in (*_BUILT_IN, *_plugins())}
+
+
+def _plugins() -> Iterator[Entry]:
+    for point in metadata.entry_points(group="fechner.observers"):
+        try:
+            yield point.load()
+        except Exception as error:
+            # One broken package must not take all observers away.
+            logging.getLogger("fechner").warning("plug-in '%s' is left out: %s", point.name, error)
 
 
 def resolve(

@@ -138,4 +138,5 @@ def lift(observer: Any, asked: Ability, readouts: Sequence[str]) -> Any:
             return cell.make(observer, readouts)
         reasons.append(cell.how)
     why = "; ".join(reasons) or "it has none of the four abilities"
-    raise ObserverError(f"observer '{observer.name}' cannot be asked this: {why}.")
+    name = getattr(observer, "name", type(observer).__name__)
+    raise ObserverError(f"observer '{name}' cannot be asked this: {why}.")

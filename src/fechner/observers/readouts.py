@@ -90,10 +90,20 @@ def linf(diff: Difference) -> Tensor:
 
 
 def angle(diff: Difference) -> Tensor:
-    """Angle between x and r over pi (Cai et al. 2025, eq. 1): tan from |d|^2, r.d and |r|^2."""
+    """Angle between x and r over pi (Cai et al. 2025, eq. 1): tan from |d|^2, r.d and |r|^2.
+
+    A right angle where r is zero and x is not, as if the cosine were 0.
+    """
     energy, along, reference = diff.energy, diff.along, diff.reference_energy
-    across = _root((reference * energy - along.square()).clamp(min=0))
-    return across.atan2(reference + along) / math.pi
+    product = reference * energy
+    across = (product - along.square()).clamp(min=0)
+    if (across < 1e-4 * product).any():
+        # d is almost along r, and the difference cancels: sum what is left of d without r.
+        share = along / reference.where(reference > 0, reference.new_ones(()))
+        rest = diff.d - share[:, None].to(diff.d.dtype) * diff.reference
+        across = reference * row_sum(rest * rest)
+    found = _root(across).atan2(reference + along) / math.pi
+    return found.where((reference > 0) | (energy == 0), found.new_full((), 0.5))
 
 
 def energy(diff: Difference) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,7 +101,7 @@ def usable_output(output: Any, n: int, name: str) -> Tensor:
     import torch
 
     if isinstance(output, np.ndarray | np.floating | float):
-        output = torch.as_tensor(output)
+        output = torch.as_tensor(np.array(output, order="C"))
     if not isinstance(output, torch.Tensor):
         inside = f" of {len(output)}" if isinstance(output, tuple | list | dict) else ""
         raise ObserverError(
@@ -116,7 +117,7 @@ def usable_output(output: Any, n: int, name: str) -> Tensor:
         raise ObserverError(
             f"observer '{name}' returned {output.dtype}; features must be floating point."
         )
-    return output
+    return output if output.ndim > 1 else output[:, None]
 
 
 def hash_weights(module: nn.Module) -> str:
@@ -166,7 +167,7 @@ def observe(
         found: Observer = thing
         return found
     name = str(name or getattr(thing, "__name__", type(thing).__name__))
-    fingerprint = version and f"{name}/{version}"
+    fingerprint = f"{name}/{version}" if version else None
     if _is_module(thing):
         module = thing.to(device).eval()
         if fingerprint:
@@ -174,10 +175,11 @@ def observe(
         return FunctionEncoder(
             module, name=name, wants=wants, mean=mean, std=std, fingerprint=fingerprint
         )
-    if not callable(thing):
+    if not callable(thing) or isinstance(thing, type):
         raise ObserverError(
-            f"'{name}' is a {type(thing).__name__}; an observer is a torch module, a function of "
-            "pictures, or an object with one of the four abilities."
+            f"'{name}' is a {'class' if isinstance(thing, type) else type(thing).__name__}; an "
+            "observer is a torch module, a function of pictures, or an object with one of the four "
+            "abilities."
         )
     if _required_arguments(thing) == 2:
         return FunctionComparer(thing, name=name, wants=wants, fingerprint=fingerprint)
@@ -197,7 +199,7 @@ def from_file(spec: str, device: str = "cpu") -> Observer:
     if not path.is_file():
         raise ObserverError(f"there is no file '{file}' (from observer '{spec}').")
     thing = _attribute(path, attribute, spec)
-    if isinstance(thing, type) or (callable(thing) and _required_arguments(thing) == 0):
+    if isinstance(thing, type) or (_is_function(thing) and _required_arguments(thing) == 0):
         try:
             thing = thing()
         except Exception as error:
@@ -205,7 +207,11 @@ def from_file(spec: str, device: str = "cpu") -> Observer:
                 f"observer '{spec}' could not be made: {type(error).__name__}: {error}."
             ) from error
     file_hash = hashlib.sha256(path.read_bytes()).hexdigest()
-    return observe(thing, name=spec, version=file_hash, device=device)
+    observer = observe(thing, name=spec, version=file_hash, device=device)
+    if observer is thing and observer.fingerprint is not None:
+        # An observer made in the file depends on the file, whatever it says of itself.
+        vars(observer)["fingerprint"] = f"{observer.fingerprint}/{file_hash}"
+    return observer
 
 
 def _attribute(path: Path, attribute: str, spec: str) -> Any:
@@ -213,9 +219,11 @@ def _attribute(path: Path, attribute: str, spec: str) -> Any:
     assert module_spec is not None
     assert module_spec.loader is not None
     module = importlib.util.module_from_spec(module_spec)
+    sys.modules[module_spec.name] = module  # dataclasses look their module up
     try:
         module_spec.loader.exec_module(module)
     except Exception as error:
+        del sys.modules[module_spec.name]
         raise ObserverError(
             f"observer '{spec}': {path.name} could not be loaded: {type(error).__name__}: {error}."
         ) from error
@@ -228,6 +236,10 @@ def _is_module(thing: Any) -> bool:
     import torch
 
     return isinstance(thing, torch.nn.Module)
+
+
+def _is_function(thing: Any) -> bool:
+    return callable(thing) and not _is_module(thing) and not abilities(thing)
 
 
 def _required_arguments(function: Callable[..., Any]) -> int:

@@ -9,18 +9,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fechner.psychometrics import find_crossing
-from fechner.scores.bootstrap import RESAMPLES, cluster_counts, interval, normal_errors
+from fechner.scores.bootstrap import RESAMPLES, cluster_counts, interval, normal_errors, spread
 from fechner.scores.ranks import spearman, spearman_rows
 from fechner.scores.score import Score
 
 if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
+
+
+#: Abscissae needed to speak of a curve.
+_FEWEST_POINTS = 3
+
+_correlation = partial(Score, higher_is_better=True, best=1.0, chance=0.0, resampled="abscissae")
 
 
 @dataclass(frozen=True)
@@ -53,23 +60,23 @@ class Alignment:
         # Clusters are the abscissae that have points left, numbered anew.
         point = np.unique(np.nonzero(kept)[0], return_inverse=True)[1]
         clusters = int(point.max()) + 1 if len(point) else 0
+        if clusters < 2:
+            yield _unmeasured(layer, readout, _join(note, "not computable: too few points left"))
+            return
         value = float(spearman(x, y))
         if np.isnan(value):
             note = _join(note, "not computable: the observer answered the same to every stimulus")
-        low, high = interval(spearman(x, y, cluster_counts(clusters)[:, point]))
+        resamples = spearman(x, y, cluster_counts(clusters)[:, point])
+        low, high = interval(value, resamples, clusters, "correlation")
         # A threshold that lies e dB higher turns the multiple m into m / 10^(e/20).
         errors = normal_errors((RESAMPLES, clusters)) * self.human_error_db
         moved = spearman_rows(x * 10 ** (-errors[:, point] / 20), y)
-        human_low, human_high = interval(np.clip(value + moved - np.median(moved), -1, 1))
-        yield Score(
+        human_low, human_high = spread(np.clip(value + moved - np.median(moved), -1, 1))
+        yield _correlation(
             "alignment",
             value,
             low,
             high,
-            higher_is_better=True,
-            best=1.0,
-            chance=0.0,
-            resampled="abscissae",
             n=int(kept.sum()),
             human_low=human_low,
             human_high=human_high,
@@ -77,10 +84,18 @@ class Alignment:
             readout=readout,
             note=note,
         )
-        if "surface" in data and not np.isnan(value):
-            yield _sensitivity_error(data, layer, readout)
-            if data["abscissa"].attrs["name"] == "frequency_cpd":
-                yield _best_shift(data, layer, readout)
+        if "surface" not in data or np.isnan(value) or len(_scored_points(data)) < _FEWEST_POINTS:
+            return
+        yield _threshold_error(data, layer, readout)
+        if data["abscissa"].attrs["name"] == "frequency_cpd":
+            yield _best_shift(data, layer, readout)
+
+
+def _unmeasured(layer: str, readout: str, note: str) -> Score:
+    nothing = float("nan")
+    return _correlation(
+        "alignment", nothing, nothing, nothing, n=0, layer=layer, readout=readout, note=note
+    )
 
 
 def outputs(data: xr.Dataset) -> Iterator[tuple[str, str, xr.Dataset]]:
@@ -90,7 +105,7 @@ def outputs(data: xr.Dataset) -> Iterator[tuple[str, str, xr.Dataset]]:
             yield str(layer), str(readout), data.sel(layer=layer, readout=readout)
 
 
-def _sensitivity_error(data: xr.Dataset, layer: str, readout: str) -> Score:
+def _threshold_error(data: xr.Dataset, layer: str, readout: str) -> Score:
     """Return how far thresholds at one criterion lie from human ones, in dB.
 
     The criterion is the observer's own response at the human threshold where people are most
@@ -102,17 +117,19 @@ def _sensitivity_error(data: xr.Dataset, layer: str, readout: str) -> Score:
     grid, surface_contrasts = _Surface(data), data["surface_contrast"].values
     log_ratio = np.log(data["ratio"].values)
     criterion = float(np.interp(0.0, log_ratio, data["response"].values[anchor]))
-    errors = []
+    errors, missed = [], 0
     for point in points:
         x = np.full(len(surface_contrasts), np.log2(data["abscissa"].values[point]))
         human = float(data["human_threshold"].values[point])
         responses = grid(x, np.log(surface_contrasts))
         found = find_crossing(surface_contrasts, responses, criterion, near=human)
         errors.append(20 * np.log10(found.contrast / human))
+        missed += found.candidates == 0
     squares = np.square(errors)
     value = float(np.sqrt(squares.mean()))
     counts = cluster_counts(len(points))
-    low, high = interval(np.sqrt((counts * squares).sum(axis=1) / counts.sum(axis=1)))
+    resamples = np.sqrt((counts * squares).sum(axis=1) / counts.sum(axis=1))
+    low, high = interval(value, resamples, len(points), "error")
     # Two thresholds drawn evenly over the tested range differ by its width over the root of 6.
     span = 20 * np.log10(contrasts[points].max() / contrasts[points].min())
     return Score(
@@ -127,8 +144,11 @@ def _sensitivity_error(data: xr.Dataset, layer: str, readout: str) -> Score:
         n=len(points),
         layer=layer,
         readout=readout,
-        note=f"criterion {criterion:.3g}: the response at the human threshold of "
-        f"{data['human_threshold'].values[anchor]:.3g}",
+        note=_join(
+            f"criterion {criterion:.3g}: the response at the human threshold of "
+            f"{data['human_threshold'].values[anchor]:.3g}",
+            f"{missed} of {len(points)} thresholds outside the tested contrasts" if missed else "",
+        ),
     )
 
 
@@ -143,13 +163,14 @@ def _best_shift(data: xr.Dataset, layer: str, readout: str) -> Score:
     ratios = data["ratio"].values
     grid = _Surface(data)
     best: tuple[float, float, Any] = (-np.inf, 0.0, None)
-    for shift in np.linspace(-1, 1, 17):
-        shifted = np.interp(frequency + shift, frequency, threshold)
-        inside = (frequency + shift >= frequency[0]) & (frequency + shift <= frequency[-1])
+    # From no shift on, so that of equal ones the smallest is taken.
+    for shift in sorted(np.linspace(-1, 1, 17), key=abs):
+        shifted = np.interp(frequency - shift, frequency, threshold)
+        inside = (frequency - shift >= frequency[0]) & (frequency - shift <= frequency[-1])
         contrast = np.exp(shifted[inside])[:, None] * ratios
         at = np.broadcast_to(frequency[inside, None], contrast.shape)
         responses = grid(at, np.log(contrast))
-        if inside.sum() < 3:
+        if inside.sum() < _FEWEST_POINTS:
             continue
         x = np.broadcast_to(ratios, contrast.shape).ravel()
         value = float(spearman(x, responses.ravel()))
@@ -157,16 +178,14 @@ def _best_shift(data: xr.Dataset, layer: str, readout: str) -> Score:
             point = np.broadcast_to(np.arange(inside.sum())[:, None], contrast.shape).ravel()
             best = (value, float(shift), (x, responses.ravel(), point))
     value, shift, (x, y, point) = best
-    low, high = interval(spearman(x, y, cluster_counts(point.max() + 1)[:, point]))
-    return Score(
+    clusters = int(point.max()) + 1
+    resamples = spearman(x, y, cluster_counts(clusters)[:, point])
+    low, high = interval(value, resamples, clusters, "correlation")
+    return _correlation(
         "alignment-best-shift",
         value,
         low,
         high,
-        higher_is_better=True,
-        best=1.0,
-        chance=0.0,
-        resampled="abscissae",
         n=len(x),
         layer=layer,
         readout=readout,
@@ -208,7 +227,9 @@ def _dropped(flags: xr.DataArray) -> str:
     meanings = flags.attrs["meanings"].split()
     counts = Counter(meanings[flag] for flag in flags.values.ravel() if flag)
     total = flags.size
-    return _join(*(f"{count} of {total} points {reason}" for reason, count in counts.items()))
+    return _join(
+        *(f"{count} of {total} points left out: {reason}" for reason, count in counts.items())
+    )
 
 
 def _join(*notes: str) -> str:

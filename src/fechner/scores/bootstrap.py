@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Resamples for a 95 % interval; the ends move by about a tenth of its width.
+Scale = Literal["correlation", "error"]
+
+_SCALES: dict[Scale, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "correlation": (lambda r: np.arctanh(np.clip(r, -1 + 1e-9, 1 - 1e-9)), np.tanh),
+    "error": (lambda e: np.log(np.maximum(e, 1e-12)), np.exp),
+}
+
+#: Resamples for a standard error good to 2 %.
 RESAMPLES = 1000
 
 #: Intervals are part of the result, so the resampling itself is fixed.
@@ -33,10 +41,37 @@ def normal_errors(shape: tuple[int, ...]) -> NDArray[np.float64]:
     return np.random.default_rng(_SEED + 1).standard_normal(shape)
 
 
-def interval(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the 2.5 and 97.5 % points, ignoring resamples that could not be computed."""
-    kept = values[np.isfinite(values)]
-    if len(kept) == 0:
+def interval(
+    value: float, resamples: NDArray[np.float64], clusters: int, scale: Scale
+) -> tuple[float, float]:
+    """Return a 95 % interval around a value from its bootstrap resamples over clusters.
+
+    Percentiles of resamples are far too short for the 6 to 20 clusters there are (for 8 abscissae
+    they hold the true alignment in 5 to 75 % of simulations). The interval is a t-interval with the
+    bootstrap's standard error instead, on a scale on which errors are symmetric: Fisher's z for
+    correlations, the logarithm for errors. In the same simulations it holds it in 92 to 100 %.
+
+    Examples
+    --------
+    >>> low, high = interval(0.5, np.array([0.4, 0.5, 0.6]), clusters=20, scale="correlation")
+    >>> round(low, 2), round(high, 2)
+    (0.3, 0.66)
+    """
+    from scipy.special import stdtrit
+
+    resamples = resamples[np.isfinite(resamples)]
+    if np.isnan(value) or len(resamples) == 0 or clusters < 2:
         return float("nan"), float("nan")
-    low, high = np.percentile(kept, (2.5, 97.5))
+    there, back = _SCALES[scale]
+    error = there(resamples).std() * np.sqrt(clusters / (clusters - 1))
+    half = float(stdtrit(clusters - 1, 0.975)) * error
+    centre = there(np.array(value))
+    return min(value, float(back(centre - half))), max(value, float(back(centre + half)))
+
+
+def spread(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the 2.5 and 97.5 % points of simulated values."""
+    if not np.isfinite(values).all():
+        return float("nan"), float("nan")
+    low, high = np.percentile(values, (2.5, 97.5))
     return float(low), float(high)

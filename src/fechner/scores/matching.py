@@ -10,7 +10,7 @@ import numpy as np
 
 from fechner.psychometrics import find_crossing
 from fechner.scores.alignment import outputs
-from fechner.scores.bootstrap import cluster_counts, interval, normal_errors
+from fechner.scores.bootstrap import cluster_counts, interval, normal_errors, spread
 from fechner.scores.score import Score
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def matches(data: xr.Dataset) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     found, counts = np.empty(shape), np.ones(shape, dtype=np.intp)
     for i, j in np.ndindex(*shape):
         if "difference" in data:
-            found[i, j] = grid[np.argmin(data["difference"].values[i, j])]
+            best = int(np.argmin(data["difference"].values[i, j]))
+            found[i, j], counts[i, j] = grid[best], 0 < best < len(grid) - 1
             continue
         criterion = float(data["reference_response"].values[i])
         crossing = find_crossing(
@@ -74,8 +75,9 @@ def _scores(data: xr.Dataset, layer: str, readout: str, human_error_db: float) -
     scores = []
     for name, mean_of_roots in (("matching-error", True), ("matching-error-pooled", False)):
         value = float(_rmse(errors, np.ones(frequencies), mean_of_roots))
-        low, high = interval(_rmse(errors, counts, mean_of_roots))
-        human_low, human_high = interval(_rmse(errors + noise, np.ones(frequencies), mean_of_roots))
+        low, high = interval(value, _rmse(errors, counts, mean_of_roots), frequencies, "error")
+        moved = _rmse(errors + noise, np.ones(frequencies), mean_of_roots)
+        human_low, human_high = spread(moved)
         human = np.log10(data["human_matched"].values)
         # Matches drawn evenly over the log contrast range.
         chance_squares = ((high_c - human) ** 3 - (low_c - human) ** 3) / (3 * (high_c - low_c))

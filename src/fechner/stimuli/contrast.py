@@ -74,9 +74,11 @@ def convert_contrast(
     """
     have = measure_contrast(modulation_lms, background_lms, unit)
     want = measure_contrast(modulation_lms, background_lms, to)
-    if have < 1e-9 * measure_contrast(modulation_lms, background_lms, "cone"):
-        raise ValueError(
-            f"this direction has no {unit} contrast, so it cannot be stated in that unit; "
-            "use 'cone' or 'dkl'."
-        )
+    least = 1e-9 * measure_contrast(modulation_lms, background_lms, "cone")
+    for name, contrast in ((unit, have), (to, want)):
+        if contrast < least:
+            raise ValueError(
+                f"this direction has no {name} contrast, so it cannot be stated in that unit; "
+                "use 'cone' or 'dkl'."
+            )
     return value * (want / have)

@@ -60,9 +60,11 @@ class Field:
         if sum(given is not None for given in (pixels, degrees, ppd)) != 2:
             raise ValueError("give exactly two of pixels, degrees and ppd.")
         if pixels is not None:
-            height, width = (pixels, pixels) if isinstance(pixels, int) else pixels
+            height, width = pixels if isinstance(pixels, tuple) else (int(pixels), int(pixels))
         if degrees is not None:
-            pair = (degrees, degrees) if isinstance(degrees, int | float) else degrees
+            pair = degrees if isinstance(degrees, tuple) else (degrees, degrees)
+            if not min(pair) > 0:
+                raise ValueError(f"a field has a positive size, not {degrees} degrees.")
             if ppd is None:
                 ppd = width / pair[1]
                 if abs(height / pair[0] - ppd) > 1e-6 * ppd:

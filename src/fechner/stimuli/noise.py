@@ -56,7 +56,7 @@ class Noise:
             kept[0, 0] = False
         drawn = torch.fft.irfft2(torch.fft.rfft2(white) * kept, s=white.shape)
         spread = drawn.std(correction=0)
-        if not spread > 0:
+        if not spread > 1e-9:  # rounding alone is below
             raise ValueError(
                 f"no frequency of a {field.width_px} px field at {field.ppd:g} ppd lies in "
                 f"{self.low_cpd:g}-{self.high_cpd:g} cpd; enlarge the field or move the band."

@@ -96,6 +96,8 @@ def paint(
     """
     import torch
 
+    if not stimuli:
+        raise ValueError("there is nothing to paint: give at least one stimulus.")
     dtype = dtype or torch.float32
     # Grey pictures on a neutral display are painted in one channel.
     channels = (
