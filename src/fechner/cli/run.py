@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fechner.cli.start import quick_imports
+from fechner.cli.start import keep_freed_memory, quick_imports
 
 
 def command(
@@ -57,6 +57,7 @@ def command(
     ] = None,
 ) -> None:
     """Run a suite on observers; a run that was stopped goes on where it was."""
+    keep_freed_memory()
     with quick_imports():
         import torch  # noqa: F401
         import xarray  # noqa: F401
