@@ -1,0 +1,104 @@
+"""Showing stimuli: every reference once, batches of any size, what comes back is checked."""
+
+import numpy as np
+import pytest
+import torch
+
+from fechner.errors import GamutError, ObserverError
+from fechner.experiments import Presenter, Scene
+from fechner.observers import ComparesFeatures, Wants, observe
+from fechner.stimuli import OPPONENT, Field, Gabor, Layer, Stimulus, display, paint
+
+SCENE = Scene(Field.of(pixels=32, ppd=30), display("encoders"), OPPONENT)
+
+
+def uniform(luminance: float) -> Stimulus:
+    return Stimulus(OPPONENT.background_xyz(luminance))
+
+
+def gabor(luminance: float, contrast: float) -> Stimulus:
+    layer = Layer(Gabor(2.0, 0.3), OPPONENT.modulation_xyz("ach", luminance), contrast)
+    return Stimulus(OPPONENT.background_xyz(luminance), (layer,))
+
+
+LUMINANCES = (10.0, 50.0, 100.0)
+TESTS = [gabor(luminance, c) for luminance in LUMINANCES for c in (0.1, 0.2, 0.4, 0.8)]
+REFERENCES = [uniform(luminance) for luminance in LUMINANCES for _ in range(4)]
+
+
+class Counting:
+    """Pixels, counting how often pictures are looked at."""
+
+    name = "counting"
+    wants = Wants()
+    fingerprint = "counting/1"
+    layers = ("pixels",)
+
+    def __init__(self) -> None:
+        self.seen: list[int] = []
+
+    def features(self, frames, taps) -> None:
+        self.seen.append(len(frames))
+        for tap in taps.values():
+            tap(frames.pixels)
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 5, 12, 100])
+def test_references_are_looked_at_once_and_batches_do_not_matter(batch_size: int) -> None:
+    encoder = Counting()
+    shown: list[int] = []
+    presenter = Presenter(
+        ComparesFeatures(encoder, ("l2",)), batch_size=batch_size, on_images=shown.append
+    )
+    answers = presenter.differences(TESTS, REFERENCES, SCENE)[:, 0, 0]
+    assert sum(encoder.seen) == sum(shown) == len(TESTS) + len(LUMINANCES)
+    assert max(encoder.seen) <= batch_size
+    pictures = paint(TESTS, SCENE.field, SCENE.display, dtype=torch.float64).pixels
+    references = paint(REFERENCES, SCENE.field, SCENE.display, dtype=torch.float64).pixels
+    expected = (pictures - references).flatten(1).norm(dim=1)
+    np.testing.assert_allclose(answers, expected, rtol=1e-5)
+
+
+def test_order_does_not_matter() -> None:
+    presenter = Presenter(ComparesFeatures(Counting(), ("angle",)), batch_size=5)
+    order = np.random.default_rng(0).permutation(len(TESTS))
+    straight = presenter.differences(TESTS, REFERENCES, SCENE)
+    mixed = presenter.differences([TESTS[i] for i in order], [REFERENCES[i] for i in order], SCENE)
+    np.testing.assert_allclose(mixed, straight[order], rtol=1e-6)
+
+
+def test_no_gradients_unless_asked_for() -> None:
+    weight = torch.ones(1, requires_grad=True)
+    grads: list[bool] = []
+
+    def model(pictures: torch.Tensor) -> torch.Tensor:
+        features = pictures.mean(dim=(2, 3)) * weight
+        grads.append(features.requires_grad)
+        return features
+
+    presenter = Presenter(ComparesFeatures(observe(model)), batch_size=4)
+    presenter.differences(TESTS[:4], REFERENCES[:4], SCENE)
+    assert not any(grads)
+
+
+def test_an_answer_of_the_wrong_shape_is_named() -> None:
+    class Wrong:
+        name, wants, fingerprint = "wrong", Wants(), None
+        layers, readouts = ("a", "b"), ("x",)
+
+        def remember(self, reference):
+            return None
+
+        def difference(self, test, memory, which):
+            return torch.zeros(len(test), 1, 1)
+
+    with pytest.raises(
+        ObserverError, match=r"'wrong' answered with shape \(4, 1, 1\) where \(4, 2"
+    ):
+        Presenter(Wrong(), batch_size=4).differences(TESTS, REFERENCES, SCENE)
+
+
+def test_contrast_out_of_gamut_is_one_sentence() -> None:
+    with pytest.raises(GamutError, match=r"1 of 2 stimuli ask for light outside 0-400 cd/m2"):
+        paint([gabor(100, 0.5), gabor(300, 0.9)], SCENE.field, SCENE.display, clip=False)
+    paint([gabor(100, 0.99)], SCENE.field, SCENE.display, clip=False)
