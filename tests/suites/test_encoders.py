@@ -109,6 +109,15 @@ def test_realised_contrast_of_clipped_noise(default: Run) -> None:
     assert realised[:, :12] == pytest.approx(np.tile(nominal[:12], (20, 1)), rel=1e-3)
 
 
+def test_realised_contrast_of_clipped_masks(default: Run) -> None:
+    data = default.data("pixels", "masking-incoherent")
+    nominal, realised = data["surface_abscissa"].values, data["surface_realised_mask"].values
+    assert realised[:15] == pytest.approx(nominal[:15], rel=2e-3)
+    # RMS contrast 0.5: the 2.3 % of pixels below black are cut.
+    assert 0.47 < realised[-1] < 0.495
+    assert np.isnan(default.data("pixels", "masking-coherent")["realised_mask"].values).all()
+
+
 def test_yellow_violet_leaves_the_gamut_at_the_highest_contrasts() -> None:
     (test,) = (t for t in suite("encoders").tests(Options(ppd=128.0)) if t.id == "frequency-yv")
     presenter = Presenter(lift(resolve("pixels"), "compares", ("angle",)), batch_size=8)

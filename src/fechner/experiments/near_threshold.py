@@ -9,26 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
 
 from fechner.experiments.base import Piece, Sample, Scene, geometry
+from fechner.experiments.limits import (
+    REASONS,
+    flag_contrasts,
+    realised_contrasts,
+    realised_mask,
+)
 from fechner.experiments.presentation import Presenter
 from fechner.experiments.tasks import ABSCISSAE, Task
 from fechner.observers.abilities import Ability
-from fechner.stimuli import Field, Layer, Noise, Stimulus, gamut_limit
-from fechner.stimuli.stimulus import drawn
+from fechner.stimuli import Field, Layer, Stimulus
 
 if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-#: Why a point is left out of the score; stored as the flag of each point.
-REASONS = ("kept", "aliased", "out-of-gamut", "contrast-above-1", "noise-clipped")
+    from fechner.stimuli.contrast import Floats
 
-#: A noise stimulus whose pixels leave the display's range more often than this is left out.
-_CLIPPED_SHARE = 0.01
+#: A reference and the target that is added to it.
+Pair: TypeAlias = tuple[Stimulus, Layer]
 
 _ABSCISSAE_PER_SCORE_PIECE = 10
 _ABSCISSAE_PER_SURFACE_PIECE = 5
@@ -83,13 +87,11 @@ class NearThreshold:
         field = self.scene.drawn_field(presenter.observer.wants)
         part = slice(piece.start, piece.stop)
         abscissae = np.array(self.task.score_abscissae)[part]
+        pairs = [self._at(piece.start + i, x) for i, x in enumerate(abscissae.tolist())]
         thresholds = self.task.human_thresholds(field, self.scene.space)[part]
         contrasts = thresholds[:, None] * np.array(self.ratios)
-        dropped = np.zeros(contrasts.shape, dtype=np.uint8)
-        if self.drop:
-            for i, x in enumerate(abscissae):
-                dropped[i] = self._flags(piece.start + i, float(x), contrasts[i], field)
-        responses = self._responses(piece.start, abscissae, contrasts, dropped == 0, presenter)
+        dropped = self._flags(pairs, contrasts, field) * np.uint8(self.drop)
+        responses = self._responses(pairs, contrasts, dropped == 0, presenter)
         return xr.Dataset(
             {
                 "response": (("point", "ratio", "layer", "readout"), responses),
@@ -99,6 +101,7 @@ class NearThreshold:
             coords={
                 "abscissa": ("point", abscissae, {"name": self.task.over}),
                 "human_threshold": ("point", thresholds, {"unit": self.task.unit}),
+                "realised_mask": ("point", self._realised_masks(pairs, field)),
                 "ratio": ("ratio", np.array(self.ratios)),
                 "layer": ("layer", presenter.layers),
                 "readout": ("readout", presenter.readouts),
@@ -110,52 +113,57 @@ class NearThreshold:
         import xarray as xr
 
         field = self.scene.drawn_field(presenter.observer.wants)
-        part = slice(piece.start, piece.stop)
-        abscissae = np.array(self.task.surface_abscissae)[part]
-        contrasts = np.tile(np.array(self.task.contrasts), (len(abscissae), 1))
-        shown = np.ones(contrasts.shape, dtype=bool)
-        responses = self._responses(piece.start, abscissae, contrasts, shown, presenter)
-        flags = np.stack(
-            [
-                self._flags(piece.start + i, float(x), contrasts[i], field)
-                for i, x in enumerate(abscissae)
-            ]
-        )
+        abscissae = np.array(self.task.surface_abscissae)[piece.start : piece.stop]
+        pairs = [self._at(piece.start + i, x) for i, x in enumerate(abscissae.tolist())]
+        axis = np.array(self.task.contrasts)
+        contrasts = np.tile(axis, (len(pairs), 1))
         realised = np.stack(
-            [
-                self._realised(piece.start + i, float(x), contrasts[i], field)
-                for i, x in enumerate(abscissae)
-            ]
+            [realised_contrasts(*pair, axis, self.scene.display, field) for pair in pairs]
         )
+        responses = self._responses(pairs, contrasts, np.ones(contrasts.shape, bool), presenter)
         return xr.Dataset(
             {
                 "surface": (("x", "y", "layer", "readout"), responses),
-                "surface_flags": (("x", "y"), flags, {"meanings": " ".join(REASONS)}),
+                "surface_flags": (
+                    ("x", "y"),
+                    self._flags(pairs, contrasts, field),
+                    {"meanings": " ".join(REASONS)},
+                ),
                 "realised_contrast": (("x", "y"), realised, {"unit": self.task.unit}),
             },
             coords={
                 "surface_abscissa": ("x", abscissae, {"name": self.task.over}),
-                "surface_contrast": ("y", contrasts[0], {"unit": self.task.unit}),
+                "surface_realised_mask": ("x", self._realised_masks(pairs, field)),
+                "surface_contrast": ("y", axis, {"unit": self.task.unit}),
                 "layer": ("layer", presenter.layers),
                 "readout": ("readout", presenter.readouts),
             },
             attrs=geometry(self.scene, presenter.observer.wants),
         )
 
+    def _flags(self, pairs: Sequence[Pair], contrasts: Floats, field: Field) -> NDArray[np.uint8]:
+        display = self.scene.display
+        return np.stack(
+            [
+                flag_contrasts(*pair, row, display, field)
+                for pair, row in zip(pairs, contrasts, strict=True)
+            ]
+        )
+
+    def _realised_masks(self, pairs: Sequence[Pair], field: Field) -> list[float]:
+        return [realised_mask(reference, self.scene.display, field) for reference, _ in pairs]
+
     def _responses(
         self,
-        first: int,
-        abscissae: NDArray[np.float64],
-        contrasts: NDArray[np.float64],
+        pairs: Sequence[Pair],
+        contrasts: Floats,
         shown: NDArray[np.bool_],
         presenter: Presenter,
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Show the chosen cells; the others stay NaN."""
         tests, references = [], []
-        for i, x in enumerate(abscissae):
-            reference = self.task.reference(first + i, float(x), self.scene.space)
-            target = self.task.target(first + i, float(x), 1.0, self.scene.space)
-            for contrast in contrasts[i][shown[i]].tolist():
+        for (reference, target), row, chosen in zip(pairs, contrasts, shown, strict=True):
+            for contrast in row[chosen].tolist():
                 layers = (*reference.layers, replace(target, contrast=contrast))
                 tests.append(Stimulus(reference.background_xyz, layers))
                 references.append(reference)
@@ -166,68 +174,16 @@ class NearThreshold:
             responses[shown] = presenter.differences(tests, references, self.scene)
         return responses
 
-    def _stimulus(self, index: int, x: float, contrast: float) -> Stimulus:
-        reference = self.task.reference(index, x, self.scene.space)
-        target = self.task.target(index, x, contrast, self.scene.space)
+    def _at(self, index: int, x: float) -> tuple[Stimulus, Layer]:
+        """Return the reference and the target of contrast 1."""
+        space = self.scene.space
+        return self.task.reference(index, x, space), self.task.target(index, x, 1.0, space)
+
+    def _stimulus(self, column: int, row: int) -> Stimulus:
+        """Return a cell of the surface."""
+        reference, target = self._at(column, self.task.surface_abscissae[column])
+        target = replace(target, contrast=self.task.contrasts[row])
         return replace(reference, layers=(*reference.layers, target))
-
-    def _flags(
-        self, index: int, x: float, contrasts: NDArray[np.float64], field: Field
-    ) -> NDArray[np.uint8]:
-        """Say of each contrast why it cannot be shown as meant, 0 if it can."""
-        flags = np.zeros(len(contrasts), dtype=np.uint8)
-        layers = self._stimulus(index, x, 1.0).layers
-        if max(layer.pattern.highest_cpd for layer in layers) > field.nyquist_cpd:
-            flags[:] = REASONS.index("aliased")
-            return flags
-        *masks, target = layers
-        if _is_noise(target) or any(_is_noise(mask) for mask in masks):
-            share = self._clipped_share(index, x, contrasts, field)
-            flags[share > _CLIPPED_SHARE] = REASONS.index("noise-clipped")
-            return flags
-        total = contrasts + sum(mask.contrast for mask in masks)
-        if target.modulation_xyz[1] > 0:
-            flags[total > 1 + 1e-9] = REASONS.index("contrast-above-1")
-        background = self._stimulus(index, x, 0.0).background_xyz
-        limit = gamut_limit(self.scene.display, background, target.modulation_xyz)
-        flags[(flags == 0) & (total > limit * (1 + 1e-9))] = REASONS.index("out-of-gamut")
-        return flags
-
-    def _luminances(
-        self, index: int, x: float, contrasts: NDArray[np.float64], field: Field
-    ) -> NDArray[np.float64]:
-        """Return luminance over background as asked for, [contrasts, pixels]; achromatic only."""
-        *masks, target = self._stimulus(index, x, 1.0).layers
-        base: NDArray[np.float64] = np.ones(field.height_px * field.width_px)
-        for mask in masks:
-            base += mask.contrast * drawn(mask.pattern, field).numpy().reshape(-1)
-        pixels: NDArray[np.float64] = drawn(target.pattern, field).numpy().reshape(-1)
-        return base + contrasts[:, None] * pixels
-
-    def _limits(self, index: int, x: float) -> tuple[float, float]:
-        """Return the display's range over the background's luminance."""
-        low, high = self.scene.display.limits_cdm2()
-        background = self.task.reference(index, x, self.scene.space).background_xyz[1]
-        return low / background, high / background
-
-    def _clipped_share(
-        self, index: int, x: float, contrasts: NDArray[np.float64], field: Field
-    ) -> NDArray[np.float64]:
-        low, high = self._limits(index, x)
-        pixels = self._luminances(index, x, contrasts, field)
-        share: NDArray[np.float64] = ((pixels < low) | (pixels > high)).mean(axis=1)
-        return share
-
-    def _realised(
-        self, index: int, x: float, contrasts: NDArray[np.float64], field: Field
-    ) -> NDArray[np.float64]:
-        """Return the contrast that is left after the display has cut noise at its limits."""
-        if not _is_noise(self._stimulus(index, x, 1.0).layers[-1]):
-            return contrasts
-        low, high = self._limits(index, x)
-        shown = self._luminances(index, x, contrasts, field).clip(low, high)
-        realised: NDArray[np.float64] = shown.std(axis=1) / shown.mean(axis=1)
-        return realised
 
     def samples(self) -> Sequence[Sequence[Sample]]:
         """Return stimuli over abscissa (columns) and contrast (rows, strongest on top)."""
@@ -236,9 +192,7 @@ class NearThreshold:
         return [
             [
                 Sample(
-                    self._stimulus(
-                        column, self.task.surface_abscissae[column], self.task.contrasts[row]
-                    ),
+                    self._stimulus(column, row),
                     x=f"{self.task.surface_abscissae[column]:.3g}",
                     y=f"{self.task.contrasts[row]:.3g}",
                 )
@@ -246,10 +200,6 @@ class NearThreshold:
             ]
             for row in rows
         ]
-
-
-def _is_noise(layer: Layer) -> bool:
-    return isinstance(layer.pattern, Noise)
 
 
 def _spread(n: int, count: int) -> list[int]:

@@ -1,0 +1,86 @@
+"""What a display and its pixels can show of a stimulus, and what is left of the rest.
+
+Limits are stated for a target added to a reference: the background with its masks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fechner.stimuli import Display, Field, Layer, Noise, Stimulus, gamut_limit
+from fechner.stimuli.stimulus import drawn
+
+if TYPE_CHECKING:
+    from fechner.stimuli.contrast import Floats
+
+#: Why a point is left out of the score; stored as the flag of each point.
+REASONS = ("kept", "aliased", "out-of-gamut", "contrast-above-1", "noise-clipped")
+
+#: Noise whose pixels leave the display's range more often than this is left out.
+_CLIPPED_SHARE = 0.01
+
+
+def flag_contrasts(
+    reference: Stimulus, target: Layer, contrasts: Floats, display: Display, field: Field
+) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    """Say of each contrast of the target why it cannot be shown as meant; 0 if it can."""
+    flags = np.zeros(len(contrasts), dtype=np.uint8)
+    layers = (*reference.layers, target)
+    if max(layer.pattern.highest_cpd for layer in layers) > field.nyquist_cpd:
+        flags[:] = REASONS.index("aliased")
+    elif any(_is_noise(layer) for layer in layers):
+        low, high = _range(reference, display)
+        pixels = _luminances(reference, target, contrasts, field)
+        share = ((pixels < low) | (pixels > high)).mean(axis=1)
+        flags[share > _CLIPPED_SHARE] = REASONS.index("noise-clipped")
+    else:
+        total = contrasts + sum(layer.contrast for layer in reference.layers)
+        limit = gamut_limit(display, reference.background_xyz, target.modulation_xyz)
+        flags[total > limit * (1 + 1e-9)] = REASONS.index("out-of-gamut")
+        achromatic = np.allclose(target.modulation_xyz, reference.background_xyz, rtol=1e-6)
+        if achromatic:
+            flags[total > 1 + 1e-9] = REASONS.index("contrast-above-1")
+    return flags
+
+
+def realised_contrasts(
+    reference: Stimulus, target: Layer, contrasts: Floats, display: Display, field: Field
+) -> Floats:
+    """Return the contrasts of noise after the display has cut it; others are as asked for."""
+    if not _is_noise(target):
+        return contrasts
+    shown = _luminances(reference, target, contrasts, field).clip(*_range(reference, display))
+    realised: Floats = shown.std(axis=1) / shown.mean(axis=1)
+    return realised
+
+
+def realised_mask(reference: Stimulus, display: Display, field: Field) -> float:
+    """Return the contrast of a noise mask after the display has cut it, NaN if there is none."""
+    for mask in reference.layers:
+        if _is_noise(mask):
+            alone = Stimulus(reference.background_xyz)
+            contrast = np.array([mask.contrast])
+            return float(realised_contrasts(alone, mask, contrast, display, field)[0])
+    return float("nan")
+
+
+def _is_noise(layer: Layer) -> bool:
+    return isinstance(layer.pattern, Noise)
+
+
+def _range(reference: Stimulus, display: Display) -> tuple[float, float]:
+    """Return the display's range over the background's luminance."""
+    low, high = display.limits_cdm2()
+    background = reference.background_xyz[1]
+    return low / background, high / background
+
+
+def _luminances(reference: Stimulus, target: Layer, contrasts: Floats, field: Field) -> Floats:
+    """Return luminance over background as asked for, [contrasts, pixels]; achromatic only."""
+    base: Floats = np.ones(field.height_px * field.width_px)
+    for mask in reference.layers:
+        base += mask.contrast * drawn(mask.pattern, field).numpy().reshape(-1)
+    pixels: Floats = drawn(target.pattern, field).numpy().reshape(-1)
+    return base + contrasts[:, None] * pixels

@@ -1,0 +1,75 @@
+"""What cannot be shown is flagged with its reason."""
+
+import numpy as np
+import pytest
+
+from fechner.experiments.limits import REASONS, flag_contrasts, realised_contrasts, realised_mask
+from fechner.stimuli import (
+    OPPONENT,
+    Field,
+    Gabor,
+    Grating,
+    Layer,
+    Noise,
+    Stimulus,
+    display,
+    octave_noise,
+)
+
+FIELD = Field.of(pixels=128, ppd=60)
+DISPLAY = display("encoders")
+
+
+def reasons(reference: Stimulus, target: Layer, contrasts: list[float]) -> list[str]:
+    flags = flag_contrasts(reference, target, np.array(contrasts), DISPLAY, FIELD)
+    return [REASONS[flag] for flag in flags]
+
+
+def layer(pattern, direction: str = "ach", luminance: float = 100.0, contrast: float = 1.0):
+    return Layer(pattern, OPPONENT.modulation_xyz(direction, luminance), contrast)
+
+
+def grey(luminance: float = 100.0, *masks: Layer) -> Stimulus:
+    return Stimulus(OPPONENT.background_xyz(luminance), masks)
+
+
+def test_above_nyquist() -> None:
+    assert reasons(grey(), layer(Gabor(30.0, 0.3)), [0.1]) == ["kept"]
+    assert reasons(grey(), layer(Gabor(30.1, 0.3)), [0.1, 0.2]) == ["aliased"] * 2
+    # The mask counts too, and a noise band by its upper edge.
+    masked = grey(100.0, layer(Grating(31.0), contrast=0.1))
+    assert reasons(masked, layer(Gabor(2.0, 0.3)), [0.1]) == ["aliased"]
+    assert reasons(grey(), layer(octave_noise(22.0)), [0.01]) == ["aliased"]
+    assert reasons(grey(), layer(octave_noise(21.0)), [0.01]) == ["kept"]
+
+
+def test_gamut_and_contrast_above_one() -> None:
+    gabor = Gabor(2.0, 0.3)
+    assert reasons(grey(), layer(gabor), [0.99, 1.0, 1.01]) == ["kept"] * 2 + ["contrast-above-1"]
+    # Three times 300 cd/m2 would be more than the peak of 400.
+    assert reasons(grey(300), layer(gabor, luminance=300), [0.33, 0.34]) == ["kept", "out-of-gamut"]
+    assert reasons(grey(), layer(gabor, "rg"), [0.14, 0.16]) == ["kept", "out-of-gamut"]
+    mask = layer(Grating(2.0), contrast=0.6)
+    assert reasons(grey(100.0, mask), layer(gabor), [0.39, 0.41]) == ["kept", "contrast-above-1"]
+
+
+def test_noise_that_loses_pixels() -> None:
+    noise = layer(octave_noise(4.0, seed=1))
+    # A pixel is cut where the noise is below -1/contrast: 0.6 % at 0.4, 2.3 % at 0.5.
+    assert reasons(grey(), noise, [0.3, 0.4, 0.5]) == ["kept", "kept", "noise-clipped"]
+    mask = layer(Noise(0, 12, seed=1), contrast=0.5)
+    assert reasons(grey(100.0, mask), layer(Gabor(2.0, 0.3)), [0.01]) == ["noise-clipped"]
+
+
+def test_realised_contrast() -> None:
+    noise = layer(octave_noise(4.0, seed=1))
+    asked = np.array([0.1, 1.0])
+    got = realised_contrasts(grey(), noise, asked, DISPLAY, FIELD)
+    assert got[0] == pytest.approx(0.1, rel=1e-6)
+    # Expectation of a normal variable cut at 0: sd/mean of max(0, 1 + n), 0.866/1.083.
+    assert got[1] == pytest.approx(0.80, abs=0.05)
+    gabor = layer(Gabor(2.0, 0.3))
+    np.testing.assert_array_equal(realised_contrasts(grey(), gabor, asked, DISPLAY, FIELD), asked)
+    mask = layer(Noise(0, 12, seed=1), contrast=0.5)
+    assert realised_mask(grey(100.0, mask), DISPLAY, FIELD) == pytest.approx(0.48, abs=0.01)
+    assert np.isnan(realised_mask(grey(), DISPLAY, FIELD))
