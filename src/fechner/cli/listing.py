@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Annotated
 
@@ -14,14 +15,14 @@ def _print(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(*header, box=None, pad_edge=False, header_style="bold")
+    # Off a terminal lines are long, so that grep finds whole ones.
+    console = Console(width=None if sys.stdout.isatty() else 240)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for number, name in enumerate(header):
+        table.add_column(name, no_wrap=number == 0, overflow="fold")
     for row in rows:
         table.add_row(*(cell.replace("[", r"\[") for cell in row))
-    console = Console()
-    # Off a terminal nothing is cut or wrapped, so that grep finds whole lines.
-    console.print(
-        table, soft_wrap=not console.is_terminal, width=None if console.is_terminal else 200
-    )
+    console.print(table)
 
 
 @app.command()
@@ -89,7 +90,7 @@ def show_tests(
     typer.echo()
     columns = list(dict.fromkeys(asked))
     _print(
-        ("an observer that", *(f"when asked what {ability}" for ability in columns)),
+        ("an observer that", *(f"asked to {ability.removesuffix('s')}" for ability in columns)),
         (
             (
                 has,
