@@ -1,0 +1,257 @@
+"""Doing a run: every observer, every test, every piece that is not there yet."""
+
+from __future__ import annotations
+
+import logging
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fechner.errors import FechnerError, ObserverError, RunFolderError
+from fechner.experiments import Experiment, Piece, Presenter
+from fechner.observers import lift, resolve
+from fechner.runs.keys import parameters, piece_key
+from fechner.runs.ledger import Entry, Ledger
+from fechner.runs.manifest import Manifest
+from fechner.runs.progress import Listener
+from fechner.runs.store import sha256, slug, write_dataset
+from fechner.suites import Test
+
+
+@dataclass(frozen=True)
+class Job:
+    """One piece of one experiment for one observer."""
+
+    observer: str
+    test: Test
+    piece: Piece
+
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment."""
+        return self.test.experiment
+
+    @property
+    def file(self) -> str:
+        """Path of its result inside the run folder."""
+        return f"results/{slug(self.observer)}/{self.test.id}/{self.piece.name}.nc"
+
+
+def jobs(observer: str, tests: Sequence[Test], scores_only: bool) -> list[Job]:
+    """List the work for one observer: what scores need first, then what figures need."""
+    return [
+        Job(observer, test, piece)
+        for for_scores in ((True,) if scores_only else (True, False))
+        for test in tests
+        for piece in test.experiment.pieces()
+        if piece.for_scores == for_scores
+    ]
+
+
+def execute(
+    folder: Path,
+    manifest: Manifest,
+    observers: dict[str, Any],
+    tests: Sequence[Test],
+    *,
+    scores_only: bool,
+    listener: Listener,
+) -> None:
+    """Measure whatever is missing. Killing it anywhere loses at most the piece under way.
+
+    Parameters
+    ----------
+    observers
+        Names, each with None (to be made from the name) or the observer itself.
+    """
+    ledger = Ledger(folder / "ledger.sqlite")
+    plans = {name: jobs(name, tests, scores_only) for name in observers}
+    listener.start(sum(job.piece.images for plan in plans.values() for job in plan))
+    for name, plan in plans.items():
+        with _log(folder / "log.txt"):
+            try:
+                given = observers[name]
+                observer = given if given is not None else _resolve(name, manifest)
+                _execute_observer(folder, manifest, ledger, observer, plan, listener)
+            except FechnerError as error:
+                if isinstance(error, RunFolderError):
+                    raise
+                manifest.observers[name] = {"fingerprint": None, "failed": str(error)}
+                manifest.write(folder)
+                listener.say(f"{name} is left out: {error}")
+
+
+def _resolve(name: str, manifest: Manifest) -> Any:
+    return resolve(
+        name,
+        device=manifest.device,
+        suite=manifest.suite,
+        published=manifest.mode == "published",
+    )
+
+
+def _execute_observer(
+    folder: Path,
+    manifest: Manifest,
+    ledger: Ledger,
+    observer: Any,
+    plan: list[Job],
+    listener: Listener,
+) -> None:
+    name = plan[0].observer
+    lifted: dict[str, Any] = {}
+    for job in plan:
+        asked = job.experiment.asks
+        if asked not in lifted:
+            lifted[asked] = lift(observer, asked, manifest.readouts)
+    fingerprint = _fingerprint(name, lifted)
+    manifest.observers[name] = {"fingerprint": fingerprint}
+    for job in plan:
+        manifest.tests.setdefault(job.test.id, parameters(job.experiment))
+    manifest.write(folder)
+    recorded = {entry.key: entry for entry in ledger.entries()}
+    failed: set[str] = set()
+    for job in plan:
+        key = piece_key(job.experiment, job.piece, fingerprint)
+        if _is_done(folder, recorded.get(key), listener):
+            listener.images(job.piece.images)
+            continue
+        if job.test.id in failed:
+            listener.images(job.piece.images)
+            continue
+        listener.piece(name, job.test.id)
+        entry = _measure(folder, manifest, job, key, lifted[job.experiment.asks], listener)
+        ledger.record(entry)
+        if entry.status == "failed":
+            failed.add(job.test.id)
+            listener.say(f"{name} failed {job.test.id}: {entry.message}")
+
+
+def _fingerprint(name: str, lifted: dict[str, Any]) -> str:
+    found = [observer.fingerprint for observer in lifted.values()]
+    if any(each is None for each in found):
+        # A bare Python object: its answers hold for this process only.
+        return f"{name}/process-{time.time_ns()}"
+    return "; ".join(found)
+
+
+def _is_done(folder: Path, entry: Entry | None, listener: Listener) -> bool:
+    if entry is None or entry.status != "done":
+        return False
+    path = folder / entry.file
+    if path.is_file() and sha256(path) == entry.sha256:
+        return True
+    state = "damaged" if path.is_file() else "missing"
+    listener.say(f"result file {path} is {state} and is measured anew.")
+    return False
+
+
+def _measure(
+    folder: Path, manifest: Manifest, job: Job, key: str, observer: Any, listener: Listener
+) -> Entry:
+    shown = 0
+
+    def count(images: int) -> None:
+        nonlocal shown
+        shown += images
+        listener.images(images)
+
+    started = time.perf_counter()
+    while True:
+        presenter = Presenter(
+            observer, batch_size=manifest.batch_size, device=manifest.device, on_images=count
+        )
+        try:
+            data = job.experiment.measure(job.piece, presenter)
+            break
+        except Exception as error:
+            if _out_of_memory(error) and manifest.batch_size > 1:
+                shown = 0
+                _halve_batch(folder, manifest, job, listener)
+                continue
+            return _failure(job, key, error)
+    # Plans count tests only; references and points left out are settled here.
+    listener.images(job.piece.images - shown)
+    digest = write_dataset(folder / job.file, data)
+    return Entry(
+        key,
+        job.observer,
+        job.test.id,
+        job.piece.name,
+        "done",
+        job.file,
+        digest,
+        shown,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _failure(job: Job, key: str, error: Exception) -> Entry:
+    logging.getLogger("fechner").error("%s %s", job.observer, job.test.id, exc_info=error)
+    message = (
+        str(error)
+        if isinstance(error, ObserverError)
+        else f"observer '{job.observer}' raised {type(error).__name__}: {error} (see log.txt)"
+    )
+    return Entry(
+        key, job.observer, job.test.id, job.piece.name, "failed", job.file, message=message
+    )
+
+
+def _out_of_memory(error: Exception) -> bool:
+    import torch
+
+    text = str(error).lower()
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or (
+        isinstance(error, RuntimeError)
+        and ("out of memory" in text or "not enough memory" in text)
+    )
+
+
+def _halve_batch(folder: Path, manifest: Manifest, job: Job, listener: Listener) -> None:
+    manifest.batch_size //= 2
+    note = (
+        f"out of memory at {job.observer} {job.test.id}: batch size lowered to "
+        f"{manifest.batch_size}; results are no longer the same to the bit as in one go"
+    )
+    manifest.notes.append(note)
+    manifest.write(folder)
+    listener.say(note)
+
+
+@contextmanager
+def _log(path: Path) -> Iterator[None]:
+    """Send whatever a model prints, logs or warns to the run's log."""
+    handler = logging.FileHandler(path, encoding="utf-8", delay=True)
+    root = logging.getLogger()
+    root.addHandler(handler)
+    try:
+        with (
+            redirect_stdout(_Lines(logging.getLogger("stdout"))),
+            warnings.catch_warnings(),
+        ):
+            logging.captureWarnings(True)
+            yield
+    finally:
+        logging.captureWarnings(False)
+        root.removeHandler(handler)
+        handler.close()
+
+
+class _Lines:
+    """A stream that logs complete lines."""
+
+    def __init__(self, logger: logging.Logger) -> None:
+        self._logger = logger
+
+    def write(self, text: str) -> int:
+        for line in text.rstrip().splitlines():
+            self._logger.warning(line)
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing is held back."""

@@ -1,0 +1,95 @@
+"""The manifest of a run: what was fixed when it first started."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fechner.errors import RunFolderError
+from fechner.runs.store import write_atomically
+from fechner.suites import Mode, Options
+
+FILE = "manifest.json"
+FORMAT = 1
+
+
+@dataclass
+class Manifest:
+    """Settings that every piece of a run shares, and the versions it was started with.
+
+    ``suite`` to ``readouts`` say which run this is; ``device`` to ``batch_size`` are reused on
+    resume so that results stay the same to the bit.
+    """
+
+    suite: str
+    mode: Mode
+    seed: int
+    ppd: float | None
+    resize: bool | None
+    readouts: list[str]
+    device: str
+    threads: int
+    batch_size: int
+    versions: dict[str, str]
+    observers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    tests: dict[str, dict[str, Any]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    format: int = FORMAT
+
+    @property
+    def options(self) -> Options:
+        """The suite's options."""
+        return Options(self.mode, self.seed, self.ppd, self.resize)
+
+    def identity(self) -> dict[str, Any]:
+        """Return what must agree for a run to be resumed or extended."""
+        return {
+            "suite": self.suite,
+            "mode": self.mode,
+            "seed": self.seed,
+            "ppd": self.ppd,
+            "resize": self.resize,
+            "readouts": self.readouts,
+        }
+
+    def write(self, folder: Path) -> None:
+        """Write it into a run folder."""
+        text = json.dumps(asdict(self), indent=2) + "\n"
+        write_atomically(folder / FILE, text.encode())
+
+    @classmethod
+    def read(cls, folder: Path) -> Manifest:
+        """Read it from a run folder."""
+        path = folder / FILE
+        if not path.is_file():
+            raise RunFolderError(f"{folder} is not a run folder: it has no {FILE}.")
+        try:
+            content = json.loads(path.read_text("utf-8"))
+            found = cls(**content)
+        except (ValueError, TypeError) as error:
+            raise RunFolderError(f"{path} cannot be read ({error}).") from error
+        if found.format != FORMAT:
+            raise RunFolderError(
+                f"{folder} was written in format {found.format}; this version of fechner reads "
+                f"format {FORMAT}: install the version named in {path}."
+            )
+        return found
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that results may depend on."""
+    import platform
+
+    import numpy
+    import torch
+
+    import fechner
+
+    return {
+        "fechner": fechner.__version__,
+        "numpy": numpy.__version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+    }

@@ -1,0 +1,113 @@
+"""Telling people how far a run is."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import Protocol, Self
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+
+class Listener(Protocol):
+    """Hears what a run does."""
+
+    def start(self, images: int) -> None:
+        """Hear how many pictures there are to show."""
+        ...
+
+    def piece(self, observer: str, test: str) -> None:
+        """Hear what is measured now."""
+        ...
+
+    def images(self, n: int) -> None:
+        """Hear that n pictures were shown."""
+        ...
+
+    def say(self, message: str) -> None:
+        """Hear something that people should know."""
+        ...
+
+
+class Silent:
+    """Says nothing."""
+
+    def start(self, images: int) -> None:
+        """Say nothing."""
+
+    def piece(self, observer: str, test: str) -> None:
+        """Say nothing."""
+
+    def images(self, n: int) -> None:
+        """Say nothing."""
+
+    def say(self, message: str) -> None:
+        """Say nothing."""
+
+
+class _Rate(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        rate = task.finished_speed or task.speed
+        return Text(f"{rate:,.0f} pictures/s" if rate else "", style="progress.data.speed")
+
+
+class Bar:
+    """A progress bar on stderr with rate and time left; off a terminal, a line per test."""
+
+    def __init__(self) -> None:
+        # Looked up now, so that a redirected stdout or stderr is respected.
+        self._console = Console(file=sys.stderr)
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            _Rate(),
+            TimeRemainingColumn(),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._progress.add_task("", total=None)
+        self._last = ""
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._progress.stop()
+
+    def start(self, images: int) -> None:
+        """Set the length of the bar."""
+        self._progress.update(self._task, total=images)
+
+    def piece(self, observer: str, test: str) -> None:
+        """Name what is measured now."""
+        now = f"{observer}  {test}"
+        self._progress.update(self._task, description=now)
+        if self._progress.disable and now != self._last:
+            self.say(now)
+        self._last = now
+
+    def images(self, n: int) -> None:
+        """Move the bar."""
+        self._progress.advance(self._task, n)
+
+    def say(self, message: str) -> None:
+        """Print above the bar."""
+        self._console.print(message, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,131 @@
+"""A run is a folder: reading its results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fechner.errors import RunFolderError, UnknownNameError
+from fechner.runs.keys import parameters, piece_key
+from fechner.runs.ledger import Entry, Ledger
+from fechner.runs.manifest import Manifest
+from fechner.runs.store import read_dataset
+from fechner.scores import Score
+from fechner.suites import Test, suite
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+@dataclass(frozen=True)
+class Result:
+    """A score with whose and of what it is."""
+
+    observer: str
+    suite: str
+    test: str
+    mode: str
+    score: Score
+
+
+class Run:
+    """The results in a run folder."""
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+        self.manifest = Manifest.read(self.folder)
+
+    def __repr__(self) -> str:
+        return f"Run('{self.folder}')"
+
+    @property
+    def observers(self) -> list[str]:
+        """Names of the observers, in the order in which they were added."""
+        return list(self.manifest.observers)
+
+    @property
+    def tests(self) -> list[Test]:
+        """The tests of the suite that this run has, in the suite's order."""
+        every = suite(self.manifest.suite).tests(self.manifest.options)
+        return [test for test in every if test.id in self.manifest.tests]
+
+    def entries(self) -> list[Entry]:
+        """Return what the ledger says."""
+        return Ledger(self.folder / "ledger.sqlite").entries()
+
+    def data(self, observer: str, test: str) -> xr.Dataset | None:
+        """Return the raw answers of an observer in a test, None if they are not complete."""
+        import xarray as xr
+
+        experiment = self._test(test).experiment
+        if parameters(experiment) != self.manifest.tests[test]:
+            raise RunFolderError(
+                f"test '{test}' has changed since {self.folder} was measured with fechner "
+                f"{self.manifest.versions['fechner']}; run it again in another folder."
+            )
+        fingerprint = self.manifest.observers[observer]["fingerprint"]
+        done = {entry.key: entry for entry in self.entries() if entry.status == "done"}
+        joined = []
+        for for_scores in (True, False):
+            pieces = [piece for piece in experiment.pieces() if piece.for_scores == for_scores]
+            keys = [piece_key(experiment, piece, fingerprint) for piece in pieces]
+            if pieces and all(key in done for key in keys):
+                parts = [
+                    read_dataset(self.folder / done[key].file, done[key].sha256) for key in keys
+                ]
+                joined.append(_join(parts))
+            elif for_scores:
+                return None
+        return xr.merge(joined, combine_attrs="override", join="exact", compat="equals")
+
+    def assess(self) -> tuple[list[Result], list[str]]:
+        """Score everything that is complete, and say what is not, in one line each."""
+        results, problems = [], []
+        failed = {(e.observer, e.test): e.message for e in self.entries() if e.status == "failed"}
+        for observer, about in self.manifest.observers.items():
+            if "failed" in about:
+                problems.append(f"{observer} was left out: {about['failed']}")
+                continue
+            for test in self.tests:
+                try:
+                    data = self.data(observer, test.id)
+                except RunFolderError as error:
+                    problems.append(f"{observer} {test.id}: {error}")
+                    continue
+                if data is None:
+                    why = failed.get((observer, test.id), "not finished")
+                    problems.append(f"{observer} {test.id}: {why}")
+                    continue
+                results += [
+                    Result(observer, self.manifest.suite, test.id, self.manifest.mode, score)
+                    for score in test.scorer(data)
+                ]
+        return results, problems
+
+    def scores(self) -> list[Result]:
+        """Score everything that is complete, from what is stored."""
+        return self.assess()[0]
+
+    def _test(self, name: str) -> Test:
+        found = {test.id: test for test in self.tests}
+        if name not in found:
+            raise UnknownNameError("test", name, found, f"{self.folder} has {', '.join(found)}")
+        return found[name]
+
+    def table(self) -> str:
+        """Return the scores as text."""
+        from fechner.report.tables import to_text
+
+        return to_text(self.scores())
+
+
+def _join(parts: list[xr.Dataset]) -> xr.Dataset:
+    """Put pieces together along the dimension they were cut along."""
+    import xarray as xr
+
+    if len(parts) == 1:
+        return parts[0]
+    along = next(dim for dim in ("point", "x") if dim in parts[0].dims)
+    return xr.concat(
+        parts, dim=along, data_vars="minimal", coords="minimal", compat="equals", join="exact"
+    )

@@ -1,0 +1,220 @@
+"""Starting a run, or going on with one."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from fechner.errors import FechnerError, RunFolderError, UnknownNameError
+from fechner.observers import catalogue, observe
+from fechner.observers.readouts import check_readouts
+from fechner.runs.execute import execute
+from fechner.runs.manifest import FILE, Manifest, versions
+from fechner.runs.progress import Bar, Listener, Silent
+from fechner.runs.run import Run
+from fechner.runs.store import LOCK, only_writer
+from fechner.suites import Options, Test, suite
+
+#: Pictures per forward pass: enough to keep a CPU or a GPU busy.
+_BATCH_SIZE = {"cpu": 8}
+_BATCH_SIZE_ACCELERATOR = 64
+
+
+def choose_tests(suite_name: str, options: Options, names: Sequence[str] | None) -> list[Test]:
+    """Return the named tests of a suite in its own order, all if None."""
+    every = {test.id: test for test in suite(suite_name).tests(options)}
+    for name in names or ():
+        if name not in every:
+            raise UnknownNameError("test", name, every, f"{suite_name} has {', '.join(every)}")
+    return [test for test in every.values() if not names or test.id in names]
+
+
+def evaluate(
+    *observers: Any,
+    suite: str = "encoders",
+    tests: Sequence[str] | None = None,
+    published: bool = False,
+    scores_only: bool = False,
+    out: Path | str | None = None,
+    device: str | None = None,
+    threads: int | None = None,
+    batch_size: int | None = None,
+    seed: int = 0,
+    ppd: float | None = None,
+    resize: bool | None = None,
+    readouts: Sequence[str] | None = None,
+    progress: bool = True,
+) -> Run:
+    """Run a suite on observers and return the results.
+
+    Parameters
+    ----------
+    observers
+        Names (see ``fechner list observers``), ``path/to/file.py:name``, torch modules, functions
+        of one batch of pictures (encoders) or two (comparers), or objects with an ability.
+    suite, tests
+        Which suite, and which of its tests (all if None).
+    published
+        Rebuild the published numbers instead of the corrected protocol.
+    scores_only
+        Leave out the response surfaces that figures need.
+    out
+        Run folder; an existing one of the same settings is resumed and extended. None uses a
+        temporary folder that lives as long as the result.
+    device, threads, batch_size
+        Where and how to compute; fixed at the first start of a run folder.
+    seed
+        Seed of everything random in the stimuli.
+    ppd
+        Pixels per degree at which the suite is shown; None is the suite's own.
+    resize
+        Draw at the suite's size and resample for observers that want another size.
+    readouts
+        How encoders are read out; the suite's own if None.
+    progress
+        Whether to show a progress bar on stderr.
+
+    Examples
+    --------
+    >>> run = evaluate("pixels", tests=["masking-coherent"], published=True, scores_only=True,
+    ...                progress=False)
+    >>> [round(result.score.value, 3) for result in run.scores()]
+    [0.503]
+    """
+    if not observers:
+        raise FechnerError("name at least one observer; `fechner list observers` shows them.")
+    options = Options("published" if published else "default", seed, ppd, resize)
+    chosen = choose_tests(suite, options, tests)
+    check_readouts(readouts or ())
+    named = _named(observers, device or "cpu")
+    folder = Path(tempfile.mkdtemp(prefix="fechner-") if out is None else out)
+    _refuse_other_things(folder)
+    with only_writer(folder), Bar() if progress else nullcontext(Silent()) as listener:
+        manifest = _manifest(folder, suite, options, readouts, device, threads, batch_size)
+        _execute(folder, manifest, named, chosen, scores_only, listener)
+    run = Run(folder)
+    if out is None:
+        weakref.finalize(run, shutil.rmtree, folder, ignore_errors=True)
+    return run
+
+
+def _execute(
+    folder: Path,
+    manifest: Manifest,
+    observers: dict[str, Any],
+    tests: list[Test],
+    scores_only: bool,
+    listener: Listener,
+) -> None:
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(manifest.threads)
+    try:
+        execute(
+            folder,
+            manifest,
+            observers,
+            tests,
+            scores_only=scores_only,
+            listener=listener,
+        )
+    finally:
+        torch.set_num_threads(before)
+
+
+def _named(observers: Sequence[Any], device: str) -> dict[str, Any]:
+    """Return observers by name; names are checked before anything is computed."""
+    named: dict[str, Any] = {}
+    for thing in observers:
+        if isinstance(thing, str):
+            if thing not in catalogue() and ".py:" not in thing:
+                raise UnknownNameError(
+                    "observer",
+                    thing,
+                    catalogue(),
+                    "`fechner list observers` shows them, and path/to/file.py:name is your own",
+                )
+            named[thing] = None
+        else:
+            observer = observe(thing, device=device)
+            named[_unused(observer.name, named)] = observer
+    return named
+
+
+def _unused(name: str, taken: dict[str, Any]) -> str:
+    def candidates() -> Iterator[str]:
+        yield name
+        number = 2
+        while True:
+            yield f"{name}-{number}"
+            number += 1
+
+    return next(candidate for candidate in candidates() if candidate not in taken)
+
+
+def _refuse_other_things(folder: Path) -> None:
+    """Do not write into a folder that holds something other than a run."""
+    if not folder.exists() or (folder / FILE).exists():
+        return
+    # A run that was killed before its manifest leaves these only.
+    if not folder.is_dir() or any(
+        path.name != LOCK and path.suffix != ".tmp" for path in folder.iterdir()
+    ):
+        raise RunFolderError(f"{folder} exists and is not a run folder; choose another with --out.")
+
+
+def _manifest(
+    folder: Path,
+    suite_name: str,
+    options: Options,
+    readouts: Sequence[str] | None,
+    device: str | None,
+    threads: int | None,
+    batch_size: int | None,
+) -> Manifest:
+    """Return the manifest of the folder's run, or start one."""
+    import torch
+
+    kind = device or "cpu"
+    wanted = Manifest(
+        suite=suite_name,
+        mode=options.mode,
+        seed=options.seed,
+        ppd=options.ppd,
+        resize=options.resize,
+        readouts=list(readouts or suite(suite_name).readouts),
+        device=kind,
+        threads=threads or torch.get_num_threads(),
+        batch_size=batch_size or _BATCH_SIZE.get(kind, _BATCH_SIZE_ACCELERATOR),
+        versions=versions(),
+    )
+    if not (folder / FILE).exists():
+        wanted.write(folder)
+        return wanted
+    found = Manifest.read(folder)
+    for name, value in wanted.identity().items():
+        other = found.identity()[name]
+        if value != other:
+            raise RunFolderError(
+                f"{folder} holds another run ({name} {other}, not {value}); choose another folder "
+                "with --out."
+            )
+    asked = {"device": device, "threads": threads, "batch_size": batch_size}
+    for name, value in asked.items():
+        if value is not None and value != getattr(found, name):
+            raise RunFolderError(
+                f"{folder} was started with {name.replace('_', ' ')} {getattr(found, name)}, not "
+                f"{value}; leave that option out to go on, or choose another folder with --out."
+            )
+    changed = {k: v for k, v in found.versions.items() if wanted.versions.get(k) != v}
+    if changed:
+        note = "resumed with " + ", ".join(f"{k} {wanted.versions.get(k)}" for k in changed)
+        if note not in found.notes:
+            found.notes.append(note)
+    return found
