@@ -32,7 +32,7 @@ class ObserverError(FechnerError):
 
 
 class GamutError(FechnerError):
-    """A stimulus that the display cannot show."""
+    """A stimulus that the display or its pixels cannot show."""
 
 
 class RunFolderError(FechnerError):

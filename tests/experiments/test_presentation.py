@@ -100,5 +100,12 @@ def test_an_answer_of_the_wrong_shape_is_named() -> None:
 
 def test_contrast_out_of_gamut_is_one_sentence() -> None:
     with pytest.raises(GamutError, match=r"1 of 2 stimuli ask for light outside 0-400 cd/m2"):
-        paint([gabor(100, 0.5), gabor(300, 0.9)], SCENE.field, SCENE.display, clip=False)
-    paint([gabor(100, 0.99)], SCENE.field, SCENE.display, clip=False)
+        paint([gabor(100, 0.5), gabor(300, 0.9)], SCENE.field, SCENE.display, strict=True)
+    paint([gabor(100, 0.99)], SCENE.field, SCENE.display, strict=True)
+    coarse = Field.of(pixels=32, ppd=3.9)
+    with pytest.raises(GamutError, match=r"2 cpd is above the 1.95 cpd that 3.9 pixels per degree"):
+        paint([gabor(100, 0.5)], coarse, SCENE.display, strict=True)
+    with pytest.raises(ValueError, match="light is one of display, cdm2, not 'lux'"):
+        paint([gabor(100, 0.5)], SCENE.field, SCENE.display, light="lux")
+    with pytest.raises(ValueError, match="sigma_deg is 0; it must be above 0"):
+        Gabor(4.0, sigma_deg=0.0)

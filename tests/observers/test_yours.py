@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from fechner.errors import ObserverError
+from fechner.errors import FechnerError, ObserverError
 from fechner.observers import (
     Encodes,
     FunctionComparer,
@@ -371,3 +371,27 @@ def test_fingerprint_of_a_ready_made_observer_follows_the_file(tmp_path: Path) -
         found.add(from_file(f"{path}:Mine").fingerprint)
     assert len(found) == 2
     assert Pixels.fingerprint not in found
+
+
+def test_a_name_is_resolved() -> None:
+    assert observe("pixels").name == "pixels"
+
+
+def test_functions_of_more_than_two_batches_and_misplaced_normalisation() -> None:
+    with pytest.raises(ObserverError, match="takes 3 arguments"):
+        observe(lambda a, b, c: a)
+    with pytest.raises(ObserverError, match="mean and std are for encoders"):
+        observe(lambda a, b: (a - b).mean(), mean=(0.5, 0.5, 0.5))
+
+
+def test_a_device_that_is_not_there_is_one_sentence() -> None:
+    with pytest.raises(FechnerError, match=r"device 'nowhere' cannot be used here .*doctor"):
+        observe(torch.nn.Flatten(), device="nowhere")
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"light": "lux"}, {"size_px": 224}, {"size_px": (0, 5)}, {"dtype": "float16"}]
+)
+def test_wishes_that_cannot_be_met(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} is "):
+        Wants(**wrong)

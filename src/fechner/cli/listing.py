@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="List observers, suites, tests, human references or displays.")
+app = typer.Typer(
+    help="List observers, suites, tests, human references or displays.", no_args_is_help=True
+)
 
 
 def _print(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -110,7 +112,7 @@ def human() -> None:
     _print(
         ("name", "kind", "what it is", "source"),
         (
-            (entry.name, entry.kind, entry.description, reference(entry.reference_key).short)
+            (entry.name, entry.kind, entry.description, reference(entry.reference_key).text)
             for entry in HUMAN
         ),
     )

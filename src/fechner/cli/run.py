@@ -53,7 +53,11 @@ def command(
         ),
     ] = None,
     readout: Annotated[
-        str | None, typer.Option(help="How encoders are read out, e.g. angle or l2.")
+        str | None,
+        typer.Option(
+            help="How encoders are read out: angle, l2, l1, minkowski4, linf or energy; "
+            "several, comma-separated, at once."
+        ),
     ] = None,
 ) -> None:
     """Run a suite on observers; a run that was stopped goes on where it was."""

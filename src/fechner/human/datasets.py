@@ -241,7 +241,7 @@ def load(name: str) -> HumanTable:
     columns = {
         column: _array([row[column] for row in rows], unit) for column, unit in about.columns
     }
-    return HumanTable(about, MappingProxyType(columns), header)
+    return HumanTable(about, columns, header)
 
 
 def _array(cells: list[str], unit: str) -> NDArray[Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from fechner.stimuli import Frames, Light
 
@@ -39,6 +39,16 @@ class Wants:
     light: Light = "display"
     size_px: tuple[int, int] | None = None
     dtype: Literal["float32", "float64"] = "float32"
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("light", get_args(Light)), ("dtype", ("float32", "float64"))):
+            value = getattr(self, name)
+            if value not in allowed:
+                raise ValueError(f"{name} is one of {', '.join(allowed)}, not '{value}'.")
+        size: Any = self.size_px
+        pair = isinstance(size, tuple) and len(size) == 2 and min(size) > 0
+        if size is not None and not pair:
+            raise ValueError(f"size_px is a pair (height, width) of pixels, not {size!r}.")
 
 
 @runtime_checkable

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fechner.errors import ObserverError
 from fechner.observers.abilities import Observer, Tap, Wants, abilities
+from fechner.observers.devices import check_device
 from fechner.stimuli import Frames
 
 if TYPE_CHECKING:
@@ -146,8 +147,9 @@ def observe(
     Parameters
     ----------
     thing
-        An observer (returned as it is), a ``torch.nn.Module`` or function of one batch of pictures
-        (an encoder), or a function of two batches (a comparer).
+        A name (see ``fechner list observers``), an observer (returned as it is), a
+        ``torch.nn.Module`` or function of one batch of pictures (an encoder), or a function of two
+        batches (a comparer).
     name
         What results call it; the class or function name if None.
     wants
@@ -163,13 +165,17 @@ def observe(
     >>> observe(lambda pictures: pictures.mean(dim=(2, 3)), name="mean-colour").layers
     ('output',)
     """
+    if isinstance(thing, str):
+        from fechner.observers.catalogue import resolve  # which itself makes observers here
+
+        return resolve(thing, device=device)
     if abilities(thing):
         found: Observer = thing
         return found
     name = str(name or getattr(thing, "__name__", type(thing).__name__))
     fingerprint = f"{name}/{version}" if version else None
     if _is_module(thing):
-        module = thing.to(device).eval()
+        module = thing.to(check_device(device)).eval()
         if fingerprint:
             fingerprint += f"/{hash_weights(module)}"
         return FunctionEncoder(
@@ -181,7 +187,18 @@ def observe(
             "observer is a torch module, a function of pictures, or an object with one of the four "
             "abilities."
         )
-    if _required_arguments(thing) == 2:
+    arguments = _required_arguments(thing)
+    if arguments > 2:
+        raise ObserverError(
+            f"'{name}' takes {arguments} arguments; an encoder takes one batch of pictures, a "
+            "comparer takes two."
+        )
+    if arguments == 2:
+        if mean is not None or std is not None:
+            raise ObserverError(
+                f"'{name}' compares two batches; mean and std are for encoders, so normalise "
+                "inside the function."
+            )
         return FunctionComparer(thing, name=name, wants=wants, fingerprint=fingerprint)
     return FunctionEncoder(
         thing, name=name, wants=wants, mean=mean, std=std, fingerprint=fingerprint

@@ -207,8 +207,7 @@ def _out_of_memory(error: Exception) -> bool:
 
     text = str(error).lower()
     return isinstance(error, MemoryError | torch.OutOfMemoryError) or (
-        isinstance(error, RuntimeError)
-        and ("out of memory" in text or "not enough memory" in text)
+        isinstance(error, RuntimeError) and ("out of memory" in text or "not enough memory" in text)
     )
 
 

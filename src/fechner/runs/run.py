@@ -17,6 +17,7 @@ from fechner.suites import Test, suite
 if TYPE_CHECKING:
     import xarray as xr
 
+
 @dataclass(frozen=True)
 class Result:
     """A score with whose and of what it is."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from fechner.errors import FechnerError, RunFolderError, UnknownNameError
 from fechner.observers import catalogue, observe
+from fechner.observers.devices import check_device
 from fechner.observers.readouts import check_readouts
 from fechner.runs.execute import execute
 from fechner.runs.manifest import FILE, Manifest, versions
@@ -91,6 +92,7 @@ def evaluate(
     options = Options("published" if published else "default", seed, ppd, resize)
     chosen = choose_tests(suite, options, tests)
     check_readouts(readouts or ())
+    check_device(device or "cpu")
     named = _named(observers, device or "cpu")
     folder = Path(tempfile.mkdtemp(prefix="fechner-") if out is None else out)
     _refuse_other_things(folder)

@@ -43,6 +43,12 @@ def across_and_along(field: Field, device: str, orientation_deg: float) -> tuple
     return across, along
 
 
+def _check_positive(**values: float | None) -> None:
+    for name, value in values.items():
+        if value is not None and not value > 0:
+            raise ValueError(f"{name} is {value:g}; it must be above 0.")
+
+
 @dataclass(frozen=True)
 class Grating:
     """A grating that fills the field: sin(2 pi f x + phase), or its sign for ``wave="square"``.
@@ -54,6 +60,9 @@ class Grating:
     orientation_deg: float = 0.0
     phase_deg: float = 0.0
     wave: Wave = "sine"
+
+    def __post_init__(self) -> None:
+        _check_positive(frequency_cpd=self.frequency_cpd)
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the pattern with unit amplitude."""
@@ -76,6 +85,9 @@ class Gaussian:
     orientation_deg: float = 0.0
     x_deg: float = 0.0
     y_deg: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_positive(sigma_deg=self.sigma_deg, sigma_along_deg=self.sigma_along_deg)
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the pattern with unit amplitude."""
@@ -112,6 +124,13 @@ class Gabor:
     orientation_deg: float = 0.0
     phase_deg: float = 0.0
     sigma_along_deg: float | None = None
+
+    def __post_init__(self) -> None:
+        _check_positive(
+            frequency_cpd=self.frequency_cpd,
+            sigma_deg=self.sigma_deg,
+            sigma_along_deg=self.sigma_along_deg,
+        )
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the pattern with unit amplitude."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -78,13 +78,13 @@ def paint(
     light: Light = "display",
     dtype: torch.dtype | None = None,
     device: str = "cpu",
-    clip: bool = True,
+    strict: bool = False,
 ) -> Frames:
     """Paint stimuli on a display.
 
     Neighbours that differ in contrast only share their drawn patterns: the contrast axis
-    is one multiply-add. Light that the display cannot show is cut, as a display does; with
-    ``clip=False`` it raises a `GamutError` instead.
+    is one multiply-add. Light that the display cannot show is cut, and frequencies that the pixels
+    cannot hold alias, as they would; with ``strict=True`` both raise a `GamutError` instead.
 
     Examples
     --------
@@ -98,6 +98,8 @@ def paint(
 
     if not stimuli:
         raise ValueError("there is nothing to paint: give at least one stimulus.")
+    if light not in get_args(Light):
+        raise ValueError(f"light is one of {', '.join(get_args(Light))}, not '{light}'.")
     dtype = dtype or torch.float32
     # Grey pictures on a neutral display are painted in one channel.
     channels = (
@@ -117,8 +119,9 @@ def paint(
         for index, layer in enumerate(recipe.layers):
             basis = _basis(layer, field, display, dtype, device)[:channels]
             part.addcmul_(pixels.new_tensor(contrasts[:, index])[:, None, None, None], basis)
-    if not clip:
+    if strict:
         _check_gamut(pixels, display)
+        _check_frequencies(stimuli, field)
     show = display.encode_ if light == "display" else display.show
     # A few frames at a time: what is computed in between stays in cache and is soon reused.
     few = max(1, _FEW_VALUES // pixels[0].numel())
@@ -139,6 +142,17 @@ def _check_gamut(pixels: Tensor, display: Display) -> None:
             f"{int(outside.sum())} of {len(pixels)} stimuli ask for light outside "
             f"{low:g}-{high:g} cd/m2 of display '{display.name}' (first: number "
             f"{int(outside.nonzero()[0])}); lower the contrast, `gamut_limit` gives the largest."
+        )
+
+
+def _check_frequencies(stimuli: Sequence[Stimulus], field: Field) -> None:
+    highest = max(
+        (layer.pattern.highest_cpd for stimulus in stimuli for layer in stimulus.layers), default=0
+    )
+    if highest > field.nyquist_cpd:
+        raise GamutError(
+            f"{highest:g} cpd is above the {field.nyquist_cpd:g} cpd that {field.ppd:g} pixels per "
+            "degree can hold; raise the ppd or lower the frequency."
         )
 
 
