@@ -195,3 +195,21 @@ def test_unknown_read_out() -> None:
     assert check_readouts(["l2", "angle"]) == ("l2", "angle")
     with pytest.raises(UnknownNameError, match="no read-out named 'angel'; did you mean 'angle'"):
         check_readouts(["l2", "angel"])
+
+
+@pytest.mark.parametrize("name", READOUTS)
+@pytest.mark.parametrize("bad", [torch.nan, torch.inf])
+def test_what_is_not_a_number_is_not_hidden(name: str, bad: float) -> None:
+    x = torch.ones(3, 300)
+    x[1, 7] = bad
+    reference = torch.ones(1, 300)
+    answers = read_out(x, reference, torch.full((1,), 300.0), torch.zeros(3, dtype=int), [name])
+    assert torch.isfinite(answers[:, 0]).tolist() == [True, False, True]
+
+
+def test_a_reference_of_zeros_is_at_right_angles_to_anything_else() -> None:
+    x = torch.tensor([[0.0, 0.0], [1.0, 2.0]])
+    answers = read_out(
+        x, torch.zeros(1, 2), torch.zeros(1), torch.zeros(2, dtype=torch.long), ["angle"]
+    )
+    assert answers[:, 0].tolist() == [0.0, 0.5]

@@ -74,7 +74,7 @@ def show(
     contrasts = [contrast] if isinstance(contrast, float) else list(contrast)
     layers = [(Layer(pattern, modulation or background, c),) if pattern else () for c in contrasts]
     stimuli = [Stimulus(background, layer) for layer in layers]
-    return paint(stimuli, field, DISPLAY, light="cdm2", dtype=torch.float32, clip=False)
+    return paint(stimuli, field, DISPLAY, light="cdm2", dtype=torch.float32, strict=True)
 
 
 def sensitivity(

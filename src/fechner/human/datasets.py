@@ -68,7 +68,8 @@ class HumanTable:
     about : HumanData
         What the numbers are.
     columns : Mapping of str to ndarray
-        Read-only arrays of equal length; a missing number is NaN.
+        Read-only arrays of equal length; a missing number is NaN. `pandas.DataFrame(dict(columns))`
+        makes a table of them.
     header : str
         The text at the head of the file: source, how obtained, uncertainty.
     """
@@ -241,7 +242,7 @@ def load(name: str) -> HumanTable:
     columns = {
         column: _array([row[column] for row in rows], unit) for column, unit in about.columns
     }
-    return HumanTable(about, columns, header)
+    return HumanTable(about, MappingProxyType(columns), header)
 
 
 def _array(cells: list[str], unit: str) -> NDArray[Any]:

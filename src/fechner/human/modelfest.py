@@ -87,6 +87,8 @@ def modelfest_patterns() -> dict[int, Pattern]:
 
 
 def _pattern(row: _Row) -> Pattern:
+    if row.kind == "disc":  # the only one without a window
+        return Disk(_DISC_DIAMETER_DEG / 2)
     frequency, orientation = row.frequency_cpd, _turned(row.orientation_deg)
     window = Gaussian(row.sigma_across_deg, row.sigma_along_deg, orientation)
     match row.kind:
@@ -106,8 +108,6 @@ def _pattern(row: _Row) -> Pattern:
             return Product(Sum((above, below), (1.0, -1.0)), window)
         case "gabor_string":
             return Product(Grating(frequency, orientation, 90), _string(row))
-        case "disc":
-            return Disk(_DISC_DIAMETER_DEG / 2)
         case "bessel":
             return Product(Bessel(frequency), window)
         case "checkerboard":

@@ -61,9 +61,9 @@ def row_sum(values: Tensor) -> Tensor:
 
 
 def _root(square: Tensor) -> Tensor:
-    """Square root whose gradient at 0 is 0 instead of infinite."""
-    positive = square > 0
-    return square.where(positive, square.new_ones(())).sqrt().where(positive, square.new_zeros(()))
+    """Square root whose gradient at 0 is 0 instead of infinite; NaN stays NaN."""
+    zero = square == 0
+    return square.masked_fill(zero, 1.0).sqrt().masked_fill(zero, 0.0)
 
 
 def l2(diff: Difference) -> Tensor:
@@ -103,7 +103,7 @@ def angle(diff: Difference) -> Tensor:
         rest = diff.d - share[:, None].to(diff.d.dtype) * diff.reference
         across = reference * row_sum(rest * rest)
     found = _root(across).atan2(reference + along) / math.pi
-    return found.where((reference > 0) | (energy == 0), found.new_full((), 0.5))
+    return found.masked_fill((reference == 0) & (energy > 0), 0.5)
 
 
 def energy(diff: Difference) -> Tensor:
