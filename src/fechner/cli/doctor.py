@@ -20,7 +20,7 @@ def command() -> None:
         typer.echo(f"  {package} {metadata.version(package)}")
     typer.echo(_devices())
     free = shutil.disk_usage(Path.cwd()).free / 1e9
-    typer.echo(f"{free:.0f} GB free here; a run needs a few MB per observer")
+    typer.echo(f"{free:.0f} GB free here; a run needs less than 1 MB per observer")
     for entry in catalogue().values():
         typer.echo(f"observer {entry.name}: {_state(entry)}")
 

@@ -143,7 +143,11 @@ class Experiment(Protocol):
         ...
 
     def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
-        """Show the stimuli of one piece and collect raw answers."""
+        """Show the stimuli of one piece and collect raw answers.
+
+        Where there are several pieces, the attribute ``along`` names the dimension along which
+        they are put together.
+        """
         ...
 
     def samples(self) -> Sequence[Sequence[Sample]]:

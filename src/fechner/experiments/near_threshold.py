@@ -106,7 +106,7 @@ class NearThreshold:
                 "layer": ("layer", presenter.layers),
                 "readout": ("readout", presenter.readouts),
             },
-            attrs=geometry(self.scene, presenter.observer.wants),
+            attrs={"along": "point", **geometry(self.scene, presenter.observer.wants)},
         )
 
     def _measure_surface(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
@@ -138,7 +138,7 @@ class NearThreshold:
                 "layer": ("layer", presenter.layers),
                 "readout": ("readout", presenter.readouts),
             },
-            attrs=geometry(self.scene, presenter.observer.wants),
+            attrs={"along": "x", **geometry(self.scene, presenter.observer.wants)},
         )
 
     def _flags(self, pairs: Sequence[Pair], contrasts: Floats, field: Field) -> NDArray[np.uint8]:

@@ -121,12 +121,16 @@ class Run:
 
 
 def _join(parts: list[xr.Dataset]) -> xr.Dataset:
-    """Put pieces together along the dimension they were cut along."""
+    """Put pieces together along the dimension they say they were cut along."""
     import xarray as xr
 
     if len(parts) == 1:
         return parts[0]
-    along = next(dim for dim in ("point", "x") if dim in parts[0].dims)
     return xr.concat(
-        parts, dim=along, data_vars="minimal", coords="minimal", compat="equals", join="exact"
+        parts,
+        dim=parts[0].attrs["along"],
+        data_vars="minimal",
+        coords="minimal",
+        compat="equals",
+        join="exact",
     )
