@@ -3,8 +3,10 @@
 import csv
 import io
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -65,14 +67,19 @@ def test_other_formats(run_folder: Path) -> None:
         (["run", "pixels", "--suite", "encodrs"], "did you mean 'encoders'?"),
         (["run", "pixels", "--readout", "angel"], "did you mean 'angle'?"),
         (["run", "nowhere.py:make", "--tests", "area"], "there is no file 'nowhere.py'"),
-        (["scores", "nowhere"], "nowhere is not a run folder"),
+        (["run", "model.py"], "name the function or class in it"),
+        (["run", "pixels", "--ppd", "-5"], "pixels per degree are a number above 0, not -5"),
+        (["run", "pixels", "--ppd", "abc"], "is not a list of numbers"),
+        (["run", "pixels", "--tests", ""], "name at least one"),
+        (["run", "pixels", "--device", "cuda:99"], "device 'cuda:99' cannot be used here"),
+        (["scores", "nowhere"], "nowhere does not exist"),
         (["show", "encoder"], "did you mean 'encoders'?"),
         (["show", "encoders", "--tests", "area", "--out", "no/such/x.png"], "cannot be written"),
     ],
 )
 def test_mistakes_get_one_line(tmp_path: Path, arguments: list[str], sentence: str) -> None:
-    code = 1 if "nowhere.py:make" in arguments else 2
-    done = fechner(*arguments, cwd=tmp_path, code=code)
+    done = fechner(*arguments, cwd=tmp_path, code=2)
+    assert not (tmp_path / "runs").exists()
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
@@ -124,12 +131,40 @@ def test_version() -> None:
     assert fechner("--version").stdout.startswith("fechner 0.")
 
 
+def test_interrupted_run_says_how_to_go_on(tmp_path: Path) -> None:
+    command = [*COMMAND, "run", "pixels", "--out", "run"]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.rglob("*.nc")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "run the same command again to go on" in errors
+    assert "Traceback" not in errors
+
+
+def test_problems_are_told_once(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("def model(x):\n    return x, x\ndef broken():\n    exit(3)\n")
+    arguments = ["run", "bad.py:model", "bad.py:broken", "--tests", "area", "--scores-only"]
+    done = fechner(*arguments, cwd=tmp_path, code=1)
+    assert done.stderr.count("returned a tuple of 2") == 1
+    assert done.stderr.count("sys.exit(3)") == 1
+    assert "Results are in" not in done.stderr
+    # They do not haunt a later run in the same folder.
+    assert (
+        "bad.py:broken" not in fechner("run", "pixels", *arguments[3:], cwd=tmp_path, code=1).stderr
+    )
+
+
 def test_a_file_of_your_own(tmp_path: Path) -> None:
+    (tmp_path / "neighbour.py").write_text("STEP = 1\n")
     (tmp_path / "mine.py").write_text(
         "import torch\n"
+        "from neighbour import STEP\n"
         "class Edges(torch.nn.Module):\n"
         "    def forward(self, x):\n"
-        "        return x[..., 1:] - x[..., :-1]\n"
+        "        return x[..., STEP:] - x[..., :-STEP]\n"
         "def metric(test, reference):\n"
         "    return (test - reference).abs().mean(dim=(1, 2, 3))\n"
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fechner.errors import FechnerError, MissingExtraError, UnknownNameError
+from fechner.errors import FechnerError, MissingExtraError, ObserverError, UnknownNameError
 from fechner.observers import Entry, FunctionEncoder, abilities, catalogue, resolve
 from fechner.references import references
 
@@ -90,8 +90,11 @@ def test_a_file_is_a_name(tmp_path: Path) -> None:
 
 
 def test_a_file_without_what_is_in_it_is_explained(tmp_path: Path) -> None:
-    with pytest.raises(UnknownNameError, match=r"path/to/file\.py:name is your own"):
-        resolve(str(tmp_path / "mine.py"))
+    for spec in (tmp_path / "mine.py", f"{tmp_path / 'mine.py'}:"):
+        with pytest.raises(
+            ObserverError, match=r"name the function or class in it .*mine\.py:make"
+        ):
+            resolve(str(spec))
 
 
 @pytest.mark.parametrize("missing", ["pycvvdp", "torchvision"])

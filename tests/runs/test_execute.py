@@ -123,12 +123,12 @@ def test_batch_size_and_threads_hardly_matter(tmp_path: Path) -> None:
 
 def test_stdout_of_a_model_goes_to_the_log(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     def chatty(pictures: torch.Tensor) -> torch.Tensor:
-        print("loading weights...")  # noqa: T201
+        print("loading", "weights...")  # noqa: T201
         return brightness(pictures)
 
     quick(observe(chatty, name="chatty"), out=tmp_path / "run")
     assert capsys.readouterr().out == ""
-    assert "loading weights..." in (tmp_path / "run" / "log.txt").read_text()
+    assert "chatty: loading weights...\n" in (tmp_path / "run" / "log.txt").read_text()
 
 
 def test_bare_objects_are_measured_anew(tmp_path: Path) -> None:
@@ -157,6 +157,31 @@ def test_changed_file_is_measured_anew(tmp_path: Path) -> None:
     run = quick(spec, out=tmp_path / "run")
     assert not run.data(spec, TESTS[0]).equals(first)
     assert len(run.entries()) == 1
+
+
+def test_a_changed_model_is_announced(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    file = tmp_path / "mine.py"
+    for dims in ("(2, 3)", "1"):
+        file.write_text(f"def features(pictures):\n    return pictures.mean(dim={dims})\n")
+        quick(f"{file}:features", out=tmp_path / "run", progress=True)
+    assert capsys.readouterr().err.count("has changed since it was measured here") == 1
+
+
+def test_names_may_stand_alone(tmp_path: Path) -> None:
+    run = quick("pixels", out=tmp_path / "run", tests="masking-coherent", readouts="l2")
+    assert [result.score.readout for result in run.scores()] == ["l2"]
+    with pytest.raises(UnknownNameError, match="did you mean 'pixels'"):
+        run.data("pixel", "masking-coherent")
+
+
+def test_model_that_ends_the_process_does_not(tmp_path: Path) -> None:
+    def leaving(pictures: torch.Tensor) -> torch.Tensor:
+        raise SystemExit("bye")
+
+    run = quick(observe(leaving, name="leaving"), "pixels", out=tmp_path / "run")
+    results, (problem,) = run.assess()
+    assert {result.observer for result in results} == {"pixels"}
+    assert "raised SystemExit: bye" in problem
 
 
 def test_observers_and_tests_can_be_added(tmp_path: Path) -> None:

@@ -79,27 +79,34 @@ def command(
     failed = False
     for value in _numbers(ppd):
         place = folder if value is None else folder.with_name(f"{folder.name}-{value:g}ppd")
-        done = evaluate(
-            *(observers or ()),
-            suite=suite,
-            tests=_split(tests),
-            published=published,
-            scores_only=scores_only or tour,
-            out=place,
-            device=device,
-            threads=threads,
-            batch_size=batch_size,
-            seed=seed,
-            ppd=value,
-            resize=resize,
-            readouts=_split(readout),
-        )
+        try:
+            done = evaluate(
+                *(observers or ()),
+                suite=suite,
+                tests=_split(tests),
+                published=published,
+                scores_only=scores_only or tour,
+                out=place,
+                device=device,
+                threads=threads,
+                batch_size=batch_size,
+                seed=seed,
+                ppd=value,
+                resize=resize,
+                readouts=_split(readout),
+            )
+        except KeyboardInterrupt:
+            typer.echo("stopped; run the same command again to go on.", err=True)
+            raise typer.Exit(130) from None
         results, problems = done.assess()
         if results:
             typer.echo(to_text(results))
         for problem in problems:
-            typer.echo(problem, err=True)
-        typer.echo(f"Results are in {place}; `fechner scores {place}` prints them again.", err=True)
+            if problem not in done.told:
+                typer.echo(problem, err=True)
+        if results:
+            again = f"`fechner scores {place}` prints them again"
+            typer.echo(f"Results are in {place}; {again}.", err=True)
         failed = failed or bool(problems)
     if failed:
         raise typer.Exit(1)
@@ -113,4 +120,9 @@ def _numbers(text: str | None) -> list[float | None]:
 
 
 def _split(text: str | None) -> list[str] | None:
-    return [part.strip() for part in text.split(",") if part.strip()] if text else None
+    if text is None:
+        return None
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts:
+        raise typer.BadParameter("an empty list: name at least one, or leave the option out.")
+    return parts

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import metadata, util
+from pathlib import Path
 from typing import Any
 
-from fechner.errors import MissingExtraError, UnknownNameError
+from fechner.errors import MissingExtraError, ObserverError, UnknownNameError
 from fechner.observers.abilities import Ability, Observer
 from fechner.observers.yours import from_file
 
@@ -91,6 +92,27 @@ def _plugins() -> Iterator[Entry]:
             logging.getLogger("fechner").warning("plug-in '%s' is left out: %s", point.name, error)
 
 
+def check_name(spec: str) -> None:
+    """Say what is wrong with a name, without making the observer."""
+    file, _, attribute = spec.rpartition(":")
+    if spec in catalogue():
+        return
+    if spec.endswith(".py") or (file.endswith(".py") and not attribute):
+        raise ObserverError(
+            f"'{spec}' is a file; name the function or class in it that makes the observer, "
+            f"as in {spec.rstrip(':')}:make."
+        )
+    if not file.endswith(".py"):
+        raise UnknownNameError(
+            "observer",
+            spec,
+            catalogue(),
+            "`fechner list observers` shows them, and path/to/file.py:name is your own",
+        )
+    if not Path(file).is_file():
+        raise ObserverError(f"there is no file '{file}' (from observer '{spec}').")
+
+
 def resolve(
     spec: str, *, device: str = "cpu", suite: str | None = None, published: bool = False
 ) -> Observer:
@@ -101,16 +123,10 @@ def resolve(
     >>> resolve("pixels").layers
     ('pixels',)
     """
+    check_name(spec)
     entry = catalogue().get(spec)
     if entry is None:
-        if ".py:" in spec:
-            return from_file(spec, device)
-        raise UnknownNameError(
-            "observer",
-            spec,
-            catalogue(),
-            "`fechner list observers` shows them, and path/to/file.py:name is your own",
-        )
+        return from_file(spec, device)
     if not entry.installed:
         missing = next(need for need in entry.needs if util.find_spec(need) is None)
         raise MissingExtraError(f"observer '{spec}'", entry.extra, f"{missing} is not installed")

@@ -18,7 +18,7 @@ def check_device(name: str) -> str:
     try:
         torch.empty(1, device=name)
     except (RuntimeError, AssertionError) as error:
-        why = str(error).splitlines()[0].rstrip(".")
+        why = str(error).splitlines()[0].split(",")[0].rstrip(".")
         raise FechnerError(
             f"device '{name}' cannot be used here ({why}); `fechner doctor` lists those that can."
         ) from None

@@ -8,7 +8,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fechner.errors import ObserverError
 from fechner.observers.abilities import Observer, Tap, Wants, abilities
@@ -17,6 +17,9 @@ from fechner.stimuli import Frames
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
+
+#: One number for all channels, or one for each.
+PerChannel: TypeAlias = float | tuple[float, float, float]
 
 
 class FunctionEncoder:
@@ -38,8 +41,8 @@ class FunctionEncoder:
         *,
         name: str,
         wants: Wants | None = None,
-        mean: tuple[float, float, float] | None = None,
-        std: tuple[float, float, float] | None = None,
+        mean: PerChannel | None = None,
+        std: PerChannel | None = None,
         fingerprint: str | None = None,
     ) -> None:
         self.name = name
@@ -47,16 +50,17 @@ class FunctionEncoder:
         settings = f"{self.wants} mean={mean} std={std}"
         self.fingerprint = fingerprint and f"{fingerprint} {settings}"
         self._function = function
-        self._mean = mean or (0.0, 0.0, 0.0)
-        self._std = std or (1.0, 1.0, 1.0)
+        self._mean = mean if mean is not None else 0.0
+        self._std = std if std is not None else 1.0
         self._normalises = mean is not None or std is not None
 
     def features(self, frames: Frames, taps: Mapping[str, Tap]) -> None:
         """Call the function and hand its output to the tap."""
         pixels = frames.pixels
         if self._normalises:
-            mean, std = pixels.new_tensor(self._mean), pixels.new_tensor(self._std)
-            pixels = (pixels - mean[:, None, None]) / std[:, None, None]
+            mean = pixels.new_tensor(self._mean).reshape(-1, 1, 1)
+            std = pixels.new_tensor(self._std).reshape(-1, 1, 1)
+            pixels = (pixels - mean) / std
         output = usable_output(self._function(pixels), len(frames), self.name)
         for tap in taps.values():
             tap(output)
@@ -105,9 +109,10 @@ def usable_output(output: Any, n: int, name: str) -> Tensor:
         output = torch.as_tensor(np.array(output, order="C"))
     if not isinstance(output, torch.Tensor):
         inside = f" of {len(output)}" if isinstance(output, tuple | list | dict) else ""
+        pick = repr(next(iter(output))) if isinstance(output, dict) and output else "0"
         raise ObserverError(
             f"observer '{name}' returned a {type(output).__name__}{inside}, not a tensor; wrap it "
-            "so that it returns the features you mean, e.g. lambda x: model(x)[0]."
+            f"so that it returns the features you mean, e.g. lambda x: model(x)[{pick}]."
         )
     if output.ndim == 0 or len(output) != n:
         raise ObserverError(
@@ -137,8 +142,8 @@ def observe(
     *,
     name: str | None = None,
     wants: Wants | None = None,
-    mean: tuple[float, float, float] | None = None,
-    std: tuple[float, float, float] | None = None,
+    mean: PerChannel | None = None,
+    std: PerChannel | None = None,
     version: str | None = None,
     device: str = "cpu",
 ) -> Observer:
@@ -236,6 +241,9 @@ def _attribute(path: Path, attribute: str, spec: str) -> Any:
     assert module_spec is not None
     assert module_spec.loader is not None
     module = importlib.util.module_from_spec(module_spec)
+    folder = str(path.parent.resolve())
+    if folder not in sys.path:
+        sys.path.insert(0, folder)  # as `python file.py` does: it may import its neighbours
     sys.modules[module_spec.name] = module  # dataclasses look their module up
     try:
         module_spec.loader.exec_module(module)

@@ -60,8 +60,10 @@ def execute(
     *,
     scores_only: bool,
     listener: Listener,
-) -> None:
+) -> list[str]:
     """Measure whatever is missing. Killing it anywhere loses at most the piece under way.
+
+    Returns a line for every observer that had to be left out.
 
     Parameters
     ----------
@@ -71,27 +73,31 @@ def execute(
     ledger = Ledger(folder / "ledger.sqlite")
     plans = {name: jobs(name, tests, scores_only) for name in observers}
     listener.start(sum(job.piece.images for plan in plans.values() for job in plan))
+    left_out = []
     for name, plan in plans.items():
-        with _log(folder / "log.txt"):
+        with _log(folder / "log.txt", name):
             try:
                 given = observers[name]
                 observer = given if given is not None else _resolve(name, manifest)
                 _execute_observer(folder, manifest, ledger, observer, plan, listener)
+            except RunFolderError:
+                raise
             except FechnerError as error:
-                if isinstance(error, RunFolderError):
-                    raise
-                manifest.observers[name] = {"fingerprint": None, "failed": str(error)}
-                manifest.write(folder)
-                listener.say(f"{name} is left out: {error}")
+                left_out.append(f"{name} was left out: {error}")
+                listener.say(left_out[-1])
+    return left_out
 
 
 def _resolve(name: str, manifest: Manifest) -> Any:
-    return resolve(
-        name,
-        device=manifest.device,
-        suite=manifest.suite,
-        published=manifest.mode == "published",
-    )
+    try:
+        return resolve(
+            name,
+            device=manifest.device,
+            suite=manifest.suite,
+            published=manifest.mode == "published",
+        )
+    except SystemExit as error:
+        raise ObserverError(f"it ended with sys.exit({error.code!r}) while it was made.") from error
 
 
 def _execute_observer(
@@ -109,6 +115,9 @@ def _execute_observer(
         if asked not in lifted:
             lifted[asked] = lift(observer, asked, manifest.readouts)
     fingerprint = _fingerprint(name, lifted)
+    before = manifest.observers.get(name, {}).get("fingerprint", fingerprint)
+    if before != fingerprint and _BARE not in before:
+        listener.say(f"{name} has changed since it was measured here, so it is measured anew.")
     manifest.observers[name] = {"fingerprint": fingerprint}
     for job in plan:
         manifest.tests.setdefault(job.test.id, parameters(job.experiment))
@@ -128,14 +137,18 @@ def _execute_observer(
         ledger.record(entry)
         if entry.status == "failed":
             failed.add(job.test.id)
-            listener.say(f"{name} failed {job.test.id}: {entry.message}")
+            listener.say(f"{name} {job.test.id}: {entry.message}")
+
+
+#: Marks the fingerprint of a bare Python object.
+_BARE = "/process-"
 
 
 def _fingerprint(name: str, lifted: dict[str, Any]) -> str:
     found = [observer.fingerprint for observer in lifted.values()]
     if any(each is None for each in found):
         # A bare Python object: its answers hold for this process only.
-        return f"{name}/process-{time.time_ns()}"
+        return f"{name}{_BARE}{time.time_ns()}"
     return "; ".join(found)
 
 
@@ -168,7 +181,7 @@ def _measure(
         try:
             data = job.experiment.measure(job.piece, presenter)
             break
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if _out_of_memory(error) and manifest.batch_size > 1:
                 shown = 0
                 _halve_batch(folder, manifest, job, listener)
@@ -190,7 +203,7 @@ def _measure(
     )
 
 
-def _failure(job: Job, key: str, error: Exception) -> Entry:
+def _failure(job: Job, key: str, error: BaseException) -> Entry:
     logging.getLogger("fechner").error("%s %s", job.observer, job.test.id, exc_info=error)
     message = (
         str(error)
@@ -202,7 +215,7 @@ def _failure(job: Job, key: str, error: Exception) -> Entry:
     )
 
 
-def _out_of_memory(error: Exception) -> bool:
+def _out_of_memory(error: BaseException) -> bool:
     import torch
 
     text = str(error).lower()
@@ -223,9 +236,10 @@ def _halve_batch(folder: Path, manifest: Manifest, job: Job, listener: Listener)
 
 
 @contextmanager
-def _log(path: Path) -> Iterator[None]:
+def _log(path: Path, observer: str) -> Iterator[None]:
     """Send whatever a model prints, logs or warns to the run's log."""
     handler = logging.FileHandler(path, encoding="utf-8", delay=True)
+    handler.setFormatter(logging.Formatter(f"{observer.replace('%', '%%')}: %(message)s"))
     root = logging.getLogger()
     root.addHandler(handler)
     try:
@@ -246,11 +260,13 @@ class _Lines:
 
     def __init__(self, logger: logging.Logger) -> None:
         self._logger = logger
+        self._begun = ""
 
     def write(self, text: str) -> int:
-        for line in text.rstrip().splitlines():
-            self._logger.warning(line)
+        *lines, self._begun = (self._begun + text).split("\n")
+        for line in lines:
+            self._logger.warning("%s", line)
         return len(text)
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Wait for the end of the line."""

@@ -64,7 +64,10 @@ class Manifest:
         """Read it from a run folder."""
         path = folder / FILE
         if not path.is_file():
-            raise RunFolderError(f"{folder} is not a run folder: it has no {FILE}.")
+            state = (
+                "is not a run folder: it has no " + FILE if folder.exists() else "does not exist"
+            )
+            raise RunFolderError(f"{folder} {state}.")
         try:
             content = json.loads(path.read_text("utf-8"))
             found = cls(**content)

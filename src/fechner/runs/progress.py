@@ -20,7 +20,9 @@ from rich.text import Text
 
 
 class Listener(Protocol):
-    """Hears what a run does."""
+    """Hears what a run does; ``told`` is what it has told people."""
+
+    told: list[str]
 
     def start(self, images: int) -> None:
         """Hear how many pictures there are to show."""
@@ -41,6 +43,9 @@ class Listener(Protocol):
 
 class Silent:
     """Says nothing."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
 
     def start(self, images: int) -> None:
         """Say nothing."""
@@ -79,6 +84,7 @@ class Bar:
         )
         self._task = self._progress.add_task("", total=None)
         self._last = ""
+        self.told: list[str] = []
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -110,4 +116,5 @@ class Bar:
 
     def say(self, message: str) -> None:
         """Print above the bar."""
+        self.told.append(message)
         self._console.print(message, markup=False, highlight=False, soft_wrap=True)

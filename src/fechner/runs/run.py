@@ -35,6 +35,10 @@ class Run:
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
         self.manifest = Manifest.read(self.folder)
+        #: Lines about observers that were left out when this run was started.
+        self.left_out: list[str] = []
+        #: What people were already told while it ran.
+        self.told: list[str] = []
 
     def __repr__(self) -> str:
         return f"Run('{self.folder}')"
@@ -64,6 +68,10 @@ class Run:
                 f"test '{test}' has changed since {self.folder} was measured with fechner "
                 f"{self.manifest.versions['fechner']}; run it again in another folder."
             )
+        if observer not in self.manifest.observers:
+            raise UnknownNameError(
+                "observer", observer, self.observers, f"{self.folder} has {self.observers}"
+            )
         fingerprint = self.manifest.observers[observer]["fingerprint"]
         done = {entry.key: entry for entry in self.entries() if entry.status == "done"}
         joined = []
@@ -81,12 +89,10 @@ class Run:
 
     def assess(self) -> tuple[list[Result], list[str]]:
         """Score everything that is complete, and say what is not, in one line each."""
-        results, problems = [], []
+        results: list[Result] = []
+        problems = list(self.left_out)
         failed = {(e.observer, e.test): e.message for e in self.entries() if e.status == "failed"}
-        for observer, about in self.manifest.observers.items():
-            if "failed" in about:
-                problems.append(f"{observer} was left out: {about['failed']}")
-                continue
+        for observer in self.observers:
             for test in self.tests:
                 try:
                     data = self.data(observer, test.id)

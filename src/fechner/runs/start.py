@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from fechner.errors import FechnerError, RunFolderError, UnknownNameError
-from fechner.observers import catalogue, observe
+from fechner.observers import observe
+from fechner.observers.catalogue import check_name
 from fechner.observers.devices import check_device
 from fechner.observers.readouts import check_readouts
 from fechner.runs.execute import execute
@@ -26,8 +27,11 @@ _BATCH_SIZE = {"cpu": 8}
 _BATCH_SIZE_ACCELERATOR = 64
 
 
-def choose_tests(suite_name: str, options: Options, names: Sequence[str] | None) -> list[Test]:
+def choose_tests(
+    suite_name: str, options: Options, names: str | Sequence[str] | None
+) -> list[Test]:
     """Return the named tests of a suite in its own order, all if None."""
+    names = [names] if isinstance(names, str) else names
     every = {test.id: test for test in suite(suite_name).tests(options)}
     for name in names or ():
         if name not in every:
@@ -38,7 +42,7 @@ def choose_tests(suite_name: str, options: Options, names: Sequence[str] | None)
 def evaluate(
     *observers: Any,
     suite: str = "encoders",
-    tests: Sequence[str] | None = None,
+    tests: str | Sequence[str] | None = None,
     published: bool = False,
     scores_only: bool = False,
     out: Path | str | None = None,
@@ -48,7 +52,7 @@ def evaluate(
     seed: int = 0,
     ppd: float | None = None,
     resize: bool | None = None,
-    readouts: Sequence[str] | None = None,
+    readouts: str | Sequence[str] | None = None,
     progress: bool = True,
 ) -> Run:
     """Run a suite on observers and return the results.
@@ -91,15 +95,16 @@ def evaluate(
         raise FechnerError("name at least one observer; `fechner list observers` shows them.")
     options = Options("published" if published else "default", seed, ppd, resize)
     chosen = choose_tests(suite, options, tests)
-    check_readouts(readouts or ())
+    readouts = check_readouts([readouts] if isinstance(readouts, str) else readouts or ())
     check_device(device or "cpu")
     named = _named(observers, device or "cpu")
     folder = Path(tempfile.mkdtemp(prefix="fechner-") if out is None else out)
     _refuse_other_things(folder)
     with only_writer(folder), Bar() if progress else nullcontext(Silent()) as listener:
         manifest = _manifest(folder, suite, options, readouts, device, threads, batch_size)
-        _execute(folder, manifest, named, chosen, scores_only, listener)
+        left_out = _execute(folder, manifest, named, chosen, scores_only, listener)
     run = Run(folder)
+    run.left_out, run.told = left_out, listener.told
     if out is None:
         weakref.finalize(run, shutil.rmtree, folder, ignore_errors=True)
     return run
@@ -112,13 +117,13 @@ def _execute(
     tests: list[Test],
     scores_only: bool,
     listener: Listener,
-) -> None:
+) -> list[str]:
     import torch
 
     before = torch.get_num_threads()
     torch.set_num_threads(manifest.threads)
     try:
-        execute(
+        return execute(
             folder,
             manifest,
             observers,
@@ -135,13 +140,7 @@ def _named(observers: Sequence[Any], device: str) -> dict[str, Any]:
     named: dict[str, Any] = {}
     for thing in observers:
         if isinstance(thing, str):
-            if thing not in catalogue() and ".py:" not in thing:
-                raise UnknownNameError(
-                    "observer",
-                    thing,
-                    catalogue(),
-                    "`fechner list observers` shows them, and path/to/file.py:name is your own",
-                )
+            check_name(thing)
             named[thing] = None
         else:
             observer = observe(thing, device=device)

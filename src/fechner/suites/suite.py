@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from fechner.errors import FechnerError
 from fechner.experiments import Experiment
 from fechner.scores import Scorer
 
@@ -43,6 +45,10 @@ class Options:
     seed: int = 0
     ppd: float | None = None
     resize: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.ppd is not None and not 0 < self.ppd < math.inf:
+            raise FechnerError(f"pixels per degree are a number above 0, not {self.ppd:g}.")
 
 
 @dataclass(frozen=True)
