@@ -25,8 +25,11 @@ def cpu_of_children(command: list[str]) -> float:
 
 
 def pixels() -> None:
+    # Imports are not what is measured, nor are those that wait for the first use.
+    import scipy.io
+    import scipy.special  # noqa: F401
     import torch
-    import xarray  # noqa: F401 (imports are not what is measured)
+    import xarray  # noqa: F401
 
     from fechner import evaluate
 

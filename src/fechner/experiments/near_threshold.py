@@ -90,7 +90,9 @@ class NearThreshold:
         pairs = [self._at(piece.start + i, x) for i, x in enumerate(abscissae.tolist())]
         thresholds = self.task.human_thresholds(field, self.scene.space)[part]
         contrasts = thresholds[:, None] * np.array(self.ratios)
-        dropped = self._flags(pairs, contrasts, field) * np.uint8(self.drop)
+        dropped = np.zeros(contrasts.shape, dtype=np.uint8)
+        if self.drop:
+            dropped = self._flags(pairs, contrasts, field)
         responses = self._responses(pairs, contrasts, dropped == 0, presenter)
         return xr.Dataset(
             {

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fechner.psychometrics import find_crossing
-from fechner.scores.bootstrap import RESAMPLES, cluster_counts, interval, normal_errors, spread
+from fechner.scores.bootstrap import cluster_counts, interval, normal_errors, spread
 from fechner.scores.ranks import spearman, spearman_rows
 from fechner.scores.score import Score
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
+
+#: Simulated human curves; the ends of their 95 % range are good to a tenth of its width.
+_HUMAN_DRAWS = 400
 
 #: Abscissae needed to speak of a curve.
 _FEWEST_POINTS = 3
@@ -69,7 +72,7 @@ class Alignment:
         resamples = spearman(x, y, cluster_counts(clusters)[:, point])
         low, high = interval(value, resamples, clusters, "correlation")
         # A threshold that lies e dB higher turns the multiple m into m / 10^(e/20).
-        errors = normal_errors((RESAMPLES, clusters)) * self.human_error_db
+        errors = normal_errors((_HUMAN_DRAWS, clusters)) * self.human_error_db
         moved = spearman_rows(x * 10 ** (-errors[:, point] / 20), y)
         human_low, human_high = spread(np.clip(value + moved - np.median(moved), -1, 1))
         yield _correlation(
