@@ -50,9 +50,3 @@ def main() -> None:
     except FechnerError as error:
         typer.echo(f"fechner: {error}", err=True)
         sys.exit(2)
-    except KeyboardInterrupt:
-        typer.echo("fechner: stopped; run the same command again to go on.", err=True)
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(1)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fechner.cli.names import split_names
 from fechner.cli.start import keep_freed_memory, quick_imports
 
 
@@ -83,7 +84,7 @@ def command(
             done = evaluate(
                 *(observers or ()),
                 suite=suite,
-                tests=_split(tests),
+                tests=split_names(tests),
                 published=published,
                 scores_only=scores_only or tour,
                 out=place,
@@ -93,7 +94,7 @@ def command(
                 seed=seed,
                 ppd=value,
                 resize=resize,
-                readouts=_split(readout),
+                readouts=split_names(readout),
             )
         except KeyboardInterrupt:
             typer.echo("stopped; run the same command again to go on.", err=True)
@@ -114,15 +115,6 @@ def command(
 
 def _numbers(text: str | None) -> list[float | None]:
     try:
-        return [float(part) for part in _split(text) or ()] or [None]
+        return [float(part) for part in split_names(text) or ()] or [None]
     except ValueError:
         raise typer.BadParameter(f"'{text}' is not a list of numbers.") from None
-
-
-def _split(text: str | None) -> list[str] | None:
-    if text is None:
-        return None
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts:
-        raise typer.BadParameter("an empty list: name at least one, or leave the option out.")
-    return parts

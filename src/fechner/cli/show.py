@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from fechner.cli.names import split_names
+
 
 def command(
     suite: Annotated[str, typer.Argument(help="Suite, e.g. encoders.")],
@@ -22,8 +24,8 @@ def command(
     from fechner.runs.start import choose_tests
     from fechner.suites import Options
 
-    names = [part.strip() for part in tests.split(",")] if tests else None
-    chosen = choose_tests(suite, Options("published" if published else "default"), names)
+    options = Options("published" if published else "default")
+    chosen = choose_tests(suite, options, split_names(tests))
     path = out or Path(f"{suite}.png")
     sheet = contact_sheet([test.experiment for test in chosen])
     try:

@@ -12,12 +12,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import metadata, util
-from pathlib import Path
 from typing import Any
 
-from fechner.errors import MissingExtraError, ObserverError, UnknownNameError
+from fechner.errors import MissingExtraError, UnknownNameError
 from fechner.observers.abilities import Ability, Observer
-from fechner.observers.yours import from_file
+from fechner.observers.yours import file_and_name, from_file
 
 
 @dataclass(frozen=True)
@@ -94,23 +93,17 @@ def _plugins() -> Iterator[Entry]:
 
 def check_name(spec: str) -> None:
     """Say what is wrong with a name, without making the observer."""
-    file, _, attribute = spec.rpartition(":")
     if spec in catalogue():
         return
-    if spec.endswith(".py") or (file.endswith(".py") and not attribute):
-        raise ObserverError(
-            f"'{spec}' is a file; name the function or class in it that makes the observer, "
-            f"as in {spec.rstrip(':')}:make."
-        )
-    if not file.endswith(".py"):
+    if spec.endswith(".py") or ".py:" in spec:
+        file_and_name(spec)
+    else:
         raise UnknownNameError(
             "observer",
             spec,
             catalogue(),
             "`fechner list observers` shows them, and path/to/file.py:name is your own",
         )
-    if not Path(file).is_file():
-        raise ObserverError(f"there is no file '{file}' (from observer '{spec}').")
 
 
 def resolve(

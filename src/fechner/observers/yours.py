@@ -210,16 +210,26 @@ def observe(
     )
 
 
+def file_and_name(spec: str) -> tuple[Path, str]:
+    """Take ``path/to/file.py:name`` apart, or say what is wrong with it."""
+    file, _, attribute = spec.rpartition(":")
+    if spec.endswith(".py") or not attribute:
+        raise ObserverError(
+            f"'{spec}' is a file; name the function or class in it that makes the observer, "
+            f"as in {spec.rstrip(':')}:make."
+        )
+    if not Path(file).is_file():
+        raise ObserverError(f"there is no file '{file}' (from observer '{spec}').")
+    return Path(file), attribute
+
+
 def from_file(spec: str, device: str = "cpu") -> Observer:
     """Make an observer of ``path/to/file.py:name``.
 
     ``name`` is a factory without arguments, a module class, or the function itself (one argument:
     an encoder; two: a comparer). The file and any weights are hashed into the fingerprint.
     """
-    file, _, attribute = spec.rpartition(":")
-    path = Path(file)
-    if not path.is_file():
-        raise ObserverError(f"there is no file '{file}' (from observer '{spec}').")
+    path, attribute = file_and_name(spec)
     thing = _attribute(path, attribute, spec)
     if isinstance(thing, type) or (_is_function(thing) and _required_arguments(thing) == 0):
         try:

@@ -96,8 +96,13 @@ def _resolve(name: str, manifest: Manifest) -> Any:
             suite=manifest.suite,
             published=manifest.mode == "published",
         )
-    except SystemExit as error:
-        raise ObserverError(f"it ended with sys.exit({error.code!r}) while it was made.") from error
+    except FechnerError:
+        raise
+    except (Exception, SystemExit) as error:
+        # Whatever a package or a file does while it loads, the other observers go on.
+        logging.getLogger("fechner").error("%s", name, exc_info=error)
+        why = f"{type(error).__name__}: {error}"
+        raise ObserverError(f"it could not be made: {why} (see log.txt).") from error
 
 
 def _execute_observer(

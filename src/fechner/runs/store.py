@@ -103,8 +103,8 @@ def write_dataset(path: Path, data: xr.Dataset) -> str:
     """Store a dataset and return the hash of the file.
 
     Variables and attributes are written in sorted order: the same data are the same bytes. The
-    classic netCDF format is written and read 25 times faster than the one on HDF5, at a fifth of
-    the size, and a piece is far below its limits.
+    classic netCDF format is written and read about 20 times faster than the one on HDF5, at a fifth
+    of the size, and a piece is far below its limits.
     """
     buffer = io.BytesIO()
     _sorted(data).to_netcdf(buffer, engine="scipy")
