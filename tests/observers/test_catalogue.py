@@ -20,9 +20,9 @@ MODULE = importlib.import_module("fechner.observers.catalogue")
 @pytest.fixture
 def fresh() -> Iterator[None]:
     """Forget the plug-ins before and after."""
-    catalogue.cache_clear()
+    MODULE._entries.cache_clear()
     yield
-    catalogue.cache_clear()
+    MODULE._entries.cache_clear()
 
 
 def maker(module_name: str, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
@@ -45,7 +45,7 @@ def plug_in(monkeypatch: pytest.MonkeyPatch, *entries: Entry) -> None:
         return [SimpleNamespace(load=lambda entry=entry: entry) for entry in entries]
 
     monkeypatch.setattr(MODULE, "metadata", SimpleNamespace(entry_points=entry_points))
-    catalogue.cache_clear()
+    MODULE._entries.cache_clear()
 
 
 @pytest.mark.parametrize("name", ["pixels", "standard-observer"])

@@ -13,9 +13,10 @@ from fechner.observers.abilities import (
     abilities,
 )
 from fechner.observers.catalogue import Entry, catalogue, resolve
+from fechner.observers.functions import FunctionComparer, FunctionEncoder
 from fechner.observers.lifts import LIFTS, ComparesFeatures, lift
 from fechner.observers.readouts import READOUTS
-from fechner.observers.yours import FunctionComparer, FunctionEncoder, observe
+from fechner.observers.yours import observe
 
 __all__ = [
     "LIFTS",

@@ -7,6 +7,7 @@ It *compares* (how different is this picture from that one), *encodes* (a pictur
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Ability = Literal["compares", "encodes", "recognises", "answers"]
+
+#: Precision of a network.
+Dtype = Literal["float32", "float64", "bfloat16", "float16"]
 
 #: Takes the activations of one layer, [n, ...], and reduces them on the spot.
 Tap: TypeAlias = "Callable[[Tensor], None]"
@@ -107,11 +111,44 @@ class Encodes(Observer, Protocol):
 
     @property
     def layers(self) -> Sequence[str]:
-        """Names of the layers that can be tapped, in order; the last is the output."""
+        """Names of the natural stages, in order; the last is what the model hands on."""
         ...
 
     def features(self, frames: Frames, taps: Mapping[str, Tap]) -> None:
         """Look once; every tap is called with its layer's activations."""
+        ...
+
+
+@dataclass(frozen=True)
+class LayerInfo:
+    """A layer that can be tapped.
+
+    Parameters
+    ----------
+    module, call
+        Which module, and which of its calls in one pass, from 1.
+    kind
+        Class of the module.
+    shape
+        Shape of what it hands on, for one picture.
+    batch_axis
+        The axis along which pictures are stacked.
+    """
+
+    name: str
+    module: str
+    call: int
+    kind: str
+    shape: tuple[int, ...]
+    batch_axis: int
+
+
+@runtime_checkable
+class LooksInside(Encodes, Protocol):
+    """An encoder whose every part can be tapped, not its natural stages only."""
+
+    def every_layer(self) -> Sequence[LayerInfo]:
+        """List all parts that can be tapped, in order, without the output."""
         ...
 
 
@@ -165,5 +202,18 @@ ABILITIES: dict[Ability, Any] = {
 
 
 def abilities(observer: Any) -> tuple[Ability, ...]:
-    """Return the abilities an object has."""
-    return tuple(name for name, protocol in ABILITIES.items() if isinstance(observer, protocol))
+    """Return the abilities an object has; looks at its members without computing any of them."""
+    return tuple(
+        name
+        for name, protocol in ABILITIES.items()
+        if all(_has(observer, member) for member in _members(protocol))
+    )
+
+
+def _members(protocol: type) -> set[str]:
+    return {name for base in protocol.__mro__ for name in vars(base) if name[0] != "_"}
+
+
+def _has(thing: Any, name: str) -> bool:
+    nothing = object()
+    return inspect.getattr_static(thing, name, nothing) is not nothing

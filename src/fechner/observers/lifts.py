@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fechner.errors import ObserverError
 from fechner.observers.abilities import Ability, Encodes, Recognises, Tap, Wants, abilities
 from fechner.observers.readouts import check_readouts, read_out, row_sum
+from fechner.observers.taps import choose_layers
 from fechner.stimuli import Frames
 
 if TYPE_CHECKING:
@@ -23,6 +24,11 @@ class ComparesFeatures:
 
     One forward pass serves all layers and read-outs; activations of tests are reduced inside the
     tap and dropped.
+
+    Parameters
+    ----------
+    layers
+        Names or patterns; the encoder's natural stages if None.
     """
 
     def __init__(
@@ -35,8 +41,7 @@ class ComparesFeatures:
         self.name = encoder.name
         self.wants = encoder.wants
         self.readouts = check_readouts(readouts)
-        # The last layer is the natural one: what the model hands on.
-        self.layers = tuple(layers) if layers is not None else tuple(encoder.layers[-1:])
+        self.layers = choose_layers(encoder, layers)
         self.fingerprint = (
             None
             if encoder.fingerprint is None
@@ -49,7 +54,8 @@ class ComparesFeatures:
 
         def keep(layer: str) -> Tap:
             def tap(activation: Tensor) -> None:
-                rows = activation.flatten(1)
+                # A copy: what follows in the network may write over it.
+                rows = activation.flatten(1).clone()
                 memory[layer] = (rows, row_sum(rows * rows))
 
             return tap
@@ -97,7 +103,7 @@ class Lift:
     """One cell of the table: how one ability serves another, or why it cannot."""
 
     how: str
-    make: Callable[[Any, Sequence[str]], Any] | None
+    make: Callable[[Any, Sequence[str], Sequence[str] | None], Any] | None
 
     @property
     def kind(self) -> str:
@@ -107,7 +113,7 @@ class Lift:
         return "native" if not self.how else "lifted"
 
 
-NATIVE = Lift("", lambda observer, readouts: observer)
+NATIVE = Lift("", lambda observer, readouts, layers: observer)
 
 #: LIFTS[has][asked]
 LIFTS: dict[Ability, dict[Ability, Lift]] = {
@@ -118,7 +124,9 @@ LIFTS: dict[Ability, dict[Ability, Lift]] = {
     "recognises": {
         "compares": Lift(
             "distance between class scores, by a read-out",
-            lambda observer, readouts: ComparesFeatures(EncodesClassScores(observer), readouts),
+            lambda observer, readouts, layers: ComparesFeatures(
+                EncodesClassScores(observer), readouts, layers
+            ),
         ),
     },
     "answers": {
@@ -127,15 +135,26 @@ LIFTS: dict[Ability, dict[Ability, Lift]] = {
 }
 
 
-def lift(observer: Any, asked: Ability, readouts: Sequence[str]) -> Any:
-    """Return the observer with the ability that is asked, natively or lifted."""
+def lift(
+    observer: Any,
+    asked: Ability,
+    readouts: Sequence[str],
+    layers: Sequence[str] | None = None,
+) -> Any:
+    """Return the observer with the ability that is asked, natively or lifted.
+
+    Parameters
+    ----------
+    readouts, layers
+        How and where encoders are read out; their natural stages if ``layers`` is None.
+    """
     reasons = []
     have = abilities(observer)
     # An ability that needs no lift goes first.
     for ability in sorted(have, key=lambda has: has != asked):
         cell = LIFTS[ability][asked]
         if cell.make is not None:
-            return cell.make(observer, readouts)
+            return cell.make(observer, readouts, layers)
         reasons.append(cell.how)
     why = "; ".join(reasons) or "it has none of the four abilities"
     name = getattr(observer, "name", type(observer).__name__)

@@ -2,139 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from fechner.errors import ObserverError
-from fechner.observers.abilities import Observer, Tap, Wants, abilities
+from fechner.observers.abilities import Observer, Wants, abilities
 from fechner.observers.devices import check_device
-from fechner.stimuli import Frames
+from fechner.observers.functions import FunctionComparer, FunctionEncoder
+from fechner.observers.network import Network, NetworkEncoder
+from fechner.observers.normalisation import NONE, Normalisation, PerChannel
+from fechner.observers.weights import hash_file, hash_weights
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
-
-#: One number for all channels, or one for each.
-PerChannel: TypeAlias = float | tuple[float, float, float]
-
-
-class FunctionEncoder:
-    """A function of pictures, [n, 3, h, w] -> [n, ...], as an encoder.
-
-    Parameters
-    ----------
-    function
-        Any callable; its whole output is the feature vector.
-    mean, std
-        Normalisation per channel, applied before the call; None applies none.
-    """
-
-    layers = ("output",)
-
-    def __init__(
-        self,
-        function: Callable[[Tensor], Any],
-        *,
-        name: str,
-        wants: Wants | None = None,
-        mean: PerChannel | None = None,
-        std: PerChannel | None = None,
-        fingerprint: str | None = None,
-    ) -> None:
-        self.name = name
-        self.wants = wants or Wants()
-        settings = f"{self.wants} mean={mean} std={std}"
-        self.fingerprint = fingerprint and f"{fingerprint} {settings}"
-        self._function = function
-        self._mean = mean if mean is not None else 0.0
-        self._std = std if std is not None else 1.0
-        self._normalises = mean is not None or std is not None
-
-    def features(self, frames: Frames, taps: Mapping[str, Tap]) -> None:
-        """Call the function and hand its output to the tap."""
-        pixels = frames.pixels
-        if self._normalises:
-            mean = pixels.new_tensor(self._mean).reshape(-1, 1, 1)
-            std = pixels.new_tensor(self._std).reshape(-1, 1, 1)
-            pixels = (pixels - mean) / std
-        output = usable_output(self._function(pixels), len(frames), self.name)
-        for tap in taps.values():
-            tap(output)
-
-
-class FunctionComparer:
-    """A function of two batches of pictures, (test, reference) -> [n], as a comparer."""
-
-    layers = ("output",)
-    readouts = ("difference",)
-
-    def __init__(
-        self,
-        function: Callable[[Tensor, Tensor], Any],
-        *,
-        name: str,
-        wants: Wants | None = None,
-        fingerprint: str | None = None,
-    ) -> None:
-        self.name = name
-        self.wants = wants or Wants()
-        self.fingerprint = fingerprint and f"{fingerprint} {self.wants}"
-        self._function = function
-
-    def remember(self, reference: Frames) -> Tensor:
-        """Keep the references as they are."""
-        return reference.pixels
-
-    def difference(self, test: Frames, memory: Tensor, which: Tensor) -> Tensor:
-        """Call the function on each test and its reference."""
-        output = usable_output(self._function(test.pixels, memory[which]), len(test), self.name)
-        if output.numel() != len(test):
-            raise ObserverError(
-                f"observer '{self.name}' returned {tuple(output.shape)} for {len(test)} pairs; "
-                "a comparer returns one number per pair."
-            )
-        return output.double().reshape(-1, 1, 1)
-
-
-def usable_output(output: Any, n: int, name: str) -> Tensor:
-    """Return a model's output as a tensor of n rows, or say what is wrong with it."""
-    import numpy as np
-    import torch
-
-    if isinstance(output, np.ndarray | np.floating | float):
-        output = torch.as_tensor(np.array(output, order="C"))
-    if not isinstance(output, torch.Tensor):
-        inside = f" of {len(output)}" if isinstance(output, tuple | list | dict) else ""
-        pick = repr(next(iter(output))) if isinstance(output, dict) and output else "0"
-        raise ObserverError(
-            f"observer '{name}' returned a {type(output).__name__}{inside}, not a tensor; wrap it "
-            f"so that it returns the features you mean, e.g. lambda x: model(x)[{pick}]."
-        )
-    if output.ndim == 0 or len(output) != n:
-        raise ObserverError(
-            f"observer '{name}' returned shape {tuple(output.shape)} for a batch of {n}; "
-            "the first dimension must be the batch."
-        )
-    if not output.is_floating_point():
-        raise ObserverError(
-            f"observer '{name}' returned {output.dtype}; features must be floating point."
-        )
-    return output if output.ndim > 1 else output[:, None]
-
-
-def hash_weights(module: nn.Module) -> str:
-    """Return the sha256 of a module's parameters and buffers."""
-    import torch
-
-    digest = hashlib.sha256(type(module).__qualname__.encode())
-    for key, value in sorted(module.state_dict().items()):
-        digest.update(f"{key}{tuple(value.shape)}{value.dtype}".encode())
-        digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
-    return digest.hexdigest()
+    from torch import nn
 
 
 def observe(
@@ -142,8 +26,9 @@ def observe(
     *,
     name: str | None = None,
     wants: Wants | None = None,
-    mean: PerChannel | None = None,
-    std: PerChannel | None = None,
+    mean: PerChannel = 0.0,
+    std: PerChannel = 1.0,
+    read: Callable[[Any], Any] | None = None,
     version: str | None = None,
     device: str = "cpu",
 ) -> Observer:
@@ -161,6 +46,9 @@ def observe(
         What it wants to be shown; sRGB in 0..1 of any size if None.
     mean, std
         Normalisation of an encoder's input, per channel.
+    read
+        Takes what a module returns and gives the features, for those that return more than a
+        tensor.
     version
         Your word that answers stay the same while it does; without it they are not reused by a
         later process.
@@ -179,13 +67,9 @@ def observe(
         return found
     name = str(name or getattr(thing, "__name__", type(thing).__name__))
     fingerprint = f"{name}/{version}" if version else None
+    normalise = Normalisation(mean, std)
     if _is_module(thing):
-        module = thing.to(check_device(device)).eval()
-        if fingerprint:
-            fingerprint += f"/{hash_weights(module)}"
-        return FunctionEncoder(
-            module, name=name, wants=wants, mean=mean, std=std, fingerprint=fingerprint
-        )
+        return _module(thing, name, wants, normalise, read, fingerprint, check_device(device))
     if not callable(thing) or isinstance(thing, type):
         raise ObserverError(
             f"'{name}' is a {'class' if isinstance(thing, type) else type(thing).__name__}; an "
@@ -199,15 +83,39 @@ def observe(
             "comparer takes two."
         )
     if arguments == 2:
-        if mean is not None or std is not None:
+        if normalise != NONE:
             raise ObserverError(
                 f"'{name}' compares two batches; mean and std are for encoders, so normalise "
                 "inside the function."
             )
         return FunctionComparer(thing, name=name, wants=wants, fingerprint=fingerprint)
+    function = thing if read is None else lambda pictures: read(thing(pictures))
     return FunctionEncoder(
-        thing, name=name, wants=wants, mean=mean, std=std, fingerprint=fingerprint
+        function, name=name, wants=wants, normalise=normalise, fingerprint=fingerprint
     )
+
+
+def _module(
+    module: nn.Module,
+    name: str,
+    wants: Wants | None,
+    normalise: Normalisation,
+    read: Callable[[Any], Any] | None,
+    fingerprint: str | None,
+    device: str,
+) -> Observer:
+    """Make an observer of a user's module, in its own precision."""
+    import torch
+
+    module = module.to(device).eval()
+    if wants is None:
+        double = any(p.dtype == torch.float64 for p in module.parameters())
+        wants = Wants(dtype="float64" if double else "float32")
+    if fingerprint is not None:
+        fingerprint += f"/{hash_weights(module)} {wants} {normalise}"
+    call = None if read is None else lambda pictures: read(module(pictures))
+    network = Network(module, call, size_px=wants.size_px, normalise=normalise)
+    return NetworkEncoder(network, name=name, wants=wants, fingerprint=fingerprint)
 
 
 def file_and_name(spec: str) -> tuple[Path, str]:
@@ -238,7 +146,7 @@ def from_file(spec: str, device: str = "cpu") -> Observer:
             raise ObserverError(
                 f"observer '{spec}' could not be made: {type(error).__name__}: {error}."
             ) from error
-    file_hash = hashlib.sha256(path.read_bytes()).hexdigest()
+    file_hash = hash_file(path)
     observer = observe(thing, name=spec, version=file_hash, device=device)
     if observer is thing and observer.fingerprint is not None:
         # An observer made in the file depends on the file, whatever it says of itself.

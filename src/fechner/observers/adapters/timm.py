@@ -1,0 +1,88 @@
+"""timm: ``timm/NAME`` or ``timm/NAME.TAG`` (Wightman 2019, PyTorch Image Models)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fechner.errors import ObserverError, UnknownNameError
+from fechner.observers.classes import class_names
+from fechner.observers.hub import fetching
+from fechner.observers.network import Network
+from fechner.observers.normalisation import Normalisation
+from fechner.observers.taps import natural_stages
+from fechner.observers.torchvision_fix import import_torchvision
+from fechner.observers.weights import load_weights
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+
+def load(
+    model: str,
+    *,
+    weights: str | None = None,
+    size: int | None = None,
+    trust_remote_code: bool = False,
+) -> Network:
+    """Load a model with its pretrained weights, or those of a file.
+
+    The natural read-out is what goes into the classifier: pooled, or the class token, as the model
+    has it.
+    """
+    import_torchvision()
+    import timm
+
+    architecture = model.partition(".")[0]
+    if not timm.is_model(architecture):
+        raise UnknownNameError(
+            "timm model", model, timm.list_models(), "timm.list_models() lists them"
+        )
+    module = _create(model, weights, size)
+    config = timm.data.resolve_model_data_config(module)
+    _, height, width = config["input_size"]
+    side = (height, width) if size is None else (size, size)
+
+    def call(pictures: Tensor) -> Tensor:
+        features = module.forward_features(pictures)
+        pooled: Tensor = module.forward_head(features, pre_logits=True)
+        return pooled
+
+    return Network(
+        module,
+        call,
+        size_px=side,
+        normalise=Normalisation(tuple(config["mean"]), tuple(config["std"])),
+        library=f"timm {timm.__version__}",
+        stages=_stages(module),
+        classify=module if module.num_classes else None,
+        classes=class_names(module.num_classes),
+    )
+
+
+def _create(model: str, weights: str | None, size: int | None) -> Any:
+    import timm
+
+    settings: dict[str, Any] = {}
+    config = timm.get_pretrained_cfg(model)
+    if size is not None and config is not None and config.fixed_input_size:
+        settings["img_size"] = size
+    if weights is not None:
+        module = timm.create_model(model, **settings)
+        load_weights(module, weights)
+        return module
+    source = config.hf_hub_id or config.url if config is not None else None
+    if not source:
+        raise ObserverError(
+            f"timm publishes no weights for '{model}'; name another (timm.list_pretrained() lists "
+            "them) or give your own with --weights PATH."
+        )
+    with fetching(f"timm/{model}", f"model.safetensors of {source}"):
+        return timm.create_model(model, pretrained=True, **settings)
+
+
+def _stages(module: nn.Module) -> tuple[str, ...]:
+    """Return the stages that timm itself names."""
+    info = getattr(module, "feature_info", None)
+    rows = info if isinstance(info, list) else getattr(info, "info", [])
+    names = tuple(row["module"] for row in rows or ())
+    return names or natural_stages(module)

@@ -1,0 +1,112 @@
+"""A function of pictures as an observer: of one batch an encoder, of two a comparer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from fechner.errors import ObserverError
+from fechner.observers.abilities import Tap, Wants
+from fechner.observers.normalisation import NONE, Normalisation
+from fechner.observers.taps import OUTPUT
+from fechner.stimuli import Frames
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class FunctionEncoder:
+    """A function of pictures, [n, 3, h, w] -> [n, ...], as an encoder.
+
+    Parameters
+    ----------
+    function
+        Any callable; its whole output is the feature vector.
+    normalise
+        Applied before the call.
+    """
+
+    layers = (OUTPUT,)
+
+    def __init__(
+        self,
+        function: Callable[[Tensor], Any],
+        *,
+        name: str,
+        wants: Wants | None = None,
+        normalise: Normalisation = NONE,
+        fingerprint: str | None = None,
+    ) -> None:
+        self.name = name
+        self.wants = wants or Wants()
+        self.fingerprint = fingerprint and f"{fingerprint} {self.wants} {normalise}"
+        self._function = function
+        self._normalise = normalise
+
+    def features(self, frames: Frames, taps: Mapping[str, Tap]) -> None:
+        """Call the function and hand its output to the tap."""
+        output = self._function(self._normalise(frames.pixels))
+        output = usable_output(output, len(frames), self.name)
+        for tap in taps.values():
+            tap(output)
+
+
+class FunctionComparer:
+    """A function of two batches of pictures, (test, reference) -> [n], as a comparer."""
+
+    layers = (OUTPUT,)
+    readouts = ("difference",)
+
+    def __init__(
+        self,
+        function: Callable[[Tensor, Tensor], Any],
+        *,
+        name: str,
+        wants: Wants | None = None,
+        fingerprint: str | None = None,
+    ) -> None:
+        self.name = name
+        self.wants = wants or Wants()
+        self.fingerprint = fingerprint and f"{fingerprint} {self.wants}"
+        self._function = function
+
+    def remember(self, reference: Frames) -> Tensor:
+        """Keep the references as they are."""
+        return reference.pixels
+
+    def difference(self, test: Frames, memory: Tensor, which: Tensor) -> Tensor:
+        """Call the function on each test and its reference."""
+        output = usable_output(self._function(test.pixels, memory[which]), len(test), self.name)
+        if output.numel() != len(test):
+            raise ObserverError(
+                f"observer '{self.name}' returned {tuple(output.shape)} for {len(test)} pairs; "
+                "a comparer returns one number per pair."
+            )
+        return output.double().reshape(-1, 1, 1)
+
+
+def usable_output(output: Any, n: int, name: str) -> Tensor:
+    """Return a model's output as a tensor of n rows, or say what is wrong with it."""
+    import numpy as np
+    import torch
+
+    if isinstance(output, np.ndarray | np.floating | float):
+        output = torch.as_tensor(np.array(output, order="C"))
+    if not isinstance(output, torch.Tensor):
+        inside = f" of {len(output)}" if isinstance(output, tuple | list | dict) else ""
+        pick = repr(next(iter(output))) if isinstance(output, dict) and output else "0"
+        raise ObserverError(
+            f"observer '{name}' returned a {type(output).__name__}{inside}, not a tensor; say "
+            "which features you mean, e.g. "
+            f"fechner.observe(model, read=lambda output: output[{pick}])."
+        )
+    if output.ndim == 0 or len(output) != n:
+        raise ObserverError(
+            f"observer '{name}' returned shape {tuple(output.shape)} for a batch of {n}; "
+            "the first dimension must be the batch."
+        )
+    if not output.is_floating_point():
+        raise ObserverError(
+            f"observer '{name}' returned {output.dtype}; features must be floating point."
+        )
+    return output if output.ndim > 1 else output[:, None]

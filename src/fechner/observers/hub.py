@@ -1,0 +1,88 @@
+"""Fetching weights: from a hub where it can be reached, from its cache where it cannot."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
+from fechner.errors import ObserverError
+from fechner.observers.weights import MissingWeightsError, cause_of
+
+#: Where the libraries keep what they fetched, for people.
+HUGGING_FACE_CACHE = "the folder HF_HOME (~/.cache/huggingface)"
+TORCH_CACHE = "the folder TORCH_HOME (~/.cache/torch)"
+
+_SECONDS_TO_CONNECT = 5.0
+_SIGNS = ("download", "connect", "internet", "offline", "not appear to have a file", "resolve")
+
+
+@cache
+def reachable(address: str) -> bool:
+    """Whether a server can be connected to; asked once per process.
+
+    Behind a proxy nothing can be said beforehand, so the answer is yes.
+    """
+    if getproxies():
+        return True
+    parts = urlsplit(address)
+    port = parts.port or (80 if parts.scheme == "http" else 443)
+    try:
+        socket.create_connection((parts.hostname or "", port), _SECONDS_TO_CONNECT).close()
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def fetching(name: str, file: str, cache: str = HUGGING_FACE_CACHE) -> Iterator[None]:
+    """Load a model inside this; what is missing becomes one sentence, and nothing hangs.
+
+    Parameters
+    ----------
+    name
+        The observer, as in results.
+    file
+        What is fetched, as a person would look for it.
+    """
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(_SECONDS_TO_CONNECT)
+    try:
+        with _cache_only_if_unreachable():
+            yield
+    except Exception as error:
+        if _is_missing(error):
+            raise MissingWeightsError(name, file, cache, cause_of(error)) from error
+        raise ObserverError(f"'{name}' could not be loaded ({cause_of(error)}).") from error
+    finally:
+        socket.setdefaulttimeout(before)
+
+
+@contextmanager
+def _cache_only_if_unreachable() -> Iterator[None]:
+    """Keep the Hugging Face client from trying for a minute per file where there is no network."""
+    try:
+        from huggingface_hub import constants
+    except ImportError:
+        yield
+        return
+    before = constants.HF_HUB_OFFLINE
+    constants.HF_HUB_OFFLINE = before or not reachable(constants.ENDPOINT)
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before
+
+
+def _is_missing(error: BaseException) -> bool:
+    """Whether a file was not there or could not be fetched, by the errors of any library."""
+    seen: BaseException | None = error
+    while seen is not None:
+        text = str(seen).lower()
+        if isinstance(seen, OSError) or any(sign in text for sign in _SIGNS):
+            return True
+        seen = seen.__cause__ or seen.__context__
+    return False

@@ -1,0 +1,224 @@
+"""Taps: looking into a network while it works, by forward hooks.
+
+A layer is named as its module is, ``blocks.3.mlp``. A module that is called several times in one
+pass has one layer per call, ``act#1``, ``act#2``. What a hook sees is reduced on the spot, before
+later operations can change it in place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from fechner.errors import ObserverError, UnknownNameError
+from fechner.observers.abilities import Encodes, LayerInfo, LooksInside, Tap
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+#: The layer that every encoder has: its natural read-out.
+OUTPUT = "output"
+
+
+def first_tensor(value: Any) -> Tensor | None:
+    """Return the first floating-point tensor in whatever a module returned, None if there is none.
+
+    Examples
+    --------
+    >>> import torch
+    >>> first_tensor(({"mask": None, "hidden": torch.ones(2)}, torch.zeros(3)))
+    tensor([1., 1.])
+    """
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        return value if value.is_floating_point() else None
+    if isinstance(value, Mapping):  # ModelOutputs too
+        value = tuple(value.values())
+    if isinstance(value, tuple | list):
+        return next((found for item in value if (found := first_tensor(item)) is not None), None)
+    return None
+
+
+@contextmanager
+def _hooked(
+    module: nn.Module, names: Iterable[str], see: Callable[[str, int, Any], None]
+) -> Iterator[None]:
+    """Call ``see(name, call, output)`` after every call of the named parts."""
+    calls: Counter[str] = Counter()
+
+    def hook(name: str) -> Callable[..., None]:
+        def seen(part: nn.Module, arguments: Any, output: Any) -> None:
+            calls[name] += 1
+            see(name, calls[name], output)
+
+        return seen
+
+    handles = [module.get_submodule(name).register_forward_hook(hook(name)) for name in names]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def every_layer(module: nn.Module, look: Callable[[int], Any]) -> tuple[LayerInfo, ...]:
+    """List what can be tapped, in the order in which parts finish.
+
+    A pass with one picture and one with two show which axis is the batch; parts that hand on no
+    floating-point tensor with such an axis are left out.
+
+    Parameters
+    ----------
+    look
+        Makes the module look at that many pictures.
+    """
+    parts = {name: type(part).__name__ for name, part in module.named_modules() if name}
+
+    def shapes(n: int) -> dict[tuple[str, int], tuple[int, ...]]:
+        seen: dict[tuple[str, int], tuple[int, ...]] = {}
+
+        def see(name: str, call: int, output: Any) -> None:
+            tensor = first_tensor(output)
+            if tensor is not None:
+                seen[name, call] = tuple(tensor.shape)
+
+        with _hooked(module, parts, see):
+            look(n)
+        return seen
+
+    once, twice = shapes(1), shapes(2)
+    calls = Counter(name for name, _ in once)
+    found = []
+    for (name, call), shape in once.items():
+        axis = _batch_axis(shape, twice.get((name, call), ()))
+        if axis is not None:
+            once_only = calls[name] == 1 and name != OUTPUT
+            full = name if once_only else f"{name}#{call}"
+            per_picture = _of_one_picture(shape, axis)
+            found.append(LayerInfo(full, name, call, parts[name], per_picture, axis))
+    return tuple(found)
+
+
+def _batch_axis(one: tuple[int, ...], two: tuple[int, ...]) -> int | None:
+    """Return the axis that doubles with the number of pictures, if there is just one."""
+    if len(one) != len(two):
+        return None
+    doubled = [axis for axis, (a, b) in enumerate(zip(one, two, strict=True)) if a != b]
+    if len(doubled) == 1 and two[doubled[0]] == 2 * one[doubled[0]]:
+        return doubled[0]
+    return None
+
+
+def _of_one_picture(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    rest = shape[:axis] + shape[axis + 1 :]
+    return rest if shape[axis] == 1 else (shape[axis], *rest)
+
+
+@contextmanager
+def tapped(
+    module: nn.Module, taps: Mapping[str, Tap], layers: Sequence[LayerInfo], n: int
+) -> Iterator[None]:
+    """Hand what the tapped layers produce to their taps, as [n, ...].
+
+    Parameters
+    ----------
+    layers
+        What is known of the tapped layers.
+    """
+    wanted = {(layer.module, layer.call): layer for layer in layers}
+    reached: set[str] = set()
+
+    def see(name: str, call: int, output: Any) -> None:
+        layer = wanted.get((name, call))
+        tensor = None if layer is None else first_tensor(output)
+        if layer is not None and tensor is not None:
+            reached.add(layer.name)
+            taps[layer.name](_rows(tensor, layer.batch_axis, n))
+
+    with _hooked(module, {layer.module for layer in layers}, see):
+        yield
+    missed = [layer.name for layer in layers if layer.name not in reached]
+    if missed:
+        raise ObserverError(f"layer '{missed[0]}' was not reached in a pass of {n} pictures.")
+
+
+def _rows(tensor: Tensor, axis: int, n: int) -> Tensor:
+    """Return a picture per row; windows of one picture lie next to each other."""
+    return full_precision(tensor.movedim(axis, 0).reshape(n, -1))
+
+
+def full_precision(tensor: Tensor) -> Tensor:
+    """Return half precision as single: differences of rounded numbers are not rounded again."""
+    return tensor if tensor.element_size() >= 4 else tensor.float()
+
+
+def natural_stages(module: nn.Module) -> tuple[str, ...]:
+    """Return the parts after which people speak of a stage or a block.
+
+    The members of the outermost module lists; without any, the outermost sequences of larger parts
+    (the four layers of a ResNet), or the members of the only one.
+
+    Examples
+    --------
+    >>> from torch import nn
+    >>> def block():
+    ...     return nn.Sequential(nn.Conv2d(3, 3, 1), nn.ReLU())
+    >>> natural_stages(nn.ModuleDict({"stem": block(), "blocks": nn.ModuleList([block(), block()])}))
+    ('blocks.0', 'blocks.1')
+    """
+    from torch import nn
+
+    def outermost(kind: type, inside: nn.Module, path: str = "") -> Iterator[tuple[str, nn.Module]]:
+        for name, child in inside.named_children():
+            here = f"{path}.{name}" if path else name
+            if isinstance(child, kind) and _is_made_of_parts(child):
+                yield here, child
+            else:
+                yield from outermost(kind, child, here)
+
+    lists = list(outermost(nn.ModuleList, module))
+    if not lists:
+        lists = list(outermost(nn.Sequential, module))
+        if len(lists) > 1:
+            return tuple(name for name, _ in lists)
+    return tuple(f"{name}.{index}" for name, each in lists for index, _ in each.named_children())
+
+
+def _is_made_of_parts(container: nn.Module) -> bool:
+    return any(next(child.children(), None) is not None for child in container.children())
+
+
+def choose_layers(encoder: Encodes, patterns: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the layers that patterns stand for, in the encoder's order.
+
+    Parameters
+    ----------
+    patterns
+        Layer names with ``*`` for anything within a dot-separated part and ``**`` for anything;
+        without a call index they stand for every call. None takes the encoder's natural stages.
+    """
+    if patterns is None:
+        return tuple(encoder.layers)
+    known = encoder.layers
+    if isinstance(encoder, LooksInside):
+        known = (*(layer.name for layer in encoder.every_layer()), OUTPUT)
+    chosen: set[str] = set()
+    for pattern in patterns:
+        found = [name for name in known if _matches(pattern, name)]
+        if not found:
+            raise UnknownNameError(
+                "layer", pattern, known, f"`fechner layers {encoder.name}` lists them"
+            )
+        chosen.update(found)
+    return tuple(name for name in known if name in chosen)
+
+
+def _matches(pattern: str, name: str) -> bool:
+    parts = re.split(r"(\*\*|\*|\?)", pattern)
+    meaning = {"**": ".*", "*": "[^.]*", "?": "[^.]"}
+    regular = "".join(meaning.get(part, re.escape(part)) for part in parts)
+    return re.fullmatch(regular + ("" if "#" in pattern else r"(#\d+)?"), name) is not None
