@@ -167,7 +167,8 @@ def natural_stages(module: nn.Module) -> tuple[str, ...]:
     >>> from torch import nn
     >>> def block():
     ...     return nn.Sequential(nn.Conv2d(3, 3, 1), nn.ReLU())
-    >>> natural_stages(nn.ModuleDict({"stem": block(), "blocks": nn.ModuleList([block(), block()])}))
+    >>> blocks = nn.ModuleList([block(), block()])
+    >>> natural_stages(nn.ModuleDict({"stem": block(), "blocks": blocks}))
     ('blocks.0', 'blocks.1')
     """
     from torch import nn
@@ -199,7 +200,8 @@ def choose_layers(encoder: Encodes, patterns: Sequence[str] | None) -> tuple[str
     ----------
     patterns
         Layer names with ``*`` for anything within a dot-separated part and ``**`` for anything;
-        without a call index they stand for every call. None takes the encoder's natural stages.
+        without a call index they stand for every call; ``output`` is the natural read-out. None
+        takes the encoder's natural stages.
     """
     if patterns is None:
         return tuple(encoder.layers)
@@ -209,6 +211,8 @@ def choose_layers(encoder: Encodes, patterns: Sequence[str] | None) -> tuple[str
     chosen: set[str] = set()
     for pattern in patterns:
         found = [name for name in known if _matches(pattern, name)]
+        if pattern == OUTPUT:
+            found = [known[-1]]  # some encoders call it otherwise
         if not found:
             raise UnknownNameError(
                 "layer", pattern, known, f"`fechner layers {encoder.name}` lists them"
