@@ -25,6 +25,10 @@ def brightness(pictures: torch.Tensor) -> torch.Tensor:
     return pictures.flatten(1)[:, ::97]
 
 
+#: Batches that a model is shown before a run.
+LOOKED_OVER = 13
+
+
 class Halfway(torch.nn.Module):
     """Answers a number of batches, then raises."""
 
@@ -56,7 +60,7 @@ def test_bad_answers_get_a_sentence_and_others_go_on(tmp_path: Path, answer, sen
     results, problems = run.assess()
     assert {result.observer for result in results} == {"pixels"}
     (problem,) = problems
-    assert problem.startswith("bad masking-coherent: ")
+    assert problem.startswith("bad was left out: ")
     assert sentence in problem
     assert "\n" not in problem
 
@@ -74,7 +78,7 @@ def test_constant_observer_is_not_computable_rather_than_zero(tmp_path: Path) ->
 
 def test_raising_halfway_keeps_what_was_measured(tmp_path: Path) -> None:
     tests = ["masking-coherent", "masking-incoherent", "area"]
-    model = Halfway(30, ValueError("boom"))
+    model = Halfway(LOOKED_OVER + 30, ValueError("boom"))
     run = quick(observe(model, name="fragile", version="1"), out=tmp_path / "run", tests=tests)
     results, problems = run.assess()
     assert [result.test for result in results] == ["area"]
@@ -89,7 +93,7 @@ def test_raising_halfway_keeps_what_was_measured(tmp_path: Path) -> None:
 
 
 def test_interrupt_keeps_finished_pieces(tmp_path: Path) -> None:
-    model = Halfway(20, KeyboardInterrupt())
+    model = Halfway(LOOKED_OVER + 20, KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
         quick(observe(model, name="m", version="1"), out=tmp_path / "run", tests=["area"])
     assert [entry.piece for entry in Run(tmp_path / "run").entries()] == ["score-00"]
@@ -102,7 +106,7 @@ def test_out_of_memory_lowers_the_batch_and_says_so(tmp_path: Path) -> None:
         return brightness(pictures)
 
     run = quick(observe(greedy, name="greedy"), out=tmp_path / "run", batch_size=8)
-    assert run.manifest.batch_size == 2
+    assert run.manifest.observers["greedy"]["batch_size"] == 2
     assert "batch size lowered to 2" in run.manifest.notes[-1]
     assert "no longer the same to the bit" in run.manifest.notes[-1]
     alone = quick(observe(brightness, name="modest"), out=tmp_path / "other")
@@ -202,7 +206,7 @@ def test_two_objects_of_one_name_are_kept_apart(tmp_path: Path) -> None:
         ({"seed": 4}, "holds another run (seed 0, not 4)"),
         ({"published": True}, "holds another run (mode default, not published)"),
         ({"readouts": ["l2"]}, "holds another run (readouts"),
-        ({"batch_size": 5}, "was started with batch size 8, not 5"),
+        ({"batch_size": 5}, "was started with batch size left open, not 5"),
     ],
 )
 def test_folder_of_another_run_is_refused(tmp_path: Path, options, sentence) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import fechner
-from fechner.cli import doctor, listing, run, scores, show
+from fechner.cli import doctor, layers, listing, run, scores, show, validate
 from fechner.errors import FechnerError
 
 app = typer.Typer(
@@ -40,6 +40,8 @@ app.command("run")(run.command)
 app.command("scores")(scores.command)
 app.add_typer(listing.app, name="list")
 app.command("show")(show.command)
+app.command("layers")(layers.command)
+app.command("validate")(validate.command)
 app.command("doctor")(doctor.command)
 
 

@@ -13,7 +13,8 @@ app = typer.Typer(
 )
 
 
-def _print(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print rows under a header."""
     from rich.console import Console
     from rich.table import Table
 
@@ -28,23 +29,48 @@ def _print(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 @app.command()
-def observers() -> None:
-    """List observers by name."""
-    from fechner.observers.catalogue import catalogue
+def observers(
+    preset: Annotated[
+        str | None, typer.Option(help="Only those of a published table, such as cai2025.")
+    ] = None,
+) -> None:
+    """List observers by name, or those of a published table."""
+    from fechner.observers.catalogue import Entry, Family, catalogue, families
 
-    _print(
+    if preset is not None:
+        _show_preset(preset.removeprefix("@"))
+        return
+    entries: list[Entry | Family] = [*catalogue().values(), *families().values()]
+    print_table(
         ("name", "ability", "installed", "what it is"),
         (
             (
-                entry.name,
+                entry.label,
                 entry.ability,
                 "yes" if entry.installed else f"pip install 'fechner[{entry.extra}]'",
                 entry.summary,
             )
-            for entry in catalogue().values()
+            for entry in entries
         ),
     )
-    typer.echo("and your own: path/to/file.py:name, or any torch module or function from Python")
+    typer.echo("your own: path/to/file.py:name, or any torch module or function from Python")
+    typer.echo("settings follow a name, as in timm/resnet50.a1_in1k@size=288,normalise=none")
+    typer.echo("many at once: @cai2025 (`fechner list observers --preset cai2025`)")
+
+
+def _show_preset(name: str) -> None:
+    from fechner.references import reference
+    from fechner.suites import PRESETS, preset
+
+    print_table(
+        ("observer", "family", "architecture", "trained on", "read out as published"),
+        (
+            (row.observer, row.family, row.architecture, row.training_data, row.readout)
+            for row in preset(name)
+        ),
+    )
+    typer.echo(f"{reference(name).text}; suite {PRESETS[name]}")
+    typer.echo(f"`fechner run @{name} --published` sets their scores beside the printed ones")
 
 
 @app.command()
@@ -53,7 +79,7 @@ def suites() -> None:
     from fechner.references import reference
     from fechner.suites import SUITES, Options
 
-    _print(
+    print_table(
         ("name", "tests", "what it is", "source"),
         (
             (
@@ -88,10 +114,10 @@ def show_tests(
             rows.append(
                 (each.name, test.id, experiment.title, reference(experiment.reference).short)
             )
-    _print(("suite", "test", "what is asked", "human reference"), rows)
+    print_table(("suite", "test", "what is asked", "human reference"), rows)
     typer.echo()
     columns = list(dict.fromkeys(asked))
-    _print(
+    print_table(
         ("an observer that", *(f"asked to {ability.removesuffix('s')}" for ability in columns)),
         (
             (
@@ -109,7 +135,7 @@ def human() -> None:
     from fechner.human import HUMAN
     from fechner.references import reference
 
-    _print(
+    print_table(
         ("name", "kind", "what it is", "source"),
         (
             (entry.name, entry.kind, entry.description, reference(entry.reference_key).text)
@@ -123,7 +149,7 @@ def displays() -> None:
     """List named displays."""
     from fechner.stimuli import displays as named
 
-    _print(
+    print_table(
         ("name", "peak cd/m2", "black cd/m2", "encoding", "bits", "dither"),
         (
             (

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fechner.cli.models import DTYPE, TRUST, WEIGHTS
 from fechner.cli.names import split_names
 from fechner.cli.start import keep_freed_memory, quick_imports
 
@@ -15,8 +16,8 @@ def command(
     observers: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Names (`fechner list observers`) or path/to/file.py:name. "
-            "Without any: a one-minute tour of those that come with fechner.",
+            help="Names (`fechner list observers`), path/to/file.py:name, or a preset such as "
+            "@cai2025. Without any: a tour of those that come with fechner.",
         ),
     ] = None,
     suite: Annotated[str, typer.Option(help="Suite to run.")] = "encoders",
@@ -35,10 +36,20 @@ def command(
             help="Run folder; one that exists is resumed. Default: runs/SUITE[-published]."
         ),
     ] = None,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, mps...")] = None,
+    device: Annotated[
+        str | None, typer.Option(help="cpu, cuda...; an accelerator if there is one.")
+    ] = None,
     threads: Annotated[int | None, typer.Option(help="CPU threads.", min=1)] = None,
-    batch_size: Annotated[int | None, typer.Option(help="Pictures at a time.", min=1)] = None,
-    seed: Annotated[int, typer.Option(help="Seed of noise in the stimuli.", min=0)] = 0,
+    batch_size: Annotated[
+        int | None, typer.Option(help="Pictures at a time; as many as fit if left out.", min=1)
+    ] = None,
+    seed: Annotated[
+        str,
+        typer.Option(
+            help="Seed of noise in the stimuli; several, as in 0,1,2 or 0-9, have a run folder "
+            "each, and the spread of scores is printed."
+        ),
+    ] = "0",
     ppd: Annotated[
         str | None,
         typer.Option(
@@ -60,6 +71,16 @@ def command(
             "several, comma-separated, at once."
         ),
     ] = None,
+    layers: Annotated[
+        str | None,
+        typer.Option(
+            help="Where encoders are read out: comma-separated names or patterns, as in "
+            "'blocks.*,output'; their natural stages if left out (`fechner layers NAME`)."
+        ),
+    ] = None,
+    weights: WEIGHTS = None,
+    dtype: DTYPE = None,
+    trust_remote_code: TRUST = False,
 ) -> None:
     """Run a suite on observers; a run that was stopped goes on where it was."""
     keep_freed_memory()
@@ -68,7 +89,7 @@ def command(
         import xarray  # noqa: F401
 
         from fechner.observers import catalogue
-        from fechner.report.tables import to_text
+        from fechner.report.tables import to_spread, to_text
         from fechner.runs import evaluate
 
     tour = not observers
@@ -77,9 +98,13 @@ def command(
     folder = out or Path("runs") / (
         suite + ("-published" if published else "") + ("-tour" if tour else "")
     )
+    sweep = [(each, value) for each in _seeds(seed) for value in _numbers(ppd)]
+    runs = []
     failed = False
-    for value in _numbers(ppd):
+    for each, value in sweep:
         place = folder if value is None else folder.with_name(f"{folder.name}-{value:g}ppd")
+        if len(_seeds(seed)) > 1:
+            place = place.with_name(f"{place.name}-seed{each}")
         try:
             done = evaluate(
                 *(observers or ()),
@@ -91,15 +116,20 @@ def command(
                 device=device,
                 threads=threads,
                 batch_size=batch_size,
-                seed=seed,
+                seed=each,
                 ppd=value,
                 resize=resize,
                 readouts=split_names(readout),
+                layers=split_names(layers),
+                weights=weights,
+                dtype=dtype and dtype.value,
+                trust_remote_code=trust_remote_code,
             )
         except KeyboardInterrupt:
             typer.echo("stopped; run the same command again to go on.", err=True)
             raise typer.Exit(130) from None
         results, problems = done.assess()
+        runs.append(results)
         if results:
             typer.echo(to_text(results))
         for problem in problems:
@@ -109,8 +139,21 @@ def command(
             again = f"`fechner scores {place}` prints them again"
             typer.echo(f"Results are in {place}; {again}.", err=True)
         failed = failed or bool(problems)
+    if len(_seeds(seed)) > 1:
+        typer.echo(to_spread(runs))
     if failed:
         raise typer.Exit(1)
+
+
+def _seeds(text: str) -> list[int]:
+    """Return seeds: a number, a comma-separated list, or a range such as 0-9."""
+    seeds: list[int] = []
+    for part in split_names(text) or ():
+        first, _, last = part.partition("-")
+        if not first.isdigit() or not (last or first).isdigit():
+            raise typer.BadParameter(f"'{text}' is not a list of seeds, as in 0,1,2 or 0-9.")
+        seeds += range(int(first), int(last or first) + 1)
+    return seeds
 
 
 def _numbers(text: str | None) -> list[float | None]:

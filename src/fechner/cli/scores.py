@@ -13,6 +13,7 @@ class Format(StrEnum):
     """Output formats."""
 
     table = "table"
+    layers = "layers"
     csv = "csv"
     json = "json"
     md = "md"
@@ -21,7 +22,12 @@ class Format(StrEnum):
 
 def command(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
-    format: Annotated[Format, typer.Option(help="Output format.")] = Format.table,
+    format: Annotated[
+        Format,
+        typer.Option(
+            help="Output format; `layers` is a table per observer with every layer in a row."
+        ),
+    ] = Format.table,
 ) -> None:
     """Print the scores of a run."""
     from fechner.report.tables import FORMATS

@@ -99,7 +99,7 @@ class NetworkEncoder:
 
         def look(n: int) -> None:
             pixels = torch.full((n, 3, height, width), 0.5, dtype=dtype, device=like.device)
-            self._call(self._prepared(pixels))
+            self._call(self.prepared(pixels))
 
         with torch.no_grad():
             return every_layer(self.module, look)
@@ -109,11 +109,11 @@ class NetworkEncoder:
         inside = {name: tap for name, tap in taps.items() if name != OUTPUT}
         layers = [layer for layer in self._layers if layer.name in inside] if inside else []
         with tapped(self.module, inside, layers, len(frames)):
-            output = self._call(self._prepared(frames.pixels))
+            output = self._call(self.prepared(frames.pixels))
         if OUTPUT in taps:
             taps[OUTPUT](full_precision(usable_output(output, len(frames), self.name)))
 
-    def _prepared(self, pixels: Tensor) -> Tensor:
+    def prepared(self, pixels: Tensor) -> Tensor:
         """Return pixels as the network takes them: normalised, in its own precision."""
         import torch
 
@@ -133,7 +133,7 @@ class NetworkClassifier(NetworkEncoder):
     def class_scores(self, frames: Frames) -> Tensor:
         """Return scores, [n, classes]."""
         assert self.network.classify is not None
-        scores = self.network.classify(self._prepared(frames.pixels))
+        scores = self.network.classify(self.prepared(frames.pixels))
         return full_precision(usable_output(scores, len(frames), self.name))
 
 

@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import math
+import statistics
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,9 @@ COLUMNS = (
     "high",
     "higher_is_better",
     "mode",
+    "layer",
+    "readout",
+    "published",
 )
 
 
@@ -38,6 +43,9 @@ def records(results: Sequence[Result]) -> list[dict[str, Any]]:
             "high": result.score.high,
             "higher_is_better": result.score.higher_is_better,
             "mode": result.mode,
+            "layer": result.score.layer,
+            "readout": result.score.readout,
+            "published": result.published,
         }
         for result in results
     ]
@@ -78,25 +86,24 @@ def to_json(results: Sequence[Result]) -> str:
 
 
 def _grid(results: Sequence[Result]) -> tuple[list[str], list[list[str]], list[str]]:
-    """Return header, rows and notes: main scores, tests down, observers across.
+    """Return header, rows and notes: main scores at the natural read-out, observers across.
 
-    A test has several rows where its observers were read out at several layers or by several
-    read-outs.
+    A test has a row for each read-out. Published numbers stand beside those of the same protocol.
     """
-    observers = list(dict.fromkeys(result.observer for result in results))
+    shown = [result for result in results if result.main and result.natural]
+    observers = list(dict.fromkeys(result.observer for result in shown))
     rows: dict[tuple[str, str], dict[str, str]] = {}
     notes: dict[str, list[str]] = {}
-    seen: set[tuple[str, str, str, str]] = set()
-    for result in results:
+    readouts = Counter((result.observer, result.test) for result in shown)
+    for result in shown:
         score = result.score
-        place = (result.observer, result.test, score.layer, score.readout)
-        if place in seen:
-            continue  # the first score of a test is the main one
-        seen.add(place)
-        arrow = "↑" if score.higher_is_better else "↓"
-        row = rows.setdefault((result.test, f"{score.name} {arrow}"), {})
+        label = f"{score.name} {'↑' if score.higher_is_better else '↓'}"
+        if readouts[result.observer, result.test] > 1:
+            label += f" {score.readout}"
         cell = f"{_number(score.value)} [{_number(score.low)}, {_number(score.high)}]"
-        row[result.observer] = f"{row[result.observer]}; {cell}" if result.observer in row else cell
+        if result.mode == "published" and not math.isnan(result.published):
+            cell += f" paper {_number(result.published)}"
+        rows.setdefault((result.test, label), {})[result.observer] = cell
         if score.note:
             notes.setdefault(f"{result.test}: {score.note}", []).append(result.observer)
     body = [
@@ -111,16 +118,67 @@ def _number(value: float) -> str:
     return "n/a" if math.isnan(value) else f"{value:.3f}"
 
 
-def to_text(results: Sequence[Result]) -> str:
-    """Return main scores with 95 % intervals as a plain text table."""
-    header, body, notes = _grid(results)
+def _aligned(header: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a plain text table."""
     widths = [max(len(row[i]) for row in [header, *body]) for i in range(len(header))]
 
     def line(cells: Sequence[str]) -> str:
         return "  ".join(cell.ljust(w) for cell, w in zip(cells, widths, strict=True)).rstrip()
 
     rule = "  ".join("-" * width for width in widths)
-    return "\n".join([line(header), rule, *map(line, body), *notes]) + "\n"
+    return [line(header), rule, *map(line, body)]
+
+
+def to_text(results: Sequence[Result]) -> str:
+    """Return main scores with 95 % intervals as a plain text table."""
+    header, body, notes = _grid(results)
+    return "\n".join([*_aligned(header, body), *notes]) + "\n"
+
+
+def to_layers(results: Sequence[Result]) -> str:
+    """Return the main scores of every layer and read-out, a table for each observer."""
+    tables = []
+    for observer in dict.fromkeys(result.observer for result in results):
+        own = [result for result in results if result.observer == observer and result.main]
+        tests = list(dict.fromkeys(result.test for result in own))
+        rows: dict[tuple[str, str], dict[str, str]] = {}
+        for result in own:
+            place = (result.score.layer, result.score.readout)
+            rows.setdefault(place, {})[result.test] = _number(result.score.value)
+        body = [[*place, *(row.get(test, "") for test in tests)] for place, row in rows.items()]
+        tables.append("\n".join([observer, *_aligned(["layer", "read-out", *tests], body)]))
+    return "\n\n".join(tables) + "\n"
+
+
+def to_spread(runs: Sequence[Sequence[Result]]) -> str:
+    """Return how main scores vary between runs that differ in their seed only.
+
+    ``inside`` says whether all of them lie within the interval of the first run.
+    """
+    values: dict[tuple[str, str, str], list[float]] = {}
+    first: dict[tuple[str, str, str], Result] = {}
+    for result in (result for results in runs for result in results):
+        if result.main and result.natural:
+            place = (result.observer, result.test, result.score.readout)
+            first.setdefault(place, result)
+            values.setdefault(place, []).append(result.score.value)
+    body = []
+    for place, found in values.items():
+        score = first[place].score
+        inside = score.low <= min(found) and max(found) <= score.high
+        body.append(
+            [
+                *place,
+                str(len(found)),
+                _number(statistics.fmean(found)),
+                f"{statistics.pstdev(found):.4f}",
+                f"{_number(min(found))} to {_number(max(found))}",
+                f"[{_number(score.low)}, {_number(score.high)}]",
+                "yes" if inside else "no",
+            ]
+        )
+    header = ["observer", "test", "read-out", "seeds", "mean", "sd", "range", "interval", "inside"]
+    return "\n".join(_aligned(header, body)) + "\n"
 
 
 def to_markdown(results: Sequence[Result]) -> str:
@@ -159,6 +217,7 @@ def _escaped(text: str, special: str) -> str:
 
 FORMATS: dict[str, Callable[[Sequence[Result]], str]] = {
     "table": to_text,
+    "layers": to_layers,
     "csv": to_csv,
     "json": to_json,
     "md": to_markdown,

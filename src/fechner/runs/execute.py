@@ -14,6 +14,13 @@ from typing import Any
 from fechner.errors import FechnerError, ObserverError, RunFolderError
 from fechner.experiments import Experiment, Piece, Presenter
 from fechner.observers import lift, resolve
+from fechner.observers.memory import (
+    fitting_batch_size,
+    free_memory,
+    is_out_of_memory,
+    no_more_than_there_is,
+)
+from fechner.observers.validation import validate
 from fechner.runs.keys import parameters, piece_key
 from fechner.runs.ledger import Entry, Ledger
 from fechner.runs.manifest import Manifest
@@ -60,6 +67,7 @@ def execute(
     *,
     scores_only: bool,
     listener: Listener,
+    trust_remote_code: bool = False,
 ) -> list[str]:
     """Measure whatever is missing. Killing it anywhere loses at most the piece under way.
 
@@ -75,10 +83,12 @@ def execute(
     listener.start(sum(job.piece.images for plan in plans.values() for job in plan))
     left_out = []
     for name, plan in plans.items():
-        with _log(folder / "log.txt", name):
+        with _log(folder / "log.txt", name), no_more_than_there_is(manifest.device):
             try:
                 given = observers[name]
-                observer = given if given is not None else _resolve(name, manifest)
+                observer = (
+                    given if given is not None else _resolve(name, manifest, trust_remote_code)
+                )
                 _execute_observer(folder, manifest, ledger, observer, plan, listener)
             except RunFolderError:
                 raise
@@ -88,21 +98,28 @@ def execute(
     return left_out
 
 
-def _resolve(name: str, manifest: Manifest) -> Any:
-    try:
+def _resolve(name: str, manifest: Manifest, trust_remote_code: bool) -> Any:
+    with _in_words(name, "it could not be made"):
         return resolve(
             name,
             device=manifest.device,
             suite=manifest.suite,
             published=manifest.mode == "published",
+            trust_remote_code=trust_remote_code,
         )
+
+
+@contextmanager
+def _in_words(name: str, what: str) -> Iterator[None]:
+    """Turn whatever an observer's own code does into one sentence: the other observers go on."""
+    try:
+        yield
     except FechnerError:
         raise
     except (Exception, SystemExit) as error:
-        # Whatever a package or a file does while it loads, the other observers go on.
         logging.getLogger("fechner").error("%s", name, exc_info=error)
         why = f"{type(error).__name__}: {error}"
-        raise ObserverError(f"it could not be made: {why} (see log.txt).") from error
+        raise ObserverError(f"{what}: {why} (see log.txt).") from error
 
 
 def _execute_observer(
@@ -115,15 +132,17 @@ def _execute_observer(
 ) -> None:
     name = plan[0].observer
     lifted: dict[str, Any] = {}
-    for job in plan:
-        asked = job.experiment.asks
-        if asked not in lifted:
-            lifted[asked] = lift(observer, asked, manifest.readouts)
+    with _in_words(name, "it could not be looked into"):
+        for asked in dict.fromkeys(job.experiment.asks for job in plan):
+            lifted[asked] = lift(observer, asked, manifest.readouts, manifest.layers)
     fingerprint = _fingerprint(name, lifted)
-    before = manifest.observers.get(name, {}).get("fingerprint", fingerprint)
-    if before != fingerprint and _BARE not in before:
-        listener.say(f"{name} has changed since it was measured here, so it is measured anew.")
-    manifest.observers[name] = {"fingerprint": fingerprint}
+    known = manifest.observers.get(name, {})
+    before = known.get("fingerprint", fingerprint)
+    if before != fingerprint:
+        known = {}
+        if _BARE not in before:
+            listener.say(f"{name} has changed since it was measured here, so it is measured anew.")
+    manifest.observers[name] = known or _examine(observer, fingerprint, manifest, listener)
     for job in plan:
         manifest.tests.setdefault(job.test.id, parameters(job.experiment))
     manifest.write(folder)
@@ -144,6 +163,36 @@ def _execute_observer(
             failed.add(job.test.id)
             listener.say(f"{name} {job.test.id}: {entry.message}")
 
+
+def _examine(
+    observer: Any, fingerprint: str, manifest: Manifest, listener: Listener
+) -> dict[str, Any]:
+    """Show an observer a few pictures before thousands, and find how many to show at a time."""
+    found = validate(
+        observer,
+        readouts=manifest.readouts,
+        layers=manifest.layers,
+        device=manifest.device,
+    )
+    if found.problems:
+        raise ObserverError(f"{'; '.join(found.problems)}.")
+    if found.warnings:
+        listener.say(found.verdict)
+    fits = fitting_batch_size(
+        found.bytes_per_picture,
+        free_memory(manifest.device),
+        _LARGEST_BATCH.get(manifest.device, _LARGEST_BATCH_ACCELERATOR),
+    )
+    return {
+        "fingerprint": fingerprint,
+        "batch_size": manifest.batch_size or fits,
+        "warnings": found.warnings,
+    }
+
+
+#: Pictures per forward pass: enough to keep a CPU or a GPU busy.
+_LARGEST_BATCH = {"cpu": 8}
+_LARGEST_BATCH_ACCELERATOR = 64
 
 #: Marks the fingerprint of a bare Python object.
 _BARE = "/process-"
@@ -179,17 +228,19 @@ def _measure(
         listener.images(images)
 
     started = time.perf_counter()
+    own = manifest.observers[job.observer]
     while True:
         presenter = Presenter(
-            observer, batch_size=manifest.batch_size, device=manifest.device, on_images=count
+            observer, batch_size=own["batch_size"], device=manifest.device, on_images=count
         )
         try:
             data = job.experiment.measure(job.piece, presenter)
             break
         except (Exception, SystemExit) as error:
-            if _out_of_memory(error) and manifest.batch_size > 1:
+            if is_out_of_memory(error) and own["batch_size"] > 1:
                 shown = 0
-                _halve_batch(folder, manifest, job, listener)
+                own["batch_size"] //= 2
+                _say_smaller_batch(folder, manifest, job, listener)
                 continue
             return _failure(job, key, error)
     # Plans count tests only; references and points left out are settled here.
@@ -220,20 +271,11 @@ def _failure(job: Job, key: str, error: BaseException) -> Entry:
     )
 
 
-def _out_of_memory(error: BaseException) -> bool:
-    import torch
-
-    text = str(error).lower()
-    return isinstance(error, MemoryError | torch.OutOfMemoryError) or (
-        isinstance(error, RuntimeError) and ("out of memory" in text or "not enough memory" in text)
-    )
-
-
-def _halve_batch(folder: Path, manifest: Manifest, job: Job, listener: Listener) -> None:
-    manifest.batch_size //= 2
+def _say_smaller_batch(folder: Path, manifest: Manifest, job: Job, listener: Listener) -> None:
     note = (
         f"out of memory at {job.observer} {job.test.id}: batch size lowered to "
-        f"{manifest.batch_size}; results are no longer the same to the bit as in one go"
+        f"{manifest.observers[job.observer]['batch_size']}; results are no longer the same to the "
+        "bit as in one go"
     )
     manifest.notes.append(note)
     manifest.write(folder)

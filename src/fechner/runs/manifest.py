@@ -12,7 +12,7 @@ from fechner.runs.store import write_atomically
 from fechner.suites import Mode, Options
 
 FILE = "manifest.json"
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass
@@ -20,7 +20,9 @@ class Manifest:
     """Settings that every piece of a run shares, and the versions it was started with.
 
     ``suite`` to ``readouts`` say which run this is; ``device`` to ``batch_size`` are reused on
-    resume so that results stay the same to the bit.
+    resume so that results stay the same to the bit. ``layers`` are patterns, None for the natural
+    stages of each encoder. ``batch_size`` is what was asked for, None for what fits; what each
+    observer got stands with it in ``observers``.
     """
 
     suite: str
@@ -29,9 +31,10 @@ class Manifest:
     ppd: float | None
     resize: bool | None
     readouts: list[str]
+    layers: list[str] | None
     device: str
     threads: int
-    batch_size: int
+    batch_size: int | None
     versions: dict[str, str]
     observers: dict[str, dict[str, Any]] = field(default_factory=dict)
     tests: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -52,6 +55,7 @@ class Manifest:
             "ppd": self.ppd,
             "resize": self.resize,
             "readouts": self.readouts,
+            "layers": self.layers,
         }
 
     def write(self, folder: Path) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fechner.errors import RunFolderError, UnknownNameError
+from fechner.observers import READOUTS
 from fechner.runs.keys import parameters, piece_key
 from fechner.runs.ledger import Entry, Ledger
 from fechner.runs.manifest import Manifest
 from fechner.runs.store import read_dataset
 from fechner.scores import Score
-from fechner.suites import Test, suite
+from fechner.suites import Test, published_scores, suite
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -20,13 +22,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Result:
-    """A score with whose and of what it is."""
+    """A score with whose and of what it is.
+
+    Parameters
+    ----------
+    natural
+        Whether it is of the observer's own read-out, and not of a layer before it.
+    main
+        Whether it is the first of its test's scores.
+    published
+        What a paper printed for the same observer and test, NaN if none did.
+    """
 
     observer: str
     suite: str
     test: str
     mode: str
     score: Score
+    natural: bool = True
+    main: bool = True
+    published: float = float("nan")
 
 
 class Run:
@@ -103,11 +118,34 @@ class Run:
                     why = failed.get((observer, test.id), "not finished")
                     problems.append(f"{observer} {test.id}: {why}")
                     continue
-                results += [
-                    Result(observer, self.manifest.suite, test.id, self.manifest.mode, score)
-                    for score in test.scorer(data)
-                ]
+                results += self._results(observer, test, data)
         return results, problems
+
+    def _results(self, observer: str, test: Test, data: xr.Dataset) -> list[Result]:
+        own = suite(self.manifest.suite)
+        printed = published_scores(own.name).get((observer, test.id), math.nan)
+        results: list[Result] = []
+        seen: set[tuple[str, str]] = set()
+        for score in test.scorer(data):
+            place = (score.layer, score.readout)
+            natural = score.layer == str(data["layer"].values[-1])
+            main = place not in seen
+            seen.add(place)
+            # Papers read encoders out by the suite's own read-out.
+            same = natural and main and score.readout in {*own.readouts, *(_own_readouts(data))}
+            results.append(
+                Result(
+                    observer,
+                    own.name,
+                    test.id,
+                    self.manifest.mode,
+                    score,
+                    natural=natural,
+                    main=main,
+                    published=printed if same else math.nan,
+                )
+            )
+        return results
 
     def scores(self) -> list[Result]:
         """Score everything that is complete, from what is stored."""
@@ -124,6 +162,11 @@ class Run:
         from fechner.report.tables import to_text
 
         return to_text(self.scores())
+
+
+def _own_readouts(data: xr.Dataset) -> set[str]:
+    """Return the read-outs that are an observer's own: those that no encoder is read out by."""
+    return {str(name) for name in data["readout"].values} - READOUTS.keys()
 
 
 def _join(parts: list[xr.Dataset]) -> xr.Dataset:

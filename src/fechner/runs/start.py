@@ -12,19 +12,16 @@ from typing import Any
 
 from fechner.errors import FechnerError, RunFolderError, UnknownNameError
 from fechner.observers import observe
-from fechner.observers.catalogue import check_name
-from fechner.observers.devices import check_device
+from fechner.observers.abilities import Dtype
+from fechner.observers.catalogue import check_name, with_settings
+from fechner.observers.devices import best_device, check_device
 from fechner.observers.readouts import check_readouts
 from fechner.runs.execute import execute
 from fechner.runs.manifest import FILE, Manifest, versions
 from fechner.runs.progress import Bar, Listener, Silent
 from fechner.runs.run import Run
 from fechner.runs.store import LOCK, only_writer
-from fechner.suites import Options, Test, suite
-
-#: Pictures per forward pass: enough to keep a CPU or a GPU busy.
-_BATCH_SIZE = {"cpu": 8}
-_BATCH_SIZE_ACCELERATOR = 64
+from fechner.suites import Options, Test, expand, suite
 
 
 def choose_tests(
@@ -53,6 +50,10 @@ def evaluate(
     ppd: float | None = None,
     resize: bool | None = None,
     readouts: str | Sequence[str] | None = None,
+    layers: str | Sequence[str] | None = None,
+    weights: Path | str | None = None,
+    dtype: Dtype | None = None,
+    trust_remote_code: bool = False,
     progress: bool = True,
 ) -> Run:
     """Run a suite on observers and return the results.
@@ -72,7 +73,8 @@ def evaluate(
         Run folder; an existing one of the same settings is resumed and extended. None uses a
         temporary folder that lives as long as the result.
     device, threads, batch_size
-        Where and how to compute; fixed at the first start of a run folder.
+        Where and how to compute; fixed at the first start of a run folder. By default an
+        accelerator if there is one, and as many pictures at a time as fit into memory.
     seed
         Seed of everything random in the stimuli.
     ppd
@@ -81,6 +83,15 @@ def evaluate(
         Draw at the suite's size and resample for observers that want another size.
     readouts
         How encoders are read out; the suite's own if None.
+    layers
+        Where encoders are read out: names or patterns as `fechner layers` lists them; the natural
+        stages of each if None.
+    weights
+        A file or folder of weights for the one observer named, instead of its own.
+    dtype
+        Precision of networks given by name; differences near threshold need float32.
+    trust_remote_code
+        Whether code that comes with weights may be run.
     progress
         Whether to show a progress bar on stderr.
 
@@ -96,13 +107,16 @@ def evaluate(
     options = Options("published" if published else "default", seed, ppd, resize)
     chosen = choose_tests(suite, options, tests)
     readouts = check_readouts([readouts] if isinstance(readouts, str) else readouts or ())
-    check_device(device or "cpu")
-    named = _named(observers, device or "cpu")
+    patterns = [layers] if isinstance(layers, str) else list(layers) if layers else None
+    place = check_device(device) if device else None
+    named = _named(expand(observers), place or best_device(), weights, dtype)
     folder = Path(tempfile.mkdtemp(prefix="fechner-") if out is None else out)
     _refuse_other_things(folder)
     with only_writer(folder), Bar() if progress else nullcontext(Silent()) as listener:
-        manifest = _manifest(folder, suite, options, readouts, device, threads, batch_size)
-        left_out = _execute(folder, manifest, named, chosen, scores_only, listener)
+        manifest = _manifest(folder, suite, options, readouts, patterns, place, threads, batch_size)
+        left_out = _execute(
+            folder, manifest, named, chosen, scores_only, listener, trust_remote_code
+        )
     run = Run(folder)
     run.left_out, run.told = left_out, listener.told
     if out is None:
@@ -117,6 +131,7 @@ def _execute(
     tests: list[Test],
     scores_only: bool,
     listener: Listener,
+    trust_remote_code: bool,
 ) -> list[str]:
     import torch
 
@@ -130,18 +145,30 @@ def _execute(
             tests,
             scores_only=scores_only,
             listener=listener,
+            trust_remote_code=trust_remote_code,
         )
     finally:
         torch.set_num_threads(before)
 
 
-def _named(observers: Sequence[Any], device: str) -> dict[str, Any]:
+def _named(
+    observers: Sequence[Any], device: str, weights: Path | str | None, dtype: Dtype | None
+) -> dict[str, Any]:
     """Return observers by name; names are checked before anything is computed."""
+    given = {"weights": weights and str(weights), "dtype": dtype}
+    settings = {key: value for key, value in given.items() if value}
+    if weights is not None and len(observers) != 1:
+        raise FechnerError(
+            "--weights belongs to one observer; with several, write NAME@weights=PATH for each."
+        )
     named: dict[str, Any] = {}
     for thing in observers:
         if isinstance(thing, str):
             check_name(thing)
-            named[thing] = None
+            name = with_settings(thing, settings)
+            if weights is not None and "weights=" not in name:
+                raise FechnerError(f"observer '{thing}' takes no weights.")
+            named[name] = None
         else:
             observer = observe(thing, device=device)
             named[_unused(observer.name, named)] = observer
@@ -175,6 +202,7 @@ def _manifest(
     suite_name: str,
     options: Options,
     readouts: Sequence[str] | None,
+    layers: list[str] | None,
     device: str | None,
     threads: int | None,
     batch_size: int | None,
@@ -182,7 +210,6 @@ def _manifest(
     """Return the manifest of the folder's run, or start one."""
     import torch
 
-    kind = device or "cpu"
     wanted = Manifest(
         suite=suite_name,
         mode=options.mode,
@@ -190,9 +217,10 @@ def _manifest(
         ppd=options.ppd,
         resize=options.resize,
         readouts=list(readouts or suite(suite_name).readouts),
-        device=kind,
+        layers=layers,
+        device=device or best_device(),
         threads=threads or torch.get_num_threads(),
-        batch_size=batch_size or _BATCH_SIZE.get(kind, _BATCH_SIZE_ACCELERATOR),
+        batch_size=batch_size,
         versions=versions(),
     )
     if not (folder / FILE).exists():
@@ -210,8 +238,9 @@ def _manifest(
     for name, value in asked.items():
         if value is not None and value != getattr(found, name):
             raise RunFolderError(
-                f"{folder} was started with {name.replace('_', ' ')} {getattr(found, name)}, not "
-                f"{value}; leave that option out to go on, or choose another folder with --out."
+                f"{folder} was started with {name.replace('_', ' ')} "
+                f"{getattr(found, name) or 'left open'}, not {value}; leave that option out to go "
+                "on, or choose another folder with --out."
             )
     changed = {k: v for k, v in found.versions.items() if wanted.versions.get(k) != v}
     if changed:

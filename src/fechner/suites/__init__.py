@@ -2,6 +2,7 @@
 
 from fechner.errors import UnknownNameError
 from fechner.suites import encoders
+from fechner.suites.published import PRESETS, expand, preset, published_scores
 from fechner.suites.suite import Mode, Options, Suite, Test
 
 SUITES: dict[str, Suite] = {suite.name: suite for suite in (encoders.SUITE,)}
@@ -21,4 +22,15 @@ def suite(name: str) -> Suite:
         raise UnknownNameError("suite", name, SUITES, "`fechner list suites` shows them") from None
 
 
-__all__ = ["SUITES", "Mode", "Options", "Suite", "Test", "suite"]
+__all__ = [
+    "PRESETS",
+    "SUITES",
+    "Mode",
+    "Options",
+    "Suite",
+    "Test",
+    "expand",
+    "preset",
+    "published_scores",
+    "suite",
+]

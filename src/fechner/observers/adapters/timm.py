@@ -11,7 +11,7 @@ from fechner.observers.network import Network
 from fechner.observers.normalisation import Normalisation
 from fechner.observers.taps import natural_stages
 from fechner.observers.torchvision_fix import import_torchvision
-from fechner.observers.weights import load_weights
+from fechner.observers.weights import load_weights, read_weights
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -32,11 +32,15 @@ def load(
     import_torchvision()
     import timm
 
-    architecture = model.partition(".")[0]
+    architecture, dot, _ = model.partition(".")
     if not timm.is_model(architecture):
         raise UnknownNameError(
             "timm model", model, timm.list_models(), "timm.list_models() lists them"
         )
+    tagged = timm.models.get_arch_pretrained_cfgs(architecture)
+    if dot and model not in tagged:
+        there = ", ".join(tagged)
+        raise UnknownNameError("timm model", model, tagged, f"of {architecture} there is {there}")
     module = _create(model, weights, size)
     config = timm.data.resolve_model_data_config(module)
     _, height, width = config["input_size"]
@@ -67,9 +71,7 @@ def _create(model: str, weights: str | None, size: int | None) -> Any:
     if size is not None and config is not None and config.fixed_input_size:
         settings["img_size"] = size
     if weights is not None:
-        module = timm.create_model(model, **settings)
-        load_weights(module, weights)
-        return module
+        return _from_file(model, weights, config, settings)
     source = config.hf_hub_id or config.url if config is not None else None
     if not source:
         raise ObserverError(
@@ -78,6 +80,41 @@ def _create(model: str, weights: str | None, size: int | None) -> Any:
         )
     with fetching(f"timm/{model}", f"model.safetensors of {source}"):
         return timm.create_model(model, pretrained=True, **settings)
+
+
+def _from_file(model: str, path: str, config: Any, settings: dict[str, Any]) -> Any:
+    """Return a model with the weights of a file, and with as many classes as they have.
+
+    What does not fit as it is goes through timm's own conversion: positions for another size of
+    pictures, names that a model's authors gave.
+    """
+    import timm
+
+    weights = read_weights(path)
+    if config is not None and config.classifier:
+        heads = config.classifier
+        head = heads if isinstance(heads, str) else heads[0]
+        # Without a classifier, as self-supervised training leaves it, there is none here either.
+        count = len(weights[f"{head}.weight"]) if f"{head}.weight" in weights else 0
+        settings = {**settings, "num_classes": count}
+    module = timm.create_model(model, **settings)
+    try:
+        load_weights(module, path)
+    except ObserverError as error:
+        given = {"state_dict": weights, "num_classes": module.num_classes}
+        try:
+            module = timm.create_model(
+                model,
+                pretrained=True,
+                pretrained_cfg_overlay=given,
+                pretrained_strict=True,
+                **settings,
+            )
+        except Exception:
+            # What timm says is long, and that there is no such conversion helps nobody.
+            raise error from None
+        del module.pretrained_cfg["state_dict"]
+    return module
 
 
 def _stages(module: nn.Module) -> tuple[str, ...]:

@@ -1,0 +1,198 @@
+"""diffusers: ``diffusers/REPOSITORY[/SUBFOLDER]`` or a folder; the seeing half of autoencoders.
+
+Image autoencoders of latent diffusion models (Rombach et al. 2022), class AutoencoderKL.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import util
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from fechner.errors import ObserverError
+from fechner.observers.hub import fetching
+from fechner.observers.network import Network
+from fechner.observers.normalisation import NORMALISATIONS
+from fechner.observers.torchvision_fix import import_torchvision
+from fechner.observers.weights import read_weights
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+#: A repository or folder, and a subfolder.
+Place: TypeAlias = tuple[str, str | None]
+
+#: Of the noise in samples: the same for every picture, so that equal pictures look equal.
+_SEED = 0
+
+#: What sees.
+_USED = ("encoder.", "quant_conv.")
+
+#: What the parts of attention were called in older files.
+_RENAMED = {"query": "to_q", "key": "to_k", "value": "to_v", "proj_attn": "to_out.0"}
+
+
+def load(
+    model: str,
+    *,
+    weights: str | None = None,
+    size: int | None = None,
+    sample: bool = False,
+    trust_remote_code: bool = False,
+) -> Network:
+    """Load the encoder of an AutoencoderKL.
+
+    The natural read-out is the mean of the latent, [n, channels, h, w], without the scaling that
+    diffusion asks for.
+
+    Parameters
+    ----------
+    model
+        A repository or a folder, alone or followed by a subfolder; ``vae`` is found by itself.
+    weights
+        A file with weights, or a folder with config.json and weights.
+    sample
+        Whether to read out a sample instead of the mean, with the same noise for every picture.
+    """
+    if util.find_spec("torchvision") is not None:
+        import_torchvision()  # before the library does it
+    import diffusers
+    import torch
+
+    with _quiet():
+        module = _autoencoder(model, weights)
+    config = module.config
+    if config.in_channels != 3:
+        raise ObserverError(
+            f"'diffusers/{model}' takes {config.in_channels} channels, and pictures have 3; name "
+            "an autoencoder of colour pictures."
+        )
+
+    def call(pictures: Tensor) -> Any:
+        posterior = module.encode(pictures).latent_dist
+        if not sample:
+            return posterior.mode()
+        generator = torch.Generator().manual_seed(_SEED)  # on the CPU: the same for all devices
+        noise = torch.randn(posterior.mean.shape[1:], generator=generator)
+        return posterior.mean + posterior.std * noise.to(posterior.mean)
+
+    own = config.sample_size
+    height, width = own if isinstance(own, list | tuple) else (own, own)
+    return Network(
+        module,
+        call,
+        size_px=(height, width) if size is None else (size, size),
+        normalise=NORMALISATIONS["half"],
+        library=f"diffusers {diffusers.__version__}",
+        settings=f"sample={sample} act_fn={config.act_fn} groups={config.norm_num_groups}",
+        stages=(
+            *(f"encoder.down_blocks.{i}" for i in range(len(module.encoder.down_blocks))),
+            "encoder.mid_block",
+        ),
+    )
+
+
+def _autoencoder(model: str, weights: str | None) -> Any:
+    """Return the encoder and what follows it, in float32 whatever the weights were saved in."""
+    from diffusers import AutoencoderKL
+
+    file = Path(weights) if weights is not None and not Path(weights).is_dir() else None
+    places = _places(model if weights is None or file is not None else weights)
+    if file is not None and (file.parent / "config.json").is_file():
+        places = [(str(file.parent), None)]
+    where = "/".join(filter(None, places[0]))
+    missing = fetching(f"diffusers/{model}", f"diffusion_pytorch_model.safetensors of {where}")
+    module: Any
+    with missing:
+        (repository, subfolder), config = _config(places)
+        kind = config.get("_class_name")
+        if kind == "AutoencoderKL" and file is None:
+            module, found = AutoencoderKL.from_pretrained(
+                repository,
+                subfolder=subfolder,
+                output_loading_info=True,
+                low_cpu_mem_usage=False,  # or it asks for one more package
+            )
+    if kind != "AutoencoderKL":
+        raise ObserverError(
+            f"'diffusers/{model}' is a {kind}, not an AutoencoderKL; name the folder that has one, "
+            "such as REPOSITORY/vae."
+        )
+    if file is None:
+        lost = [key for key in found["missing_keys"] if key.startswith(_USED)]
+        if lost:  # the library fills them with anything
+            raise ObserverError(
+                f"the weights of 'diffusers/{model}' do not fit its config.json; {len(lost)} "
+                f"tensors are missing: {', '.join(lost[:3])}."
+            )
+    else:
+        module = AutoencoderKL.from_config(config)
+    module.decoder = module.post_quant_conv = None
+    if file is not None:
+        _fill(module, file)
+    return module.float()
+
+
+def _places(model: str) -> Sequence[Place]:
+    """Return where an autoencoder may be, the likeliest first."""
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        for inside in (folder, folder / "vae"):
+            if (inside / "config.json").is_file():
+                return [(str(inside), None)]
+        raise ObserverError(
+            f"the folder '{model}' has no config.json, nor has its subfolder vae; name the folder "
+            "that save_pretrained() wrote."
+        )
+    if model.startswith(("/", ".", "~")):
+        raise ObserverError(f"there is no folder '{model}'.")
+    owner, _, rest = model.partition("/")
+    name, _, subfolder = rest.partition("/")
+    repository = f"{owner}/{name}" if name else owner
+    return [(repository, subfolder)] if subfolder else [(repository, None), (repository, "vae")]
+
+
+def _config(places: Sequence[Place]) -> tuple[Place, dict[str, Any]]:
+    """Return the first place that has a configuration, and that."""
+    from diffusers import AutoencoderKL
+
+    errors = []
+    for repository, subfolder in places:
+        try:
+            return (repository, subfolder), AutoencoderKL.load_config(
+                repository, subfolder=subfolder
+            )
+        except OSError as error:
+            errors.append(error)
+    raise errors[0]
+
+
+def _fill(module: Any, file: Path) -> None:
+    """Put the weights of a file into the encoder; those of the decoder are left."""
+    old = re.compile(rf"\.({'|'.join(_RENAMED)})\.(?=weight$|bias$)")
+    tensors = {
+        old.sub(lambda found: f".{_RENAMED[found[1]]}.", key): tensor
+        for key, tensor in read_weights(file).items()
+        if key.startswith(_USED)
+    }
+    try:
+        module.load_state_dict(tensors)
+    except RuntimeError as error:
+        cause = " ".join(str(error).split())[:200]
+        raise ObserverError(f"the weights in '{file}' do not fit ({cause}).") from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the library from reporting what becomes an error of ours, or is none."""
+    from diffusers.utils import logging
+
+    before = logging.get_verbosity()
+    logging.set_verbosity(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)

@@ -1,0 +1,207 @@
+"""open_clip: ``open_clip/ARCHITECTURE/TAG`` (Ilharco et al. 2021, OpenCLIP)."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from fechner.errors import ObserverError, UnknownNameError
+from fechner.observers.hub import fetching
+from fechner.observers.network import Network
+from fechner.observers.normalisation import Normalisation
+from fechner.observers.taps import first_tensor, natural_stages
+from fechner.observers.torchvision_fix import import_torchvision
+from fechner.observers.weights import read_weights
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+#: Stands in for the text tower where only the image tower is filled: the real one may be larger
+#: than what is looked through, and some need a download to be built.
+_NO_TEXT = {"width": 8, "heads": 1, "layers": 1, "context_length": 1, "vocab_size": 1}
+
+
+def load(
+    model: str,
+    *,
+    weights: str | None = None,
+    size: int | None = None,
+    trust_remote_code: bool = False,
+) -> Network:
+    """Load the image tower of a model with the weights of a tag, or those of a file.
+
+    The natural read-out is the embedding of the picture, not scaled to unit length.
+
+    Parameters
+    ----------
+    model
+        ``ARCHITECTURE/TAG``; with weights from a file the tag may be left out, and says how the
+        weights were trained where it is not.
+    """
+    import_torchvision()
+    import open_clip
+
+    architecture, _, tag = model.partition("/")
+    config, trained = _known(architecture, tag, weights)
+    # Weights that were trained with it see worse without it; the library only warns.
+    quick_gelu = bool(config.get("quick_gelu") or trained.get("quick_gelu"))
+    _check_size(architecture, config["vision_cfg"], size)
+    settings: dict[str, Any] = {"force_quick_gelu": quick_gelu}
+    if weights is not None:
+        own = {key: trained[key] for key in ("mean", "std") if key in trained}
+        visual = _from_file(
+            architecture,
+            config,
+            weights,
+            size,
+            trust_remote_code,
+            force_preprocess_cfg=own,
+            **settings,
+        )
+    else:
+        repository, _, file = (
+            trained["hf_hub"].rpartition("/") if "hf_hub" in trained else ("", "", "")
+        )
+        what = f"{file or 'open_clip_model.safetensors'} of {repository or tag}"
+        with fetching(f"open_clip/{model}", what), _quiet():
+            visual = open_clip.create_model(
+                architecture, tag, force_image_size=size, weights_only=True, **settings
+            ).visual
+    preprocessing = open_clip.get_model_preprocess_cfg(visual)
+
+    def call(pictures: Tensor) -> Tensor | None:
+        return first_tensor(visual(pictures))  # CoCa hands on its tokens, too
+
+    return Network(
+        visual,
+        call,
+        size_px=_pair(visual.image_size),
+        normalise=Normalisation(tuple(preprocessing["mean"]), tuple(preprocessing["std"])),
+        library=f"open_clip {open_clip.__version__}",
+        settings=f"quick_gelu={quick_gelu} {config['vision_cfg']}",
+        stages=_stages(visual),
+    )
+
+
+def _known(
+    architecture: str, tag: str, weights: str | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the configurations of an architecture and of its tag, or say what there is."""
+    import open_clip
+
+    known = open_clip.list_models()
+    if architecture not in known:
+        raise UnknownNameError(
+            "open_clip model", architecture, known, "open_clip.list_models() lists them"
+        )
+    tags = open_clip.list_pretrained_tags_by_model(architecture)
+    there = f"there are {', '.join(tags)}" if tags else "it has none: give weights with --weights"
+    trained = open_clip.get_pretrained_cfg(architecture, tag) if tag else {}
+    if tag and not trained:
+        raise UnknownNameError(f"tag of {architecture}", tag, tags, there)
+    if not tag and weights is None:
+        raise ObserverError(
+            f"'open_clip/{architecture}' is an architecture: name the tag of its weights too, as "
+            f"open_clip/{architecture}/TAG ({there})."
+        )
+    return open_clip.get_model_config(architecture), trained
+
+
+def _check_size(architecture: str, vision: Mapping[str, Any], size: int | None) -> None:
+    """Say what is wrong with a size that a ResNet cannot take: it pools by position."""
+    own = vision.get("image_size", 224)
+    if isinstance(vision.get("layers"), list | tuple) and size not in (None, own):
+        raise ObserverError(
+            f"'{architecture}' takes pictures of {own} px only, not {size}: set size={own}."
+        )
+
+
+def _from_file(
+    architecture: str,
+    config: Mapping[str, Any],
+    weights: str,
+    size: int | None,
+    trust_remote_code: bool,
+    **settings: Any,
+) -> Any:
+    """Return the image tower with the weights of a file, at any size."""
+    import open_clip
+    from open_clip.convert import convert_state_dict
+    from open_clip.model import resize_pos_embed
+
+    tensors = _tensors(weights, trust_remote_code)
+    # Towers of timm are resized when they are filled, the others before.
+    of_timm = "timm_model_name" in config["vision_cfg"]
+    with _quiet():
+        model = open_clip.create_model(
+            architecture, force_image_size=None if of_timm else size, text_cfg=_NO_TEXT, **settings
+        )
+    tensors = convert_state_dict(model, tensors)
+    resize_pos_embed(tensors, model)
+    visual = model.visual
+    try:
+        visual.load_state_dict(
+            {k.removeprefix("visual."): v for k, v in tensors.items() if k.startswith("visual.")}
+        )
+    except RuntimeError as error:
+        cause = " ".join(str(error).split())[:200]
+        raise ObserverError(
+            f"the weights in '{weights}' do not fit {architecture} ({cause})."
+        ) from error
+    if of_timm and size is not None:
+        visual.set_input_size(size)
+    return visual
+
+
+def _tensors(path: str, trust_remote_code: bool) -> dict[str, Tensor]:
+    """Read a state dict; also from the programs that OpenAI published its weights in."""
+    if not _is_program(path):
+        return read_weights(path)
+    if not trust_remote_code:
+        raise ObserverError(
+            f"'{path}' is a TorchScript program, and reading it may run its code: allow it with "
+            "--trust-remote-code, or save its state_dict() as .safetensors."
+        )
+    import torch
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that TorchScript is deprecated
+        program: Any = torch.jit.load(path, map_location="cpu")  # type: ignore[no-untyped-call]
+    return dict(program.state_dict())
+
+
+def _is_program(path: str) -> bool:
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return any(name.endswith("/constants.pkl") for name in archive.namelist())
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the library from reporting every step, and from setting up logging for everybody.
+
+    It logs through functions that give the root logger a handler if it has none.
+    """
+    handler = logging.NullHandler()
+    logging.getLogger().addHandler(handler)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "QuickGELU mismatch")
+            yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+
+
+def _pair(side: int | tuple[int, int]) -> tuple[int, int]:
+    return (side, side) if isinstance(side, int) else (side[0], side[1])
+
+
+def _stages(visual: nn.Module) -> tuple[str, ...]:
+    """Return the blocks of a transformer, the layers of a ResNet, or what timm calls a stage."""
+    info: Any = getattr(getattr(visual, "trunk", None), "feature_info", None) or ()
+    return tuple(f"trunk.{row['module']}" for row in info) or natural_stages(visual)

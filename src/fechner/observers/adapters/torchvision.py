@@ -1,0 +1,184 @@
+"""torchvision: ``torchvision/NAME`` or ``torchvision/NAME/WEIGHTS``, classifiers only."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import OrderedDict
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from fechner.errors import ObserverError, UnknownNameError
+from fechner.observers.classes import class_names
+from fechner.observers.hub import TORCH_CACHE, fetching
+from fechner.observers.network import Network, before_head
+from fechner.observers.normalisation import Normalisation
+from fechner.observers.taps import natural_stages
+from fechner.observers.torchvision_fix import import_torchvision
+from fechner.observers.weights import load_weights, read_weights
+
+if TYPE_CHECKING:
+    from torch import nn
+
+#: Heads that are used in training only.
+_AUXILIARY = ("AuxLogits.", "aux1.", "aux2.")
+
+#: What torchvision sets by itself when it loads these with its own weights: they turn pictures that
+#: are normalised as for all other models into those they were trained on.
+_INCEPTION = {"transform_input": True, "aux_logits": False, "init_weights": False}
+_AS_PUBLISHED = {"googlenet": _INCEPTION, "inception_v3": _INCEPTION}
+
+#: Names in published files that have changed since (DenseNet, ViT).
+_OLD_NAMES = (
+    (re.compile(r"(denselayer\d+\.(?:norm|relu|conv))\.([12]\.)"), r"\1\2"),
+    (re.compile(r"\.mlp\.linear_1\."), ".mlp.0."),
+    (re.compile(r"\.mlp\.linear_2\."), ".mlp.3."),
+)
+
+#: Positions of a ViT, which depend on the size of pictures.
+_POSITIONS = "encoder.pos_embedding"
+
+
+def load(
+    model: str,
+    *,
+    weights: str | None = None,
+    size: int | None = None,
+    trust_remote_code: bool = False,
+) -> Network:
+    """Load a classifier with weights that torchvision publishes, or those of a file.
+
+    The natural read-out is what goes into the last linear layer, or the class scores where there is
+    none (SqueezeNet). Size and normalisation are those of the published weights that are named,
+    the newest ones if none are; for a file, too.
+    """
+    import_torchvision()
+    import torchvision
+
+    name, _, tag = model.partition("/")
+    name = name.lower()
+    published = _published(model, name, tag)
+    if weights is not None:
+        module = _from_file(name, weights)
+    else:
+        file = PurePosixPath(urlsplit(published.url).path).name
+        with fetching(f"torchvision/{model}", file, TORCH_CACHE):
+            module = torchvision.models.get_model(name, weights=published, progress=False)
+    shown = published.transforms()
+    own = getattr(module, "image_size", shown.crop_size[0])
+    if size is not None and size != own:
+        module = _resized(name, module, size)
+    head = _head(module)
+    return Network(
+        module,
+        before_head(module, head) if head else None,
+        size_px=(size or own, size or own),
+        normalise=Normalisation(tuple(shown.mean), tuple(shown.std)),
+        library=f"torchvision {torchvision.__version__}",
+        stages=_stages(module),
+        classify=module,
+        classes=class_names(_count(module)),
+    )
+
+
+def _published(model: str, name: str, tag: str) -> Any:
+    """Return the published weights of that name."""
+    from torchvision import models
+
+    known = models.list_models(module=models)
+    if name not in known:
+        raise UnknownNameError(
+            "torchvision model", model, known, "torchvision.models.list_models() lists them"
+        )
+    # Weights without classes are for detection: their last layers hold no numbers.
+    members = models.get_model_weights(name).__members__.items()
+    found = {key.lower(): each for key, each in members if each.meta["categories"]}
+    if (tag or "default").lower() not in found:
+        there = ", ".join(each.name for key, each in found.items() if key != "default")
+        raise UnknownNameError(f"set of weights of {name}", tag, found, f"there is {there}")
+    return found[(tag or "default").lower()]
+
+
+def _from_file(name: str, path: str) -> Any:
+    """Build a model as the weights in a file need it and put them in."""
+    from torchvision.models import get_model
+
+    weights = _renamed(read_weights(path))
+    settings: dict[str, Any] = dict(_AS_PUBLISHED.get(name, {}))
+    module = get_model(name, weights=None, **settings)
+    own, others = module.state_dict(), {}
+    last = next(reversed(own))
+    if last in weights and weights[last].shape[:1] != own[last].shape[:1]:
+        others["num_classes"] = len(weights[last])
+    if _POSITIONS in own and _POSITIONS in weights:
+        side = math.isqrt(weights[_POSITIONS].shape[1] - 1) * module.patch_size
+        if side != module.image_size:
+            others["image_size"] = side
+    if others:
+        module = get_model(name, weights=None, **settings, **others)
+    try:
+        load_weights(module, path, optional=_AUXILIARY)
+    except (ObserverError, ValueError) as error:
+        # Old names; or MNASNet, which asks for a version that plain tensors do not carry.
+        weights = OrderedDict((k, v) for k, v in weights.items() if not k.startswith(_AUXILIARY))
+        weights._metadata = module.state_dict()._metadata  # type: ignore[attr-defined]
+        try:
+            module.load_state_dict(weights)
+        except RuntimeError:
+            raise error from None
+    return module
+
+
+def _renamed(weights: dict[str, Any]) -> dict[str, Any]:
+    """Return weights under the names that today's modules have."""
+
+    def today(key: str) -> str:
+        for old, new in _OLD_NAMES:
+            key = old.sub(new, key)
+        return key
+
+    return {today(key): value for key, value in weights.items()}
+
+
+def _resized(name: str, module: Any, size: int) -> Any:
+    """Return a model for another size of pictures; most take any."""
+    from torchvision import models
+    from torchvision.models.vision_transformer import interpolate_embeddings
+
+    if isinstance(module, models.MaxVit):
+        raise ObserverError(f"{name} takes pictures of one size only; leave 'size' out.")
+    if not isinstance(module, models.VisionTransformer):
+        return module
+    if size % module.patch_size:
+        raise ObserverError(
+            f"{name} cuts pictures into patches of {module.patch_size} px; 'size' must be a "
+            f"multiple of that, not {size}."
+        )
+    positions = interpolate_embeddings(size, module.patch_size, module.state_dict())
+    other = models.get_model(name, weights=None, image_size=size, num_classes=_count(module))
+    other.load_state_dict(positions)
+    return other
+
+
+def _head(module: nn.Module) -> str | None:
+    """Return the last linear layer; auxiliary ones come before it."""
+    from torch import nn
+
+    linear = [name for name, part in module.named_modules() if isinstance(part, nn.Linear)]
+    return linear[-1] if linear else None
+
+
+def _count(module: nn.Module) -> int:
+    """Return the number of classes: the last weights are those of the classifier."""
+    return len(next(reversed(module.state_dict().values())))
+
+
+def _stages(module: nn.Module) -> tuple[str, ...]:
+    """Return the stages: by rule, but mixed parts in Inception and pooling in plain networks."""
+    from torch import nn
+
+    mixed = [name for name, _ in module.named_children() if name.startswith(("inception", "Mixed"))]
+    larger = [name for name in natural_stages(module) if [*module.get_submodule(name).children()]]
+    pools = [name for name, part in module.named_modules() if isinstance(part, nn.MaxPool2d)]
+    return tuple(mixed or larger or pools)

@@ -1,0 +1,484 @@
+"""transformers: ``hf/REPOSITORY`` or ``hf/FOLDER`` (Wolf et al. 2020, vision encoders)."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from fechner.errors import FechnerError, ObserverError
+from fechner.observers.hub import fetching
+from fechner.observers.network import Network
+from fechner.observers.normalisation import NONE, Normalisation
+from fechner.observers.torchvision_fix import import_torchvision
+from fechner.observers.weights import MissingWeightsError, cause_of, read_weights
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+#: Makes what a model is called with of pictures, its configuration and whether it is masked.
+_Inputs: TypeAlias = "Callable[[Tensor, Any, bool], dict[str, Any]]"
+
+#: The share of patches that masked autoencoders do not see, in training and if asked for.
+_MASKED_SHARE = 0.75
+
+#: The arguments that say a model reads text as well.
+_TEXT = {"input_ids", "inputs_embeds"}
+
+
+def _pictures(pixels: Tensor, config: Any, masked: bool) -> dict[str, Any]:
+    return {"pixel_values": pixels}
+
+
+def _pictures_in_order(pixels: Tensor, config: Any, masked: bool) -> dict[str, Any]:
+    """Return pictures and what their patches are sorted by, the same for every picture."""
+    import torch
+
+    height, width = pixels.shape[2:]
+    patches = (height // config.patch_size) * (width // config.patch_size)
+    order = torch.arange(patches, dtype=torch.float32)
+    if masked:
+        order = torch.rand(patches, generator=torch.Generator().manual_seed(0))
+    return {"pixel_values": pixels, "noise": order.to(pixels.device).expand(len(pixels), -1)}
+
+
+def _patches(pixels: Tensor, config: Any, masked: bool) -> dict[str, Any]:
+    """Cut pictures into patches, as the processor of NaFlex models does."""
+    import torch
+
+    side = getattr(config, "vision_config", config).patch_size
+    n, channels, height, width = pixels.shape
+    rows, columns = height // side, width // side
+    cut = pixels.reshape(n, channels, rows, side, columns, side).permute(0, 2, 4, 3, 5, 1)
+    return {
+        "pixel_values": cut.reshape(n, rows * columns, -1),
+        "pixel_attention_mask": torch.ones(n, rows * columns, dtype=torch.int32).to(pixels.device),
+        "spatial_shapes": torch.tensor([[rows, columns]] * n),
+    }
+
+
+def _image_embedding(model: Any, answer: Any) -> Any:
+    """Return what the mask decoder takes: the coarsest map, marked as having no past."""
+    return answer.fpn_hidden_states[-1] + model.no_memory_embedding.reshape(1, -1, 1, 1)
+
+
+#: Natural read-outs: what is taken of a model's answer.
+_READOUTS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "class token": lambda model, answer: answer.last_hidden_state[:, 0],
+    "pooler_output": lambda model, answer: answer.pooler_output,
+    "last_hidden_state": lambda model, answer: answer.last_hidden_state,
+    "image_embeds": lambda model, answer: answer.image_embeds,
+    # Up to transformers 4 the features themselves were returned.
+    "image features": lambda model, answer: getattr(answer, "pooler_output", answer),
+    "image embedding of SAM": lambda model, answer: answer,
+    "image embedding of SAM-2": _image_embedding,
+}
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """How models of one type see.
+
+    Parameters
+    ----------
+    readout
+        The natural read-out.
+    through
+        Name of the method or the part that is shown pictures; the model itself if empty.
+    unused
+        Names of the parts that have nothing to do with seeing.
+    spare, without
+        Name of a part that some repositories lack, and how their models see.
+    inputs
+        What it is called with.
+    masks
+        Whether it hides patches from itself.
+    loader
+        The class that loads it.
+    """
+
+    readout: str
+    through: str = ""
+    unused: tuple[str, ...] = ()
+    spare: str = ""
+    without: _Kind | None = None
+    inputs: _Inputs = _pictures
+    masks: bool = False
+    loader: str = "AutoModel"
+
+
+_CLASS_TOKEN = _Kind("class token", unused=("pooler",))
+_POOLED = _Kind("pooler_output")
+_BESIDE_TEXT = ("text_model", "text_projection", "logit_scale", "logit_bias")
+_TWO_TOWERS = _Kind("image features", through="get_image_features", unused=_BESIDE_TEXT)
+_NAFLEX = _Kind("image features", "get_image_features", _BESIDE_TEXT, inputs=_patches)
+_PROMPTS = ("prompt_encoder", "mask_decoder", "shared_image_embedding")
+_SAM = _Kind("image embedding of SAM", through="get_image_embeddings", unused=_PROMPTS)
+_SAM_2 = _Kind("image embedding of SAM-2", "vision_encoder", _PROMPTS, loader="Sam2Model")
+
+#: By the model_type of config.json.
+_KINDS: Mapping[str, _Kind] = {
+    "vit": _CLASS_TOKEN,
+    "deit": _CLASS_TOKEN,
+    "dinov2": _CLASS_TOKEN,
+    "dinov2_with_registers": _CLASS_TOKEN,
+    "dinov3_vit": _CLASS_TOKEN,
+    "dinov3_convnext": _POOLED,
+    "convnext": _POOLED,
+    "convnextv2": _POOLED,
+    "swin": _POOLED,
+    "swinv2": _POOLED,
+    "vit_mae": _Kind("last_hidden_state", inputs=_pictures_in_order, masks=True),
+    "clip": _TWO_TOWERS,
+    "metaclip_2": _TWO_TOWERS,
+    "clip_vision_model": _Kind(
+        "image_embeds",
+        spare="visual_projection",
+        without=_Kind("pooler_output", through="vision_model"),
+        loader="CLIPVisionModelWithProjection",
+    ),
+    "siglip": _TWO_TOWERS,
+    "siglip2": _NAFLEX,
+    "siglip2_vision_model": _Kind("pooler_output", inputs=_patches),
+    "sam": _SAM,
+    "sam2": _SAM_2,
+    # The repositories of SAM-2 hold the video model; its image model is part of it.
+    "sam2_video": _SAM_2,
+}
+
+#: All others: the outermost part that takes pictures, and what it calls pooled, if it does.
+_OTHER = _Kind("pooler_output", spare="pooler", without=_Kind("last_hidden_state"))
+
+
+def load(
+    model: str,
+    *,
+    weights: str | None = None,
+    size: int | None = None,
+    masked: bool = False,
+    trust_remote_code: bool = False,
+) -> Network:
+    """Load the vision encoder of a repository or a folder, or of it with the weights of a file.
+
+    The natural read-out is what the model is known for: the class token after the last norm (ViT,
+    DINO), the projected embedding (CLIP, SigLIP), the image embedding (SAM), all tokens (MAE), the
+    pooled features.
+
+    Parameters
+    ----------
+    size
+        Side of the square pictures it is shown; its own if None.
+    masked
+        Let masked autoencoders see a fixed quarter of the patches only, as in training; of no
+        consequence to others.
+    """
+    import_torchvision()
+    import transformers
+
+    name = f"hf/{model}"
+    source, file = _places(model, weights)
+    config = _config(name, source, file, trust_remote_code)
+    known = config.model_type in _KINDS
+    kind = _KINDS.get(config.model_type, _OTHER)
+    module, lacking = _whole_model(name, kind, source, file, config, trust_remote_code)
+    if not known:
+        path, module = _part_that_sees(name, module)
+        lacking = [key.removeprefix(path) for key in lacking if key.startswith(path)]
+    kind = _stripped(name, kind, module, lacking)
+    if kind.masks:
+        module.config.mask_ratio = _MASKED_SHARE if masked else 0.0
+
+    look = _Look(module, kind, masked)
+    processor = _processor(name, _local(model) or model, source, trust_remote_code)
+    own_px = _configured_size(module.config)
+    size_px = (size, size) if size is not None else _processed_size(processor) or own_px
+    if size_px is not None and size_px != own_px and look.takes("interpolate_pos_encoding"):
+        look.further["interpolate_pos_encoding"] = True
+    look.reversed_channels = bool(processor.get("do_flip_channel_order"))
+    if size_px != own_px or not known:
+        look.try_out(name, size_px, own_px)
+    return Network(
+        module,
+        look,
+        size_px=size_px,
+        normalise=_normalisation(processor),
+        library=f"transformers {transformers.__version__}",
+        settings="; ".join(look.settings() + ([] if processor else ["no preprocessor file"])),
+    )
+
+
+class _Look:
+    """Shows pictures to a model and returns its natural read-out."""
+
+    def __init__(self, module: Any, kind: _Kind, masked: bool) -> None:
+        self.module = module
+        self.kind = kind
+        self.readout = kind.readout
+        self.masked = masked and kind.masks
+        self.reversed_channels = False
+        self.further: dict[str, Any] = {}
+
+    def __call__(self, pixels: Tensor) -> Any:
+        return _READOUTS[self.readout](self.module, self._answer(pixels))
+
+    def _answer(self, pixels: Tensor) -> Any:
+        pixels = pixels.flip(1) if self.reversed_channels else pixels
+        inputs = self.kind.inputs(pixels, self.module.config, self.masked)
+        return self._shown()(**inputs, **self.further)
+
+    def _shown(self) -> Any:
+        return getattr(self.module, self.kind.through) if self.kind.through else self.module
+
+    def takes(self, argument: str) -> bool:
+        """Whether what is shown pictures has an argument."""
+        return argument in _arguments(self._shown())
+
+    def settings(self) -> list[str]:
+        """Return what the answers depend on, beside the weights."""
+        marks = {
+            f"readout={self.readout}": True,
+            f"masked={_MASKED_SHARE}": self.masked,
+            "positions interpolated": bool(self.further),
+            "channels reversed": self.reversed_channels,
+        }
+        return [mark for mark, holds in marks.items() if holds]
+
+    def try_out(
+        self, name: str, size_px: tuple[int, int] | None, own_px: tuple[int, int] | None
+    ) -> None:
+        """Show it one grey picture: whether it takes the size, and what an unknown kind returns."""
+        import torch
+
+        height, width = size_px or (224, 224)
+        try:
+            with torch.no_grad():
+                answer = self._answer(torch.zeros(1, 3, height, width))
+        except Exception as error:
+            only = f"; its own size is {own_px[0]} x {own_px[1]} px" if own_px else ""
+            raise ObserverError(
+                f"'{name}' cannot be shown pictures of {height} x {width} px "
+                f"({cause_of(error)}){only}."
+            ) from error
+        if self.readout == "pooler_output" and getattr(answer, "pooler_output", None) is None:
+            self.readout = "last_hidden_state"
+        if self.readout == "last_hidden_state" and not hasattr(answer, "last_hidden_state"):
+            raise ObserverError(
+                f"'{name}' returns {', '.join(answer)}, no features; name a vision encoder."
+            )
+
+
+def _local(place: str) -> str | None:
+    """Return the path of a folder on this machine, None for anything else."""
+    path = Path(place).expanduser()
+    return str(path) if path.is_dir() else None
+
+
+def _places(model: str, weights: str | None) -> tuple[str, Path | None]:
+    """Return the repository or folder to load, and the file that holds other weights."""
+    source = _local(model)
+    # A repository is NAME or OWNER/NAME; everything else can only be a folder.
+    if source is None and (model.count("/") > 1 or model.startswith(("/", ".", "~"))):
+        raise ObserverError(
+            f"there is no folder '{model}'; after hf/ comes a folder or a repository OWNER/NAME."
+        )
+    if weights is None:
+        return source or model, None
+    folder = _local(weights)
+    return (folder, None) if folder else (source or model, Path(weights).expanduser())
+
+
+@contextmanager
+def _loading(name: str, file: str) -> Iterator[None]:
+    """Load inside this: quietly, and what goes wrong becomes one sentence."""
+    try:
+        with fetching(name, file), _quietly():
+            yield
+    except FechnerError as error:
+        if "trust_remote_code" in str(error.__cause__):
+            raise ObserverError(
+                f"'{name}' comes with code of its own, which is not run unasked: read it, and if you "
+                "trust it use --trust-remote-code."
+            ) from error
+        raise
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Keep the library from reporting on what is checked here, and from asking for conversions."""
+    from transformers.utils import logging
+
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    # Without this it has a server convert repositories that hold no safetensors.
+    conversion = os.environ.get("DISABLE_SAFETENSORS_CONVERSION")
+    os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
+    logging.set_verbosity_error()
+    if bars:
+        logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+        if conversion is None:
+            del os.environ["DISABLE_SAFETENSORS_CONVERSION"]
+        else:
+            os.environ["DISABLE_SAFETENSORS_CONVERSION"] = conversion
+
+
+def _config(name: str, source: str, file: Path | None, trust: bool) -> Any:
+    from transformers import AutoConfig
+
+    # With weights at hand the configuration is all that is fetched.
+    what = "model.safetensors" if file is None else "config.json"
+    with _loading(name, f"{what} of {source}"):
+        return AutoConfig.from_pretrained(source, trust_remote_code=trust)
+
+
+def _whole_model(
+    name: str, kind: _Kind, source: str, file: Path | None, config: Any, trust: bool
+) -> tuple[Any, list[str]]:
+    """Return a model and the names of those of its weights that were not there or did not fit."""
+    import torch
+    import transformers
+
+    loader: Any = getattr(transformers, kind.loader)
+    settings = {"dtype": torch.float32, "output_loading_info": True}
+    # Otherwise what does not fit is named in the log only.
+    settings["ignore_mismatched_sizes"] = True
+    remote = {"trust_remote_code": trust} if kind.loader == "AutoModel" else {}
+    weights = None if file is None else read_weights(file)
+    with _loading(name, f"model.safetensors of {source}"):
+        if weights is None:
+            module, info = loader.from_pretrained(source, **settings, **remote)
+        else:
+            if kind.loader == "AutoModel":
+                with torch.device("meta"):
+                    loader = type(loader.from_config(config, **remote))
+            else:
+                config = loader.config_class.from_pretrained(source)
+            # The library, not torch, since it knows the names that weights had in former versions.
+            module, info = loader.from_pretrained(
+                None, config=config, state_dict=weights, **settings
+            )
+    misfits = {key if isinstance(key, str) else key[0] for key in info["mismatched_keys"]}
+    return module.eval(), sorted({*info["missing_keys"], *misfits})
+
+
+def _stripped(name: str, kind: _Kind, module: Any, lacking: list[str]) -> _Kind:
+    """Take away what does not see; what does must have its weights.
+
+    Returns how the model sees, which depends on what the repository lacks.
+    """
+    if kind.without and lacking and all(_is_in(key, (kind.spare,)) for key in lacking):
+        setattr(module, kind.spare, None)
+        return kind.without
+    needed = [key for key in lacking if not _is_in(key, kind.unused)]
+    if needed:
+        some = ", ".join(needed[:3]) + (", ..." if len(needed) > 3 else "")
+        raise ObserverError(
+            f"the weights of '{name}' are missing or of another shape for {len(needed)} tensors of "
+            f"the part that sees ({some}); give weights that fit its config.json."
+        )
+    for part in kind.unused:
+        setattr(module, part, None)
+    return kind
+
+
+def _is_in(key: str, parts: tuple[str, ...]) -> bool:
+    return any(key == part or key.startswith(f"{part}.") for part in parts)
+
+
+def _arguments(function: Any) -> set[str]:
+    return set(inspect.signature(getattr(function, "forward", function)).parameters)
+
+
+def _part_that_sees(name: str, model: Any) -> tuple[str, Any]:
+    """Return the outermost part that takes pictures and no text, and how its weights begin."""
+    from transformers import PreTrainedModel
+
+    outside_in = sorted(model.named_modules(), key=lambda item: len(f".{item[0]}".split(".")))
+    for path, part in outside_in:
+        arguments = _arguments(part) if isinstance(part, PreTrainedModel) else set()
+        if "pixel_values" in arguments and not arguments & _TEXT:
+            return f"{path}." if path else "", part
+    raise ObserverError(
+        f"'{name}' is a {type(model).__name__}, which has no part that takes pictures alone; name "
+        "a vision encoder."
+    )
+
+
+def _processor(name: str, model: str, source: str, trust: bool) -> dict[str, Any]:
+    """Return how pictures are prepared for a model; nothing if its repository does not say."""
+    from transformers import AutoImageProcessor
+
+    # Weights in a folder of their own may have come without it.
+    for place in dict.fromkeys((source, model)):
+        try:
+            with _loading(name, f"preprocessor_config.json of {place}"):
+                found = AutoImageProcessor.from_pretrained(place, trust_remote_code=trust)
+                return dict(found.to_dict())
+        except MissingWeightsError as error:
+            if not _has_none(error.__cause__):
+                raise
+    return {}
+
+
+def _has_none(error: BaseException | None) -> bool:
+    """Whether a repository has no preprocessor file, rather than one that could not be fetched."""
+    return (
+        error is not None and error.__cause__ is None and "Can't load image processor" in str(error)
+    )
+
+
+def _normalisation(processor: Mapping[str, Any]) -> Normalisation:
+    if not processor.get("do_normalize"):
+        return NONE
+    mean, std = (processor[key] for key in ("image_mean", "image_std"))
+    return Normalisation(*(v if isinstance(v, float) else tuple(v) for v in (mean, std)))
+
+
+def _processed_size(processor: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return height and width of what a square picture becomes."""
+    if processor.get("max_num_patches") and processor.get("patch_size"):
+        side = math.isqrt(processor["max_num_patches"]) * processor["patch_size"]
+        return side, side
+    for key, switch in (("crop_size", "do_center_crop"), ("pad_size", "do_pad"), ("size", "")):
+        found = processor.get(key)
+        if found and (not switch or processor.get(switch)):
+            return _height_and_width(found)
+    return None
+
+
+def _height_and_width(size: Any) -> tuple[int, int] | None:
+    """Return a size of any form as height and width.
+
+    Examples
+    --------
+    >>> _height_and_width({"shortest_edge": 224}), _height_and_width(96), _height_and_width([3, 4])
+    ((224, 224), (96, 96), (3, 4))
+    """
+    if isinstance(size, int):
+        return size, size
+    if isinstance(size, Mapping):
+        for keys in (("height", "width"), ("shortest_edge",) * 2, ("longest_edge",) * 2):
+            if all(size.get(key) for key in keys):
+                return size[keys[0]], size[keys[1]]
+        return None
+    return (size[0], size[1]) if isinstance(size, list | tuple) and len(size) == 2 else None
+
+
+def _configured_size(config: Any) -> tuple[int, int] | None:
+    """Return the size that a model's positions were made for, wherever its configuration has it."""
+    while config is not None:
+        found = _height_and_width(getattr(config, "image_size", None))
+        if found is not None:
+            return found
+        inner = (getattr(config, key, None) for key in ("vision_config", "backbone_config"))
+        config = next((each for each in inner if each is not None), None)
+    return None

@@ -1,0 +1,129 @@
+"""Memory: how much there is, how much a call takes, and an error instead of being killed."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
+
+#: Share of the free memory that a batch may take.
+_SHARE = 0.6
+_CGROUP = Path("/sys/fs/cgroup")
+
+
+def free_memory(device: str = "cpu") -> int:
+    """Return how many bytes can still be had on a device; containers' limits count."""
+    import torch
+
+    if device.startswith("cuda"):
+        return int(torch.cuda.mem_get_info(device)[0])
+    free = int(psutil.virtual_memory().available)
+    with suppress(OSError, ValueError):
+        limit = int((_CGROUP / "memory.max").read_text())
+        free = min(free, limit - int((_CGROUP / "memory.current").read_text()))
+    return max(0, free)
+
+
+def peak_memory(function: Callable[[], object], device: str = "cpu") -> int:
+    """Call a function and return the most bytes it held beyond what was held before."""
+    import torch
+
+    if device.startswith("cuda"):
+        torch.cuda.reset_peak_memory_stats(device)
+        before = torch.cuda.memory_allocated(device)
+        function()
+        return int(torch.cuda.max_memory_allocated(device) - before)
+    _hand_back_freed_memory()
+    process = psutil.Process()
+    before = highest = int(process.memory_info().rss)
+    done = threading.Event()
+
+    def watch() -> None:
+        nonlocal highest
+        while not done.wait(0.002):
+            highest = max(highest, int(process.memory_info().rss))
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        function()
+    finally:
+        highest = max(highest, int(process.memory_info().rss))
+        done.set()
+        watcher.join()
+    return highest - before
+
+
+def _hand_back_freed_memory() -> None:
+    """Return what the C library keeps for later, so that it is not mistaken for what is used."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def fitting_batch_size(bytes_per_picture: int, free: int, most: int) -> int:
+    """Return the largest power of two, at most ``most``, of pictures that fit into free memory.
+
+    Examples
+    --------
+    >>> fitting_batch_size(100, free=1000, most=64)
+    4
+    """
+    size = 1
+    while size * 2 <= most and size * 2 * bytes_per_picture <= _SHARE * free:
+        size *= 2
+    return size
+
+
+@contextmanager
+def no_more_than_there_is(device: str = "cpu") -> Iterator[None]:
+    """Make too large a request for memory an error that can be caught.
+
+    Linux otherwise grants it and later kills the process. Elsewhere, and for other devices, nothing
+    changes.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows
+        yield
+        return
+    if device != "cpu" or not Path("/proc/self/status").exists():
+        yield
+        return
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = _private_memory() + free_memory() + psutil.swap_memory().free
+    if before[0] != resource.RLIM_INFINITY:
+        limit = min(limit, before[0])
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def _private_memory() -> int:
+    """Return what the limit counts: private writable memory, in bytes."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmData:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that there is not enough memory, by the words of any library.
+
+    Examples
+    --------
+    >>> is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory"))
+    True
+    """
+    import torch
+
+    text = str(error).lower()
+    signs = ("out of memory", "not enough memory", "allocate memory", "bad_alloc", "bad allocation")
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or (
+        isinstance(error, RuntimeError) and any(sign in text for sign in signs)
+    )

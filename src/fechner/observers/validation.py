@@ -1,0 +1,231 @@
+"""Is an observer fit to be measured? A few pictures tell, before a run of thousands."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from fechner.errors import FechnerError
+from fechner.observers.abilities import Compares, Encodes
+from fechner.observers.lifts import ComparesFeatures, lift
+from fechner.observers.memory import free_memory, is_out_of_memory, peak_memory
+from fechner.observers.network import NetworkEncoder
+from fechner.stimuli import Field, Frames, Gabor, Layer, Stimulus, display, paint
+
+#: Contrasts of the Gabors that are shown, of 4 cycles per degree on grey of 100 cd/m2.
+_CONTRASTS = (0.01, 0.05, 0.2, 0.8)
+_GREY = (95.05, 100.0, 108.88)
+_PPD = 60.0
+_ANY_SIZE = 224
+
+#: Deviations between batches, relative to the largest answer: rounding, and more than that.
+_ROUNDING = 1e-4
+
+
+@dataclass
+class Validation:
+    """What was seen, what must be known, and what makes a run useless.
+
+    Parameters
+    ----------
+    facts
+        Lines for people: what, and how much.
+    problems
+        Why it cannot be run.
+    warnings
+        What to keep in mind when reading its results.
+    bytes_per_picture, seconds_per_picture
+        What one more picture in a batch costs, its reference included.
+    """
+
+    observer: str
+    facts: dict[str, str] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    bytes_per_picture: int = 0
+    seconds_per_picture: float = 0.0
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in plain words."""
+        if self.problems:
+            return f"{self.observer} cannot be run: {'; '.join(self.problems)}."
+        if self.warnings:
+            return f"{self.observer} can be run, but mind: {'; '.join(self.warnings)}."
+        return f"{self.observer} is fit to run."
+
+
+def validate(
+    observer: Any,
+    *,
+    readouts: Sequence[str] = ("angle",),
+    layers: Sequence[str] | None = None,
+    device: str = "cpu",
+) -> Validation:
+    """Show an observer a few Gabors and look at its answers.
+
+    Examples
+    --------
+    >>> from fechner.observers import resolve
+    >>> validate(resolve("pixels")).verdict
+    'pixels is fit to run.'
+    """
+    import torch
+
+    found = Validation(observer.name)
+    try:
+        with torch.no_grad():
+            _look_into(observer, found)
+            comparer: Compares = lift(observer, "compares", readouts, layers)
+            _fewer_if_too_many(lambda n: _check(comparer, found, device, n), len(_CONTRASTS))
+    except FechnerError as error:
+        found.problems.append(str(error).rstrip("."))
+    except (Exception, SystemExit) as error:
+        if is_out_of_memory(error):
+            gigabytes = free_memory(device) / 1e9
+            found.problems.append(
+                f"one picture needs more than the {gigabytes:.1f} GB of memory that are free; "
+                "take a smaller size (@size=...), --dtype bfloat16 or another --device"
+            )
+        else:
+            found.problems.append(f"it raised {type(error).__name__}: {error}")
+    return found
+
+
+def _look_into(observer: Any, found: Validation) -> None:
+    """Say what can be said of a network without asking it anything."""
+    if not isinstance(observer, NetworkEncoder):
+        return
+    import torch
+
+    parameters = list(observer.module.parameters())
+    found.facts["parameters"] = f"{sum(p.numel() for p in parameters) / 1e6:.2f} million"
+    if any(part.training for part in observer.module.modules()):
+        found.warnings.append("parts of it are in training mode")
+    if any(p.dtype in (torch.float16, torch.bfloat16) for p in parameters):
+        found.warnings.append(
+            "it computes in half precision, and differences near threshold need float32"
+        )
+
+
+def _fewer_if_too_many(look: Callable[[int], None], n: int) -> None:
+    """Look at n pictures at once, or at half as many for as long as memory is not enough."""
+    try:
+        look(n)
+    except Exception as error:
+        if n == 1 or not is_out_of_memory(error):
+            raise
+        _fewer_if_too_many(look, n // 2)
+
+
+def _check(comparer: Compares, found: Validation, device: str, n: int) -> None:
+    import torch
+
+    tests = _frames(comparer, _CONTRASTS[-n:], device)
+    reference = _frames(comparer, (0.0,), device)
+    found.facts["input"] = _input(comparer, tests)
+    if isinstance(comparer, ComparesFeatures):
+        found.facts["output"] = _output(comparer.encoder, reference)
+    memory = comparer.remember(reference)
+    same = torch.zeros(n, dtype=torch.long, device=device)
+
+    answer = comparer.difference(tests, memory, same)
+    shape = (n, len(comparer.layers), len(comparer.readouts))
+    if tuple(answer.shape) != shape:
+        found.problems.append(f"it answered with shape {tuple(answer.shape)}, not {shape}")
+        return
+    found.facts["layers"] = f"{len(comparer.layers)}: {', '.join(comparer.layers)}"
+    found.facts["read-outs"] = ", ".join(comparer.readouts)
+    if not torch.isfinite(answer).all():
+        found.problems.append("it answered NaN or infinity")
+        return
+
+    scale = answer.abs().amax(dim=0).clamp(min=torch.finfo(torch.float64).tiny)
+    itself = comparer.difference(reference, memory, same[:1])
+    again = comparer.difference(tests, memory, same)
+    alone = torch.cat([comparer.difference(_rows(tests, i), memory, same[:1]) for i in range(n)])
+    for what, deviations, allowed, meaning in (
+        ("a picture from itself", itself, _ROUNDING, "it sees a difference where there is none"),
+        ("two looks", again - answer, 0.0, "it answers otherwise when asked again"),
+        (f"batches of 1 and {n}", alone - answer, _ROUNDING, "its answers depend on the batch"),
+    ):
+        worst = float((deviations.abs() / scale).max())
+        size = f"{worst:.1e} of the largest answer"
+        found.facts[f"difference of {what}"] = size if worst else "none"
+        if worst > allowed:
+            found.warnings.append(f"{meaning} ({size})")
+    if n > 1 and (answer == answer[:1]).all():
+        found.warnings.append("it answers the same to every contrast")
+    if answer.requires_grad:
+        found.warnings.append("it keeps gradients, which costs memory")
+    _measure_cost(comparer, found, device)
+
+
+def _measure_cost(comparer: Compares, found: Validation, device: str) -> None:
+    """Measure time and memory of looking at one and at two pictures with their references."""
+    import torch
+
+    seconds = []
+
+    def look(n: int) -> None:
+        frames = _frames(comparer, _CONTRASTS[-n:], device)
+        started = time.perf_counter()
+        memory = comparer.remember(frames)
+        comparer.difference(frames, memory, torch.arange(n, device=device))
+        if device != "cpu":
+            torch.ones(1, device=device).item()  # waits until everything is done
+        seconds.append((time.perf_counter() - started) / (2 * n))
+
+    one = two = peak_memory(partial(look, 1), device)
+    try:
+        two = peak_memory(partial(look, 2), device)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        two = one + free_memory(device)  # so that a batch is one picture
+    found.bytes_per_picture = max(two - one, two // 2, 1)
+    found.seconds_per_picture = statistics.median(seconds)
+    found.facts["time per picture"] = f"{1e3 * found.seconds_per_picture:.3g} ms"
+    found.facts["memory per picture"] = f"{found.bytes_per_picture / 1e6:.3g} MB"
+
+
+def _frames(comparer: Compares, contrasts: Sequence[float], device: str) -> Frames:
+    import torch
+
+    wants = comparer.wants
+    height, width = wants.size_px or (_ANY_SIZE, _ANY_SIZE)
+    gabor = Gabor(4.0, sigma_deg=0.5)
+    stimuli = [Stimulus(_GREY, (Layer(gabor, _GREY, contrast),)) for contrast in contrasts]
+    return paint(
+        stimuli,
+        Field(width, height, _PPD),
+        display("encoders"),
+        light=wants.light,
+        dtype=getattr(torch, wants.dtype),
+        device=device,
+    )
+
+
+def _rows(frames: Frames, row: int) -> Frames:
+    return Frames(frames.pixels[row : row + 1], frames.field, frames.display, frames.light)
+
+
+def _input(comparer: Compares, frames: Frames) -> str:
+    size = f"{frames.field.height_px} x {frames.field.width_px} px"
+    if comparer.wants.size_px is None:
+        size += " (any)"
+    pixels = frames.pixels
+    if isinstance(comparer, ComparesFeatures) and isinstance(comparer.encoder, NetworkEncoder):
+        pixels = comparer.encoder.prepared(pixels)
+    kind = str(pixels.dtype).removeprefix("torch.")
+    return f"{size}, {kind}, {float(pixels.min()):.3g} to {float(pixels.max()):.3g}"
+
+
+def _output(encoder: Encodes, frames: Frames) -> str:
+    shapes: list[tuple[int, ...]] = []
+    encoder.features(frames, {encoder.layers[-1]: lambda a: shapes.append(tuple(a.shape[1:]))})
+    return f"{' x '.join(map(str, shapes[0]))} for one picture"

@@ -1,0 +1,92 @@
+"""What papers printed: scores per observer and test, and the observers as a preset ``@name``."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from fechner.errors import UnknownNameError
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a paper printed for one observer.
+
+    Parameters
+    ----------
+    observer
+        The name under which fechner knows it.
+    readout
+        What was compared.
+    scores
+        By test.
+    """
+
+    observer: str
+    family: str
+    architecture: str
+    training_data: str
+    readout: str
+    scores: Mapping[str, float]
+
+
+#: Published tables by name, which is also their key in the bibliography, and the suite of each.
+PRESETS = {"cai2025": "encoders"}
+
+
+@cache
+def preset(name: str) -> tuple[Row, ...]:
+    """Return a published table.
+
+    Examples
+    --------
+    >>> rows = preset("cai2025")
+    >>> len(rows), rows[2].observer, rows[2].scores["area"]
+    (45, 'timm/vit_small_patch16_224.dino', 0.9686)
+    """
+    if name not in PRESETS:
+        known = [f"@{each}" for each in PRESETS]
+        raise UnknownNameError("preset", f"@{name}", known, f"there is {', '.join(known)}")
+    text = (resources.files("fechner.suites") / f"data/{name}.csv").read_text("utf-8")
+    labels = ("observer", "family", "architecture", "training_data", "readout")
+    return tuple(
+        Row(
+            **{label: record[label] for label in labels},
+            scores={k: float(v) for k, v in record.items() if k not in labels},
+        )
+        for record in csv.DictReader(line for line in text.splitlines() if line[0] != "#")
+    )
+
+
+def expand(observers: Sequence[Any]) -> list[Any]:
+    """Replace presets among observers by what they stand for.
+
+    Examples
+    --------
+    >>> len(expand(["pixels", "@cai2025"]))
+    45
+    """
+    found: list[Any] = []
+    for each in observers:
+        if isinstance(each, str) and each.startswith("@"):
+            names = [row.observer for row in preset(each[1:])]
+            found += [name for name in names if name not in observers]
+        else:
+            found.append(each)
+    return found
+
+
+@cache
+def published_scores(suite: str) -> Mapping[tuple[str, str], float]:
+    """Return what papers printed for a suite, by observer and test."""
+    return {
+        (row.observer, test): value
+        for name, of in PRESETS.items()
+        if of == suite
+        for row in preset(name)
+        for test, value in row.scores.items()
+    }
