@@ -90,9 +90,11 @@ def smallest_pieces(experiment: Experiment) -> list[Piece]:
 
 
 @cache
-def answers(test: str, ability: str) -> list[xr.Dataset]:
+def answers(
+    test: str, ability: str, layers: tuple[str, ...] | None = ("output",)
+) -> list[xr.Dataset]:
     experiment, readouts = TESTS[test]
-    observer = lift(OBSERVERS[ability](), experiment.asks, readouts)
+    observer = lift(OBSERVERS[ability](), experiment.asks, readouts, layers)
     presenter = Presenter(observer, batch_size=64)
     return [experiment.measure(piece, presenter) for piece in smallest_pieces(experiment)]
 
@@ -123,7 +125,7 @@ def test_every_cell(test: str, ability: str) -> None:
         return
     assert (cell.kind == "native") == (ability == experiment.asks)
     for data in answers(test, ability):
-        assert data.sizes["layer"] == 1
+        assert data["layer"].values.tolist() == ["class-scores"]
         assert data["readout"].values.tolist() == list(readouts)
         for name in ("response", "reference_response", "surface"):
             if name in data:
@@ -141,6 +143,17 @@ def test_lifting_and_comparing_by_oneself_give_the_same_answers(test: str) -> No
     ):
         xr.testing.assert_identical(native, encoded)
         xr.testing.assert_identical(native, recognised)
+
+
+@pytest.mark.parametrize("test", [name for name in TESTS if "frequency-ach" in name])
+def test_every_stage_is_measured_and_the_last_is_the_natural_read_out(test: str) -> None:
+    for stages, output in zip(
+        answers(test, "encodes", None), answers(test, "encodes"), strict=True
+    ):
+        assert stages["layer"].values.tolist() == ["early", "class-scores"]
+        xr.testing.assert_identical(stages.isel(layer=[-1]), output)
+        response = stages["response" if "response" in stages else "surface"]
+        assert (response.isel(layer=0).values != response.isel(layer=1).values).any()
 
 
 def frames(n: int = 3) -> Frames:
@@ -180,24 +193,61 @@ def test_layers_and_read_outs_are_served_by_one_look() -> None:
 
     encoder = Counting()
     comparer = ComparesFeatures(encoder, ("l2", "l1"), layers=("class-scores", "early"))
+    assert comparer.layers == ("early", "class-scores")  # in the order of the encoder
     shown = frames()
     memory = comparer.remember(shown)
     answer = comparer.difference(shown, memory, torch.tensor([2, 1, 0]))
     assert encoder.looks == 2
     assert answer.shape == (3, 2, 2)
     assert (answer[1] == 0).all()
-    pixels = shown.pixels.double()
-    change = pixels[0] - pixels[2]
-    expected = [[pooled(shown)[0] - pooled(shown)[2]], [change]]
-    for layer, (difference,) in enumerate(expected):
-        assert answer[0, layer, 0].item() == pytest.approx(difference.norm().item(), rel=1e-5)
-        assert answer[0, layer, 1].item() == pytest.approx(difference.abs().sum().item(), rel=1e-5)
+    for layer, values in enumerate((shown.pixels, pooled(shown))):
+        difference = (values[0].double() - values[2].double()).numpy()
+        assert answer[0, layer, 0].item() == pytest.approx(np.sqrt((difference**2).sum()), rel=1e-5)
+        assert answer[0, layer, 1].item() == pytest.approx(np.abs(difference).sum(), rel=1e-5)
     torch.testing.assert_close(answer[0], answer[2])
 
 
-def test_the_last_layer_is_the_default() -> None:
-    assert ComparesFeatures(OnlyEncodes()).layers == ("class-scores",)
+def test_natural_stages_are_the_default_and_the_last_is_the_natural_read_out() -> None:
+    assert ComparesFeatures(OnlyEncodes()).layers == ("early", "class-scores")
+    assert ComparesFeatures(OnlyEncodes(), layers=("output",)).layers == ("class-scores",)
+    assert lift(OnlyEncodes(), "compares", ("l2",)).layers == ("early", "class-scores")
+    assert lift(OnlyEncodes(), "compares", ("l2",), ("early",)).layers == ("early",)
+
+
+def test_class_scores_are_a_layer() -> None:
     assert EncodesClassScores(OnlyRecognises()).layers == ("class-scores",)
+    for layers in (None, ("output",), ("class-scores",)):
+        assert lift(OnlyRecognises(), "compares", ("l2",), layers).layers == ("class-scores",)
+
+
+def test_unknown_layer() -> None:
+    with pytest.raises(UnknownNameError, match=r"no layer named 'erly'; did you mean 'early'\?"):
+        lift(OnlyEncodes(), "compares", ("angle",), ("erly",))
+
+
+def test_features_are_compared_rather_than_class_scores_where_there_are_both() -> None:
+    class Both(OnlyRecognises, OnlyEncodes):
+        pass
+
+    both = Both()
+    assert abilities(both) == ("encodes", "recognises")
+    assert lift(both, "compares", ("angle",)).encoder is both
+
+
+def test_what_is_remembered_is_a_copy() -> None:
+    class Overwriting(OnlyEncodes):
+        def features(self, frames: Frames, taps: Mapping[str, Tap]) -> None:
+            work = frames.pixels.clone()
+            taps["early"](work)
+            work.zero_()  # as in-place operations do
+
+    shown = frames()
+    comparer = ComparesFeatures(Overwriting(), ("l2",), layers=("early",))
+    memory = comparer.remember(shown)
+    rows, energy = memory["early"]
+    assert torch.equal(rows, shown.pixels.flatten(1))
+    np.testing.assert_allclose(energy, (rows.double().numpy() ** 2).sum(axis=1), rtol=1e-6)
+    assert (comparer.difference(shown, memory, torch.arange(3)) == 0).all()
 
 
 def test_unknown_read_out() -> None:
@@ -214,7 +264,10 @@ def test_the_fingerprint_of_a_lift_names_what_answers_depend_on() -> None:
     others = {
         ComparesFeatures(Known(), ("l2",)).fingerprint,
         ComparesFeatures(Known(), layers=("early",)).fingerprint,
+        ComparesFeatures(Known(), layers=("output",)).fingerprint,
     }
     assert base.startswith("known/1")
-    assert len({base} | others) == 3
+    assert len({base} | others) == 4
+    # The same layers under other names.
+    assert ComparesFeatures(Known(), layers=("**",)).fingerprint == base
     assert ComparesFeatures(OnlyEncodes()).fingerprint is None

@@ -1,6 +1,9 @@
 """Your own model: modules, functions, files, what can be wrong with them, and fingerprints."""
 
+from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,8 +20,10 @@ from fechner.observers import (
     lift,
     observe,
 )
+from fechner.observers.network import NetworkEncoder
 from fechner.observers.pixels import Pixels
-from fechner.observers.yours import from_file, hash_weights
+from fechner.observers.weights import hash_weights
+from fechner.observers.yours import from_file
 from fechner.stimuli import Field, Frames, Stimulus, display, paint
 
 
@@ -40,14 +45,27 @@ def tiny(seed: int = 0) -> nn.Module:
     return nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten(), nn.Dropout(0.5), nn.Linear(64, 5))
 
 
+class Returns(nn.Module):
+    """A module that returns what a function does."""
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, pictures: torch.Tensor) -> object:
+        return self.function(pictures)
+
+
 # Objects
 
 
 def test_a_module_is_an_encoder_in_evaluation_mode(frames: Frames) -> None:
     model = tiny()
     observer = observe(model)
+    assert isinstance(observer, NetworkEncoder)
     assert abilities(observer) == ("encodes",)
     assert observer.name == "Sequential"
+    assert observer.layers == ("output",)
     first, second = features(observer, frames), features(observer, frames)
     assert torch.equal(first, second)  # dropout is off
     assert torch.equal(first, model.eval()(frames.pixels))
@@ -134,8 +152,18 @@ def test_not_callable() -> None:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda x: (x, x), r"'bad' returned a tuple of 2, not a tensor.*lambda x: model\(x\)\[0\]"),
-        (lambda x: {"out": x}, "returned a dict of 1, not a tensor"),
+        (
+            lambda x: (x, x),
+            r"'bad' returned a tuple of 2, not a tensor; say which features you mean, e\.g\. "
+            r"fechner\.observe\(model, read=lambda output: output\[0\]\)\.$",
+        ),
+        (lambda x: [x], r"returned a list of 1, not a tensor.*lambda output: output\[0\]"),
+        (
+            lambda x: {"out": x, "more": x},
+            r"returned a dict of 2, not a tensor.*read=lambda output: output\['out'\]\)\.$",
+        ),
+        (lambda x: OrderedDict(out=x), r"a OrderedDict of 1, .*lambda output: output\['out'\]"),
+        (lambda x: {}, "returned a dict of 0, not a tensor"),
         (lambda x: None, "returned a NoneType, not a tensor"),
         (lambda x: x[:2], r"returned shape \(2, 3, 6, 6\) for a batch of 4.*must be the batch"),
         (lambda x: x.mean(), r"returned shape \(\) for a batch of 4"),
@@ -144,9 +172,48 @@ def test_not_callable() -> None:
         (lambda x: np.zeros((4, 2), dtype=np.int32), "returned torch.int32; features must"),
     ],
 )
-def test_outputs_that_cannot_be_used(frames: Frames, function: object, message: str) -> None:
+@pytest.mark.parametrize("kind", ["function", "module"])
+def test_outputs_that_cannot_be_used(
+    frames: Frames, function: Callable[..., object], message: str, kind: str
+) -> None:
+    thing = function if kind == "function" else Returns(function)
     with pytest.raises(ObserverError, match=message):
-        features(observe(function, name="bad"), frames)
+        features(observe(thing, name="bad"), frames)
+
+
+@pytest.mark.parametrize("kind", ["function", "module"])
+@pytest.mark.parametrize(
+    ("give", "read"),
+    [
+        (lambda x: (x.mean(dim=(2, 3)), None), lambda output: output[0]),
+        (lambda x: {"tokens": x, "pooled": x.mean(dim=(2, 3))}, lambda output: output["pooled"]),
+        (lambda x: SimpleNamespace(pooled=x.mean(dim=(2, 3))), lambda output: output.pooled),
+        (lambda x: x, lambda output: output.mean(dim=(2, 3))),
+    ],
+)
+def test_features_are_read_from_what_a_model_returns(
+    frames: Frames, give: Callable[..., object], read: Callable[..., object], kind: str
+) -> None:
+    thing = give if kind == "function" else Returns(give)
+    observer = observe(thing, name="mine", mean=0.5, std=0.25, read=read)
+    assert abilities(observer) == ("encodes",)
+    expected = (frames.pixels.numpy().mean(axis=(2, 3)) - 0.5) / 0.25
+    np.testing.assert_allclose(features(observer, frames).numpy(), expected, atol=1e-5)
+
+
+def test_what_is_read_must_be_features_too(frames: Frames) -> None:
+    observer = observe(Returns(lambda x: ((x, x), x)), name="bad", read=lambda output: output[0])
+    with pytest.raises(ObserverError, match="'bad' returned a tuple of 2, not a tensor"):
+        features(observer, frames)
+
+
+def test_layers_are_found_in_a_model_whose_output_is_read(frames: Frames) -> None:
+    blocks = nn.Sequential(*(nn.Sequential(nn.Conv2d(3, 3, 1)) for _ in range(2)))
+    model = Returns(lambda x: (model.blocks(x), "text"))
+    model.add_module("blocks", blocks)
+    observer = observe(model, wants=Wants(size_px=(6, 6)), read=lambda output: output[0])
+    assert observer.layers == ("blocks.0", "blocks.1", "output")
+    assert torch.equal(features(observer, frames), blocks(frames.pixels))
 
 
 def test_a_comparer_returns_one_number_per_pair(frames: Frames) -> None:

@@ -122,13 +122,13 @@ def command(
                 readouts=split_names(readout),
                 layers=split_names(layers),
                 weights=weights,
-                dtype=dtype and dtype.value,
+                dtype=dtype.value if dtype else None,
                 trust_remote_code=trust_remote_code,
             )
         except KeyboardInterrupt:
             typer.echo("stopped; run the same command again to go on.", err=True)
             raise typer.Exit(130) from None
-        results, problems = done.assess()
+        results, problems = done.assess(progress=True)
         runs.append(results)
         if results:
             typer.echo(to_text(results))

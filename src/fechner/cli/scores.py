@@ -33,7 +33,7 @@ def command(
     from fechner.report.tables import FORMATS
     from fechner.runs import Run
 
-    results, problems = Run(run).assess()
+    results, problems = Run(run).assess(progress=True)
     typer.echo(FORMATS[format.value](results), nl=False)
     for problem in problems:
         typer.echo(problem, err=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeVar
 
 from rich.console import Console
 from rich.progress import (
@@ -15,8 +16,11 @@ from rich.progress import (
     Task,
     TextColumn,
     TimeRemainingColumn,
+    track,
 )
 from rich.text import Text
+
+Item = TypeVar("Item")
 
 
 class Listener(Protocol):
@@ -118,3 +122,9 @@ class Bar:
         """Print above the bar."""
         self.told.append(message)
         self._console.print(message, markup=False, highlight=False, soft_wrap=True)
+
+
+def followed(items: Sequence[Item], what: str) -> Iterable[Item]:
+    """Go through items with a progress bar on stderr; off a terminal there is none."""
+    console = Console(file=sys.stderr)
+    return track(items, what, console=console, transient=True, disable=not console.is_terminal)

@@ -12,6 +12,7 @@ from fechner.observers import READOUTS
 from fechner.runs.keys import parameters, piece_key
 from fechner.runs.ledger import Entry, Ledger
 from fechner.runs.manifest import Manifest
+from fechner.runs.progress import followed
 from fechner.runs.store import read_dataset
 from fechner.scores import Score
 from fechner.suites import Test, published_scores, suite
@@ -102,23 +103,23 @@ class Run:
                 return None
         return xr.merge(joined, combine_attrs="override", join="exact", compat="equals")
 
-    def assess(self) -> tuple[list[Result], list[str]]:
+    def assess(self, progress: bool = False) -> tuple[list[Result], list[str]]:
         """Score everything that is complete, and say what is not, in one line each."""
         results: list[Result] = []
         problems = list(self.left_out)
         failed = {(e.observer, e.test): e.message for e in self.entries() if e.status == "failed"}
-        for observer in self.observers:
-            for test in self.tests:
-                try:
-                    data = self.data(observer, test.id)
-                except RunFolderError as error:
-                    problems.append(f"{observer} {test.id}: {error}")
-                    continue
-                if data is None:
-                    why = failed.get((observer, test.id), "not finished")
-                    problems.append(f"{observer} {test.id}: {why}")
-                    continue
-                results += self._results(observer, test, data)
+        places = [(observer, test) for observer in self.observers for test in self.tests]
+        for observer, test in followed(places, "scoring") if progress else places:
+            try:
+                data = self.data(observer, test.id)
+            except RunFolderError as error:
+                problems.append(f"{observer} {test.id}: {error}")
+                continue
+            if data is None:
+                why = failed.get((observer, test.id), "not finished")
+                problems.append(f"{observer} {test.id}: {why}")
+                continue
+            results += self._results(observer, test, data)
         return results, problems
 
     def _results(self, observer: str, test: Test, data: xr.Dataset) -> list[Result]:

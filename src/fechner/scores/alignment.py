@@ -16,7 +16,7 @@ import numpy as np
 
 from fechner.psychometrics import find_crossing
 from fechner.scores.bootstrap import cluster_counts, interval, normal_errors, spread
-from fechner.scores.ranks import spearman, spearman_rows
+from fechner.scores.ranks import Spearman, SpearmanOfRows
 from fechner.scores.score import Score
 
 if TYPE_CHECKING:
@@ -48,50 +48,64 @@ class Alignment:
 
     def __call__(self, data: xr.Dataset) -> Sequence[Score]:
         """Score every layer and read-out."""
+        points = _Points(data, self.human_error_db)
         return [
             score
             for layer, readout, part in outputs(data)
-            for score in self._scores(part, layer, readout)
+            for score in _scores(points, part, layer, readout)
         ]
 
-    def _scores(self, data: xr.Dataset, layer: str, readout: str) -> Iterator[Score]:
-        kept = data["dropped"].values == 0
-        responses = data["response"].values
-        ratios = np.broadcast_to(data["ratio"].values, responses.shape)
-        note = _dropped(data["dropped"])
-        x, y = ratios[kept], responses[kept]
-        # Clusters are the abscissae that have points left, numbered anew.
-        point = np.unique(np.nonzero(kept)[0], return_inverse=True)[1]
-        clusters = int(point.max()) + 1 if len(point) else 0
-        if clusters < 2:
-            yield _unmeasured(layer, readout, _join(note, "not computable: too few points left"))
+
+class _Points:
+    """The points that all layers and read-outs are scored at, with what is the same for all.
+
+    Clusters are the abscissae that have points left, numbered anew.
+    """
+
+    def __init__(self, data: xr.Dataset, human_error_db: float) -> None:
+        self.kept = data["dropped"].values == 0
+        self.note = _dropped(data["dropped"])
+        x = np.broadcast_to(data["ratio"].values, self.kept.shape)[self.kept]
+        point = np.unique(np.nonzero(self.kept)[0], return_inverse=True)[1]
+        self.clusters = int(point.max()) + 1 if len(point) else 0
+        if self.clusters < 2:
             return
-        value = float(spearman(x, y))
-        if np.isnan(value):
-            note = _join(note, "not computable: the observer answered the same to every stimulus")
-        resamples = spearman(x, y, cluster_counts(clusters)[:, point])
-        low, high = interval(value, resamples, clusters, "correlation")
+        self.correlation = Spearman(x)
+        self.resampled = Spearman(x, cluster_counts(self.clusters)[:, point])
         # A threshold that lies e dB higher turns the multiple m into m / 10^(e/20).
-        errors = normal_errors((_HUMAN_DRAWS, clusters)) * self.human_error_db
-        moved = spearman_rows(x * 10 ** (-errors[:, point] / 20), y)
-        human_low, human_high = spread(np.clip(value + moved - np.median(moved), -1, 1))
-        yield _correlation(
-            "alignment",
-            value,
-            low,
-            high,
-            n=int(kept.sum()),
-            human_low=human_low,
-            human_high=human_high,
-            layer=layer,
-            readout=readout,
-            note=note,
-        )
-        if "surface" not in data or np.isnan(value) or len(_scored_points(data)) < _FEWEST_POINTS:
-            return
-        yield _threshold_error(data, layer, readout)
-        if data["abscissa"].attrs["name"] == "frequency_cpd":
-            yield _best_shift(data, layer, readout)
+        errors = normal_errors((_HUMAN_DRAWS, self.clusters)) * human_error_db
+        self.human = SpearmanOfRows(x * 10 ** (-errors[:, point] / 20))
+
+
+def _scores(points: _Points, data: xr.Dataset, layer: str, readout: str) -> Iterator[Score]:
+    note = points.note
+    if points.clusters < 2:
+        yield _unmeasured(layer, readout, _join(note, "not computable: too few points left"))
+        return
+    y = data["response"].values[points.kept]
+    value = float(points.correlation(y))
+    if np.isnan(value):
+        note = _join(note, "not computable: the observer answered the same to every stimulus")
+    low, high = interval(value, points.resampled(y), points.clusters, "correlation")
+    moved = points.human(y)
+    human_low, human_high = spread(np.clip(value + moved - np.median(moved), -1, 1))
+    yield _correlation(
+        "alignment",
+        value,
+        low,
+        high,
+        n=len(y),
+        human_low=human_low,
+        human_high=human_high,
+        layer=layer,
+        readout=readout,
+        note=note,
+    )
+    if "surface" not in data or np.isnan(value) or len(_scored_points(data)) < _FEWEST_POINTS:
+        return
+    yield _threshold_error(data, layer, readout)
+    if data["abscissa"].attrs["name"] == "frequency_cpd":
+        yield _best_shift(data, layer, readout)
 
 
 def _unmeasured(layer: str, readout: str, note: str) -> Score:
@@ -176,13 +190,13 @@ def _best_shift(data: xr.Dataset, layer: str, readout: str) -> Score:
         if inside.sum() < _FEWEST_POINTS:
             continue
         x = np.broadcast_to(ratios, contrast.shape).ravel()
-        value = float(spearman(x, responses.ravel()))
+        value = float(Spearman(x)(responses.ravel()))
         if value > best[0]:
             point = np.broadcast_to(np.arange(inside.sum())[:, None], contrast.shape).ravel()
             best = (value, float(shift), (x, responses.ravel(), point))
     value, shift, (x, y, point) = best
     clusters = int(point.max()) + 1
-    resamples = spearman(x, y, cluster_counts(clusters)[:, point])
+    resamples = Spearman(x, cluster_counts(clusters)[:, point])(y)
     low, high = interval(value, resamples, clusters, "correlation")
     return _correlation(
         "alignment-best-shift",

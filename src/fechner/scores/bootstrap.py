@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -24,6 +25,7 @@ RESAMPLES = 1000
 _SEED = 20250614
 
 
+@lru_cache
 def cluster_counts(clusters: int, resamples: int = RESAMPLES) -> NDArray[np.float64]:
     """Return how often each cluster occurs in each bootstrap sample, [resamples, clusters].
 
@@ -33,12 +35,20 @@ def cluster_counts(clusters: int, resamples: int = RESAMPLES) -> NDArray[np.floa
     [5.0, 5.0, 5.0]
     """
     generator = np.random.default_rng(_SEED)
-    return generator.multinomial(clusters, np.full(clusters, 1 / clusters), resamples).astype(float)
+    counts = generator.multinomial(clusters, np.full(clusters, 1 / clusters), resamples)
+    return _shared(counts.astype(float))
 
 
+@lru_cache(maxsize=8)
 def normal_errors(shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Return standard normal numbers for simulated errors."""
-    return np.random.default_rng(_SEED + 1).standard_normal(shape)
+    return _shared(np.random.default_rng(_SEED + 1).standard_normal(shape))
+
+
+def _shared(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return values that nobody can change, since they are handed to all who ask."""
+    values.setflags(write=False)
+    return values
 
 
 def interval(

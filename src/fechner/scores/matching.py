@@ -47,17 +47,15 @@ def matches(data: xr.Dataset) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     grid = data["contrast"].values
     references = data["reference"].values
     shape = (len(references), data.sizes["frequency"])
+    if "difference" in data:
+        best = data["difference"].values.argmin(axis=-1)
+        return grid[best], ((best > 0) & (best < len(grid) - 1)).astype(np.intp)
+    criteria, responses = data["reference_response"].values, data["response"].values
     found, counts = np.empty(shape), np.ones(shape, dtype=np.intp)
     for i, j in np.ndindex(*shape):
-        if "difference" in data:
-            best = int(np.argmin(data["difference"].values[i, j]))
-            found[i, j], counts[i, j] = grid[best], 0 < best < len(grid) - 1
-            continue
-        criterion = float(data["reference_response"].values[i])
-        crossing = find_crossing(
-            grid, data["response"].values[j], criterion, near=float(references[i])
+        found[i, j], counts[i, j] = find_crossing(
+            grid, responses[j], float(criteria[i]), near=float(references[i])
         )
-        found[i, j], counts[i, j] = crossing
     return found, counts
 
 

@@ -32,44 +32,67 @@ def weighted_ranks(
     return ranks
 
 
-def spearman(
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    weights: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
-    """Return Spearman's correlation, for each row of ``weights``; NaN if either is constant.
+class Spearman:
+    """Spearman's correlation of the same x with one y after another.
+
+    Parameters
+    ----------
+    weights
+        How often each point occurs, [..., points]; the correlation is computed for each row.
 
     Examples
     --------
-    >>> float(spearman(np.array([1.0, 2.0, 3.0]), np.array([10.0, 30.0, 20.0])))
+    >>> float(Spearman(np.array([1.0, 2.0, 3.0]))(np.array([10.0, 30.0, 20.0])))
     0.5
     """
-    weights = np.ones(x.shape) if weights is None else weights
-    rank_x, rank_y = weighted_ranks(x, weights), weighted_ranks(y, weights)
-    count = weights.sum(axis=-1, keepdims=True)
-    dx = rank_x - (weights * rank_x).sum(axis=-1, keepdims=True) / count
-    dy = rank_y - (weights * rank_y).sum(axis=-1, keepdims=True) / count
-    covariance = (weights * dx * dy).sum(axis=-1)
-    spread = np.sqrt((weights * dx**2).sum(axis=-1) * (weights * dy**2).sum(axis=-1))
-    correlation: NDArray[np.float64] = np.divide(
-        covariance, spread, out=np.full(np.shape(covariance), np.nan), where=spread > 0
-    )
-    return correlation
+
+    def __init__(self, x: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> None:
+        self._weights = np.ones(x.shape) if weights is None else weights
+        self._count = self._weights.sum(axis=-1, keepdims=True)
+        self._x = self._centred(x)
+        self._spread = (self._weights * self._x**2).sum(axis=-1)
+
+    def _centred(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        ranks = weighted_ranks(values, self._weights)
+        mean = (self._weights * ranks).sum(axis=-1, keepdims=True) / self._count
+        centred: NDArray[np.float64] = ranks - mean
+        return centred
+
+    def __call__(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the correlation for each row of weights; NaN if x or y is constant."""
+        centred = self._centred(y)
+        weighted = self._weights * centred
+        return _over(
+            (weighted * self._x).sum(axis=-1), self._spread * (weighted * centred).sum(axis=-1)
+        )
 
 
-def spearman_rows(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return Spearman's correlation of every row of ``x`` with ``y``; ties only in ``y``.
+class SpearmanOfRows:
+    """Spearman's correlation of every row of x, which has no ties, with one y after another.
 
     Examples
     --------
-    >>> spearman_rows(np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]), np.array([1.0, 5.0, 9.0]))
+    >>> rows = np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])
+    >>> SpearmanOfRows(rows)(np.array([1.0, 5.0, 9.0]))
     array([ 1., -1.])
     """
-    rank_x = np.argsort(np.argsort(x, axis=-1), axis=-1) - (x.shape[-1] - 1) / 2
-    rank_y = weighted_ranks(y, np.ones(y.shape))
-    dy = rank_y - rank_y.mean()
-    spread = np.sqrt(np.square(rank_x).sum(axis=-1) * np.square(dy).sum())
+
+    def __init__(self, x: NDArray[np.float64]) -> None:
+        self._x = np.argsort(np.argsort(x, axis=-1), axis=-1) - (x.shape[-1] - 1) / 2
+        self._spread = np.square(self._x).sum(axis=-1)
+
+    def __call__(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the correlation for each row; NaN if y is constant."""
+        ranks = weighted_ranks(y, np.ones(y.shape))
+        centred = ranks - ranks.mean()
+        return _over(self._x @ centred, self._spread * np.square(centred).sum())
+
+
+def _over(covariance: NDArray[np.float64], spread: NDArray[np.float64]) -> NDArray[np.float64]:
     correlation: NDArray[np.float64] = np.divide(
-        rank_x @ dy, spread, out=np.full(len(x), np.nan), where=spread > 0
+        covariance,
+        np.sqrt(spread),
+        out=np.full(np.shape(covariance), np.nan),
+        where=spread > 0,
     )
     return correlation

@@ -6,6 +6,7 @@ Image autoencoders of latent diffusion models (Rombach et al. 2022), class Autoe
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import util
@@ -63,16 +64,20 @@ def load(
     import torch
 
     with _quiet():
-        module = _autoencoder(model, weights)
-    config = module.config
+        autoencoder = _autoencoder(model, weights)
+    config = autoencoder.config
     if config.in_channels != 3:
         raise ObserverError(
             f"'diffusers/{model}' takes {config.in_channels} channels, and pictures have 3; name "
             "an autoencoder of colour pictures."
         )
 
+    # Its own class has much to say when it is moved to another device or precision.
+    parts = {"encoder": autoencoder.encoder, "quant_conv": autoencoder.quant_conv}
+    module = torch.nn.ModuleDict({name: part for name, part in parts.items() if part is not None})
+
     def call(pictures: Tensor) -> Any:
-        posterior = module.encode(pictures).latent_dist
+        posterior = autoencoder.encode(pictures).latent_dist
         if not sample:
             return posterior.mode()
         generator = torch.Generator().manual_seed(_SEED)  # on the CPU: the same for all devices
@@ -89,7 +94,7 @@ def load(
         library=f"diffusers {diffusers.__version__}",
         settings=f"sample={sample} act_fn={config.act_fn} groups={config.norm_num_groups}",
         stages=(
-            *(f"encoder.down_blocks.{i}" for i in range(len(module.encoder.down_blocks))),
+            *(f"encoder.down_blocks.{i}" for i in range(len(autoencoder.encoder.down_blocks))),
             "encoder.mid_block",
         ),
     )
@@ -193,6 +198,8 @@ def _quiet() -> Iterator[None]:
     before = logging.get_verbosity()
     logging.set_verbosity(logging.CRITICAL)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it calls the hub in ways that are deprecated
+            yield
     finally:
         logging.set_verbosity(before)

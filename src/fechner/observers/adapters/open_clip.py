@@ -47,30 +47,14 @@ def load(
 
     architecture, _, tag = model.partition("/")
     config, trained = _known(architecture, tag, weights)
-    # Weights that were trained with it see worse without it; the library only warns.
+    # Weights that were trained with it go astray without it; the library only warns.
     quick_gelu = bool(config.get("quick_gelu") or trained.get("quick_gelu"))
     _check_size(architecture, config["vision_cfg"], size)
-    settings: dict[str, Any] = {"force_quick_gelu": quick_gelu}
-    if weights is not None:
-        own = {key: trained[key] for key in ("mean", "std") if key in trained}
-        visual = _from_file(
-            architecture,
-            config,
-            weights,
-            size,
-            trust_remote_code,
-            force_preprocess_cfg=own,
-            **settings,
-        )
+    if weights is None:
+        visual = _from_tag(architecture, tag, trained, size, quick_gelu)
     else:
-        repository, _, file = (
-            trained["hf_hub"].rpartition("/") if "hf_hub" in trained else ("", "", "")
-        )
-        what = f"{file or 'open_clip_model.safetensors'} of {repository or tag}"
-        with fetching(f"open_clip/{model}", what), _quiet():
-            visual = open_clip.create_model(
-                architecture, tag, force_image_size=size, weights_only=True, **settings
-            ).visual
+        tensors = _tensors(weights, trust_remote_code)
+        visual = _from_tensors(architecture, config, size, quick_gelu, trained, tensors, weights)
     preprocessing = open_clip.get_model_preprocess_cfg(visual)
 
     def call(pictures: Tensor) -> Tensor | None:
@@ -120,37 +104,58 @@ def _check_size(architecture: str, vision: Mapping[str, Any], size: int | None) 
         )
 
 
-def _from_file(
+def _from_tag(
+    architecture: str, tag: str, trained: Mapping[str, Any], size: int | None, quick_gelu: bool
+) -> Any:
+    """Return the image tower with published weights."""
+    import open_clip
+
+    repository, _, file = str(trained.get("hf_hub") or trained.get("url")).rpartition("/")
+    what = f"{file or 'open_clip_model.safetensors'} of {repository}"
+    with fetching(f"open_clip/{architecture}/{tag}", what), _quiet():
+        return open_clip.create_model(
+            architecture,
+            tag,
+            force_image_size=size,
+            force_quick_gelu=quick_gelu,
+            weights_only=True,
+        ).visual
+
+
+def _from_tensors(
     architecture: str,
     config: Mapping[str, Any],
-    weights: str,
     size: int | None,
-    trust_remote_code: bool,
-    **settings: Any,
+    quick_gelu: bool,
+    trained: Mapping[str, Any],
+    tensors: dict[str, Tensor],
+    path: str,
 ) -> Any:
-    """Return the image tower with the weights of a file, at any size."""
+    """Return the image tower with weights of a file, made to fit as the library does it."""
     import open_clip
     from open_clip.convert import convert_state_dict
     from open_clip.model import resize_pos_embed
 
-    tensors = _tensors(weights, trust_remote_code)
-    # Towers of timm are resized when they are filled, the others before.
+    # Towers of timm are resized once they are filled, the others before.
     of_timm = "timm_model_name" in config["vision_cfg"]
     with _quiet():
         model = open_clip.create_model(
-            architecture, force_image_size=None if of_timm else size, text_cfg=_NO_TEXT, **settings
+            architecture,
+            force_image_size=None if of_timm else size,
+            force_quick_gelu=quick_gelu,
+            force_preprocess_cfg={k: trained[k] for k in ("mean", "std") if k in trained},
+            text_cfg=_NO_TEXT,
         )
+    visual = model.visual
     tensors = convert_state_dict(model, tensors)
     resize_pos_embed(tensors, model)
-    visual = model.visual
+    part = {k.removeprefix("visual."): v for k, v in tensors.items() if k.startswith("visual.")}
     try:
-        visual.load_state_dict(
-            {k.removeprefix("visual."): v for k, v in tensors.items() if k.startswith("visual.")}
-        )
+        visual.load_state_dict(part)
     except RuntimeError as error:
         cause = " ".join(str(error).split())[:200]
         raise ObserverError(
-            f"the weights in '{weights}' do not fit {architecture} ({cause})."
+            f"the weights in '{path}' do not fit the image tower of {architecture} ({cause})."
         ) from error
     if of_timm and size is not None:
         visual.set_input_size(size)
@@ -183,18 +188,24 @@ def _is_program(path: str) -> bool:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep the library from reporting every step, and from setting up logging for everybody.
+    """Keep the library from reporting every step, and that a model is filled only later.
 
-    It logs through functions that give the root logger a handler if it has none.
+    It logs in the name of the whole program, and sets up logging for it if nobody has.
     """
-    handler = logging.NullHandler()
-    logging.getLogger().addHandler(handler)
+    root, handler = logging.getLogger(), logging.NullHandler()
+    root.addHandler(handler)
+    root.addFilter(_nothing)
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "QuickGELU mismatch")
             yield
     finally:
-        logging.getLogger().removeHandler(handler)
+        root.removeFilter(_nothing)
+        root.removeHandler(handler)
+
+
+def _nothing(record: logging.LogRecord) -> bool:
+    return False
 
 
 def _pair(side: int | tuple[int, int]) -> tuple[int, int]:

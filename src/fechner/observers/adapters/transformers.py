@@ -301,8 +301,8 @@ def _loading(name: str, file: str) -> Iterator[None]:
     except FechnerError as error:
         if "trust_remote_code" in str(error.__cause__):
             raise ObserverError(
-                f"'{name}' comes with code of its own, which is not run unasked: read it, and if you "
-                "trust it use --trust-remote-code."
+                f"'{name}' comes with code of its own, which is not run unasked: read it, and if "
+                "you trust it use --trust-remote-code."
             ) from error
         raise
 
@@ -386,7 +386,8 @@ def _stripped(name: str, kind: _Kind, module: Any, lacking: list[str]) -> _Kind:
             f"the part that sees ({some}); give weights that fit its config.json."
         )
     for part in kind.unused:
-        setattr(module, part, None)
+        if hasattr(module, part):
+            setattr(module, part, None)
     return kind
 
 
@@ -424,16 +425,21 @@ def _processor(name: str, model: str, source: str, trust: bool) -> dict[str, Any
                 found = AutoImageProcessor.from_pretrained(place, trust_remote_code=trust)
                 return dict(found.to_dict())
         except MissingWeightsError as error:
-            if not _has_none(error.__cause__):
+            if not _has_none(place, error.__cause__):
                 raise
     return {}
 
 
-def _has_none(error: BaseException | None) -> bool:
+def _has_none(place: str, error: BaseException | None) -> bool:
     """Whether a repository has no preprocessor file, rather than one that could not be fetched."""
-    return (
-        error is not None and error.__cause__ is None and "Can't load image processor" in str(error)
-    )
+    if error is None or error.__cause__ or "Can't load image processor" not in str(error):
+        return False
+    if _local(place):
+        return True
+    from huggingface_hub import try_to_load_from_cache
+
+    # Without a network the error is the same; the cache remembers what a repository does not have.
+    return try_to_load_from_cache(place, "preprocessor_config.json") is not None
 
 
 def _normalisation(processor: Mapping[str, Any]) -> Normalisation:
