@@ -14,8 +14,9 @@ class UnknownNameError(FechnerError):
     """A name that nothing answers to, with the nearest spelling."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], how_to_list: str) -> None:
-        near = difflib.get_close_matches(name.lower(), sorted(known), n=1, cutoff=0.5)
-        hint = f"did you mean '{near[0]}'? " if near else ""
+        spellings = {each.lower(): each for each in sorted(known)}
+        near = difflib.get_close_matches(name.lower(), list(spellings), n=1, cutoff=0.5)
+        hint = f"did you mean '{spellings[near[0]]}'? " if near else ""
         super().__init__(f"there is no {kind} named '{name}'; {hint}{how_to_list}.")
 
 

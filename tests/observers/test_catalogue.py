@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -391,6 +392,13 @@ def test_every_family_is_complete(label: str) -> None:
     name, _ = take_apart(family.example)
     assert [other.label for other in FAMILIES.values() if other.takes(name)] == [label]
     assert name not in catalogue()
+
+
+def test_what_is_missing_can_be_installed_under_its_name() -> None:
+    file = Path(__file__).parents[2] / "pyproject.toml"
+    extras = tomllib.loads(file.read_text())["project"]["optional-dependencies"]
+    wanted = {thing.extra for thing in (*catalogue().values(), *FAMILIES.values()) if thing.extra}
+    assert wanted <= set(extras)
 
 
 @pytest.mark.parametrize("label", FAMILIES)

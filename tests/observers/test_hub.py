@@ -4,14 +4,24 @@ import os
 import socket
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import pairwise
+from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+import torch
 
 from fechner.errors import FechnerError, ObserverError
 from fechner.observers import hub
-from fechner.observers.hub import HUGGING_FACE_CACHE, TORCH_CACHE, fetching, reachable
+from fechner.observers.hub import (
+    HUGGING_FACE_CACHE,
+    TORCH_CACHE,
+    environment,
+    fetching,
+    reachable,
+)
 from fechner.observers.weights import MissingWeightsError
 
 constants = pytest.importorskip("huggingface_hub.constants")
@@ -100,27 +110,44 @@ def test_it_is_asked_once_per_process(
 
 
 def test_behind_a_proxy_the_answer_is_yes(monkeypatch: pytest.MonkeyPatch, closed: str) -> None:
-    monkeypatch.setattr(hub, "getproxies", lambda: {"https": "http://proxy.example:3128"})
+    monkeypatch.setattr(hub, "getproxies", lambda: {"http": "http://proxy.example:3128"})
     assert reachable(closed)
     reachable.cache_clear()
     monkeypatch.setattr(hub, "getproxies", dict)
     assert not reachable(closed)
 
 
-@pytest.mark.parametrize("name", ["https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy"])
+@pytest.mark.parametrize(
+    ("variables", "scheme", "asked"),
+    [
+        ({}, "https", True),
+        ({"https_proxy": "http://proxy.example:3128"}, "https", False),
+        ({"HTTPS_PROXY": "http://proxy.example:3128"}, "https", False),
+        ({"all_proxy": "socks5://proxy.example"}, "https", False),
+        ({"http_proxy": "http://proxy.example:3128"}, "http", False),
+        # A proxy for other addresses.
+        ({"http_proxy": "http://proxy.example:3128"}, "https", True),
+        ({"https_proxy": "http://proxy.example:3128", "no_proxy": "hub.example"}, "https", True),
+        ({"https_proxy": "http://proxy.example:3128", "no_proxy": "*"}, "https", True),
+        ({"https_proxy": "http://proxy.example:3128", "no_proxy": "a.example"}, "https", False),
+        # An exception without a rule.
+        ({"no_proxy": "localhost"}, "https", True),
+        ({"NO_PROXY": "localhost"}, "https", True),
+        ({"https_proxy": ""}, "https", True),
+    ],
+)
 def test_proxies_of_the_environment(
-    monkeypatch: pytest.MonkeyPatch, closed: str, name: str
+    monkeypatch: pytest.MonkeyPatch,
+    connections: list[tuple[tuple[str, int], float]],
+    variables: dict[str, str],
+    scheme: str,
+    asked: bool,
 ) -> None:
-    monkeypatch.setenv(name, "http://proxy.example:3128")
-    assert reachable(closed)
-
-
-@pytest.mark.parametrize("name", ["no_proxy", "NO_PROXY"])
-def test_exceptions_from_proxies_are_no_proxies(
-    monkeypatch: pytest.MonkeyPatch, closed: str, name: str
-) -> None:
-    monkeypatch.setenv(name, "localhost,127.0.0.1")
-    assert not reachable(closed)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    # There is no such server: what is not asked for is taken to be behind the proxy.
+    assert reachable(f"{scheme}://hub.example") is not asked
+    assert len(connections) == asked
 
 
 # Fetching
@@ -320,3 +347,51 @@ def test_the_client_of_hugging_face_may_be_absent(
     assert connections == []  # there is no hub to ask
     with pytest.raises(MissingWeightsError), fetching("torchvision/x", "x.pth", TORCH_CACHE):
         raise OSError("no route")
+
+
+class Malicious:
+    """Touches a file when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.path,)
+
+
+@pytest.mark.usefixtures("hugging_face")
+def test_no_library_runs_code_from_a_pickle_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "1")
+    trace, path = tmp_path / "trace", tmp_path / "weights.pt"
+    torch.save({"weight": torch.ones(1), "callback": Malicious(trace)}, path)
+    with pytest.raises(ObserverError, match="could not be loaded"), fetching("x", "y"):
+        torch.load(path, weights_only=False)
+    assert not trace.exists()
+    assert os.environ["TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"] == "1"
+    assert "TORCH_FORCE_WEIGHTS_ONLY_LOAD" not in os.environ
+    torch.load(path, weights_only=False)
+    assert trace.exists()  # it would have been run
+
+
+@pytest.mark.parametrize("error", [None, ValueError])
+def test_environment_variables_are_restored(
+    monkeypatch: pytest.MonkeyPatch, error: type[Exception] | None
+) -> None:
+    for name, value in (("FECHNER_A", "1"), ("FECHNER_B", "2")):
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("FECHNER_C", raising=False)
+
+    def look() -> dict[str, str]:
+        return {name[-1]: os.environ[name] for name in os.environ if name.startswith("FECHNER_")}
+
+    with (
+        suppress(ValueError),
+        environment({"FECHNER_A": "3", "FECHNER_B": None, "FECHNER_C": "4"}),
+    ):
+        meanwhile = look()
+        if error is not None:
+            raise error
+    assert meanwhile == {"A": "3", "C": "4"}
+    assert look() == {"A": "1", "B": "2"}

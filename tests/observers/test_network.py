@@ -180,6 +180,20 @@ def test_read_outs_of_all_layers_are_those_of_numpy() -> None:
             )
 
 
+@pytest.mark.parametrize("side", [8, 12])
+@torch.no_grad()
+def test_a_network_of_any_size_is_tapped_at_any_size(side: int) -> None:
+    net = Net()
+    observer = observe(net)  # looks for its layers in one size, and is shown another
+    assert observer.layers == ("stages.0", "stages.1", "output")
+    values = np.random.default_rng(0).random((3, 3, side, side), dtype=np.float32)
+    field = Field.of(pixels=side, ppd=60)
+    shown = Frames(torch.from_numpy(values), field, display("encoders"), "display")
+    expected = by_hand(net, shown.pixels)
+    for name, activation in look(observer, shown, EVERYTHING).items():
+        assert torch.equal(activation.flatten(1), expected[name].flatten(1)), name
+
+
 def test_layers_default_to_the_stages_of_the_adapter() -> None:
     net = Net()
     network = Network(net, size_px=(SIDE, SIDE))

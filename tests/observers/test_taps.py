@@ -292,6 +292,18 @@ def test_windows_of_a_picture_are_delivered_as_one_row(axis: int) -> None:
         np.testing.assert_array_equal(seen[i].reshape(4, 9, 3).numpy(), expected)
 
 
+def test_windows_are_counted_anew_in_pictures_of_another_size() -> None:
+    module = Calls(lambda self, x: self.cut(x).mean() + x, cut=Returns(windows))
+    layers = layers_of(module, side=6)
+    pictures = frames(5, side=9).pixels
+    seen: list[torch.Tensor] = []
+    with tapped(module, {"cut": seen.append}, layers, 5):
+        module(pictures)
+    assert torch.equal(seen[0].reshape(5, 9, 9, 3), windows(pictures).reshape(5, 9, 9, 3))
+    corner = pictures[3, :, 6:, 6:].reshape(3, 9).T
+    assert torch.equal(seen[0][3].reshape(9, 9, 3)[8], corner)
+
+
 def test_a_single_window_per_picture_is_an_ordinary_batch() -> None:
     module = Calls(lambda self, x: self.cut(x).mean() + x, cut=Returns(windows))
     (layer,) = layers_of(module, side=3)

@@ -2,7 +2,6 @@
 
 import hashlib
 import pickle
-import sys
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import save_file
 from torch import nn
 
 from fechner.errors import FechnerError, ObserverError
@@ -17,6 +17,7 @@ from fechner.observers.hub import HUGGING_FACE_CACHE
 from fechner.observers.weights import (
     MissingWeightsError,
     cause_of,
+    fit_weights,
     hash_file,
     hash_weights,
     load_weights,
@@ -34,14 +35,8 @@ def net(seed: int = 0) -> nn.Sequential:
     return model
 
 
-def save_safely(weights: Weights, path: Path) -> None:
-    from safetensors.torch import save_file
-
-    save_file(weights, path)
-
-
 SAVE: dict[str, Callable[[Any, Path], None]] = {
-    ".safetensors": save_safely,
+    ".safetensors": save_file,
     ".pt": torch.save,
     ".pth": torch.save,
     ".ckpt": torch.save,
@@ -122,16 +117,31 @@ def test_a_prefix_of_some_names_only_stays(tmp_path: Path) -> None:
     assert set(read_weights(saved(weights, tmp_path))) == set(weights)
 
 
-def test_a_prefix_that_is_the_name_of_a_part_fits(tmp_path: Path) -> None:
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("saved_with", ["", "module."])
+def test_a_prefix_that_is_the_name_of_a_part_fits(
+    tmp_path: Path, depth: int, saved_with: str
+) -> None:
     def wrapped(seed: int) -> nn.Module:
-        outer = nn.Module()
-        outer.add_module("module", net(seed))
-        return outer
+        inner: nn.Module = net(seed)
+        for _ in range(depth):
+            outer = nn.Module()
+            outer.add_module("module", inner)
+            inner = outer
+        return inner
 
-    path = saved(wrapped(0).state_dict(), tmp_path)
+    weights = {f"{saved_with}{key}": value for key, value in wrapped(0).state_dict().items()}
     target = wrapped(1)
-    load_weights(target, path)
+    load_weights(target, saved(weights, tmp_path))
     assert same(target.state_dict(), wrapped(0).state_dict())
+
+
+def test_weights_at_hand_fit_as_they_are() -> None:
+    outer, other = nn.Module(), nn.Module()
+    outer.add_module("module", net(0))
+    other.add_module("module", net(1))
+    fit_weights(other, outer.state_dict(), "a file")
+    assert same(other.state_dict(), outer.state_dict())
 
 
 # Refusing
@@ -219,13 +229,6 @@ def test_a_missing_file(tmp_path: Path, name: str) -> None:
 def test_files_without_weights(tmp_path: Path, content: Any, what: str) -> None:
     with pytest.raises(ObserverError, match=what):
         read_weights(saved(content, tmp_path))
-
-
-def test_safetensors_may_not_be_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = saved(net().state_dict(), tmp_path, ".safetensors")
-    monkeypatch.setitem(sys.modules, "safetensors.torch", None)
-    with pytest.raises(ObserverError, match="needs the package safetensors: pip install safeten"):
-        read_weights(path)
 
 
 # Fitting

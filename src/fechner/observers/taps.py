@@ -7,6 +7,7 @@ later operations can change it in place.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -137,7 +138,7 @@ def tapped(
         tensor = None if layer is None else first_tensor(output)
         if layer is not None and tensor is not None:
             reached.add(layer.name)
-            taps[layer.name](_rows(tensor, layer.batch_axis, n))
+            taps[layer.name](_rows(tensor, layer, n))
 
     with _hooked(module, {layer.module for layer in layers}, see):
         yield
@@ -146,9 +147,14 @@ def tapped(
         raise ObserverError(f"layer '{missed[0]}' was not reached in a pass of {n} pictures.")
 
 
-def _rows(tensor: Tensor, axis: int, n: int) -> Tensor:
+def _rows(tensor: Tensor, layer: LayerInfo, n: int) -> Tensor:
     """Return a picture per row; windows of one picture lie next to each other."""
-    return full_precision(tensor.movedim(axis, 0).reshape(n, -1))
+    if tensor.numel() != n * math.prod(layer.shape):
+        raise ObserverError(
+            f"layer '{layer.name}' handed on {tuple(tensor.shape)} for a batch of {n}, not "
+            f"{layer.shape} for each picture; read out another layer."
+        )
+    return full_precision(tensor.movedim(layer.batch_axis, 0).reshape(n, -1))
 
 
 def full_precision(tensor: Tensor) -> Tensor:
@@ -176,21 +182,25 @@ def natural_stages(module: nn.Module) -> tuple[str, ...]:
     def outermost(kind: type, inside: nn.Module, path: str = "") -> Iterator[tuple[str, nn.Module]]:
         for name, child in inside.named_children():
             here = f"{path}.{name}" if path else name
-            if isinstance(child, kind) and _is_made_of_parts(child):
+            if isinstance(child, kind) and _larger_parts(child):
                 yield here, child
             else:
                 yield from outermost(kind, child, here)
 
+    if isinstance(module, nn.Sequential) and len(_larger_parts(module)) > 1:
+        return _larger_parts(module)
     lists = list(outermost(nn.ModuleList, module))
     if not lists:
         lists = list(outermost(nn.Sequential, module))
         if len(lists) > 1:
             return tuple(name for name, _ in lists)
-    return tuple(f"{name}.{index}" for name, each in lists for index, _ in each.named_children())
+    return tuple(f"{name}.{index}" for name, each in lists for index in _larger_parts(each))
 
 
-def _is_made_of_parts(container: nn.Module) -> bool:
-    return any(next(child.children(), None) is not None for child in container.children())
+def _larger_parts(container: nn.Module) -> tuple[str, ...]:
+    """Return the names of members that are themselves made of parts."""
+    members = container.named_children()
+    return tuple(name for name, member in members if next(member.children(), None) is not None)
 
 
 def choose_layers(encoder: Encodes, patterns: Sequence[str] | None) -> tuple[str, ...]:

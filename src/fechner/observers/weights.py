@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import warnings
+from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +14,9 @@ from fechner.errors import FechnerError, ObserverError
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
+
+#: What training on several devices or with torch.compile puts before every name.
+_PREFIXES = ("module.", "_orig_mod.")
 
 #: Where checkpoints of training programs keep the weights.
 _WRAPPERS = ("state_dict", "model_state_dict", "model", "ema", "teacher", "module")
@@ -56,18 +61,17 @@ def read_weights(path: Path | str) -> dict[str, Tensor]:
         if path.suffix == ".safetensors":
             from safetensors.torch import load_file
 
-            return dict(load_file(path))
-        import torch
+            found = load_file(path)
+        else:
+            import torch
 
-        found = torch.load(path, map_location="cpu", weights_only=True)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what is wrong is said in one sentence
+                found = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise ObserverError(
             f"'{path}' holds more than tensors, or is no weights file; fechner runs no code from a "
             "pickle: save its state_dict() with torch.save or as .safetensors."
-        ) from error
-    except ImportError as error:
-        raise ObserverError(
-            f"'{path}' needs the package safetensors: pip install safetensors."
         ) from error
     except Exception as error:
         raise ObserverError(f"'{path}' cannot be read as weights ({cause_of(error)}).") from error
@@ -85,23 +89,36 @@ def _state_dict(found: Any, path: Path) -> dict[str, Tensor]:
     tensors = {key: value for key, value in found.items() if isinstance(value, torch.Tensor)}
     if not tensors:
         raise ObserverError(f"'{path}' holds no weights; its entries are {_some(found)}.")
-    # Training on several devices or with torch.compile puts a prefix before every name.
-    for prefix in ("module.", "_orig_mod."):
-        if all(key.startswith(prefix) for key in tensors):
-            tensors = {key.removeprefix(prefix): value for key, value in tensors.items()}
+    while any(all(key.startswith(prefix) for key in tensors) for prefix in _PREFIXES):
+        tensors = {key.partition(".")[2]: value for key, value in tensors.items()}
     return tensors
 
 
 def load_weights(module: nn.Module, path: Path | str, *, optional: tuple[str, ...] = ()) -> None:
-    """Put the weights of a file into a module; every parameter must be there and fit.
+    """Put the weights of a file into a module; see `fit_weights`."""
+    fit_weights(module, read_weights(path), path, optional=optional)
+
+
+def fit_weights(
+    module: nn.Module,
+    weights: Mapping[str, Tensor],
+    path: Path | str,
+    *,
+    optional: tuple[str, ...] = (),
+) -> None:
+    """Put weights into a module; every parameter must be there and fit.
 
     Parameters
     ----------
+    path
+        Where they came from, for people.
     optional
-        Beginnings of names that the file may hold in vain, such as a head that is not used.
+        Beginnings of names that may be there in vain, such as a head that is not used.
     """
-    weights = read_weights(path)
     own = module.state_dict()
+    for prefix in _PREFIXES:  # that was taken off, but is the name of a part
+        if all(key.startswith(prefix) for key in own):
+            weights = {f"{prefix}{key}": value for key, value in weights.items()}
     missing = [key for key in own if key not in weights and not key.endswith("num_batches_tracked")]
     surplus = [key for key in weights if key not in own and not key.startswith(optional or ("\0",))]
     shapes = [k for k in own if k in weights and own[k].shape != weights[k].shape]
@@ -119,7 +136,10 @@ def load_weights(module: nn.Module, path: Path | str, *, optional: tuple[str, ..
             f"the weights in '{path}' do not fit {type(module).__name__}; of its {len(own)} "
             f"tensors {'; '.join(problems)}."
         )
-    module.load_state_dict({key: value for key, value in weights.items() if key in own}, False)
+    fitting = OrderedDict((key, value) for key, value in weights.items() if key in own)
+    # Some models refuse weights that do not say which version of the model they belong to.
+    fitting._metadata = {"": own._metadata[""]}  # type: ignore[attr-defined]
+    module.load_state_dict(fitting, False)
 
 
 def _some(names: Any) -> str:

@@ -18,7 +18,7 @@ from fechner.observers.hub import fetching
 from fechner.observers.network import Network
 from fechner.observers.normalisation import NORMALISATIONS
 from fechner.observers.torchvision_fix import import_torchvision
-from fechner.observers.weights import read_weights
+from fechner.observers.weights import fit_weights, read_weights
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -105,13 +105,14 @@ def _autoencoder(model: str, weights: str | None) -> Any:
     from diffusers import AutoencoderKL
 
     file = Path(weights) if weights is not None and not Path(weights).is_dir() else None
+    if file is not None and not file.is_file():
+        raise ObserverError(f"there is no file or folder of weights '{weights}'.")
     places = _places(model if weights is None or file is not None else weights)
     if file is not None and (file.parent / "config.json").is_file():
         places = [(str(file.parent), None)]
     where = "/".join(filter(None, places[0]))
-    missing = fetching(f"diffusers/{model}", f"diffusion_pytorch_model.safetensors of {where}")
-    module: Any
-    with missing:
+    what = f"diffusion_pytorch_model.safetensors of {where}"
+    with fetching(f"diffusers/{model}", what):
         (repository, subfolder), config = _config(places)
         kind = config.get("_class_name")
         if kind == "AutoencoderKL" and file is None:
@@ -183,11 +184,7 @@ def _fill(module: Any, file: Path) -> None:
         for key, tensor in read_weights(file).items()
         if key.startswith(_USED)
     }
-    try:
-        module.load_state_dict(tensors)
-    except RuntimeError as error:
-        cause = " ".join(str(error).split())[:200]
-        raise ObserverError(f"the weights in '{file}' do not fit ({cause}).") from error
+    fit_weights(module, tensors, file)
 
 
 @contextmanager

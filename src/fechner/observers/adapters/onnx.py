@@ -142,7 +142,7 @@ class Graph:
         except Exception as error:
             height, width = pictures.shape[2:]
             raise ObserverError(
-                f"'{self._path}' cannot look at {height} x {width} px ({cause_of(error)}); say "
+                f"'{self._path}' cannot look at {height} x {width} px ({_cause(error)}); say "
                 "what it takes with size=PIXELS."
             ) from error
         return {name: torch.from_numpy(v) for name, v in zip(self.outputs, values, strict=True)}
@@ -168,8 +168,16 @@ def _session(path: Path, device: str) -> Any:
         return onnxruntime.InferenceSession(str(path), options, providers=providers)
     except Exception as error:
         raise ObserverError(
-            f"'{path}' cannot be read as an ONNX model ({cause_of(error)}); export it again."
+            f"'{path}' cannot be run by onnxruntime ({_cause(error)}); export it again."
         ) from error
+
+
+def _cause(error: Exception) -> str:
+    """Return what went wrong, without what the library puts before it."""
+    text = re.sub(
+        r"^\[ONNXRuntimeError\] : \d+ : \w+ : |Load model from .* failed:", "", str(error)
+    )
+    return cause_of(type(error)(text))
 
 
 def _only_input(session: Any, path: Path) -> tuple[str, str, bool, list[Any]]:

@@ -15,7 +15,7 @@ from fechner.observers.network import Network
 from fechner.observers.normalisation import Normalisation
 from fechner.observers.taps import first_tensor, natural_stages
 from fechner.observers.torchvision_fix import import_torchvision
-from fechner.observers.weights import read_weights
+from fechner.observers.weights import fit_weights, read_weights
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -150,13 +150,7 @@ def _from_tensors(
     tensors = convert_state_dict(model, tensors)
     resize_pos_embed(tensors, model)
     part = {k.removeprefix("visual."): v for k, v in tensors.items() if k.startswith("visual.")}
-    try:
-        visual.load_state_dict(part)
-    except RuntimeError as error:
-        cause = " ".join(str(error).split())[:200]
-        raise ObserverError(
-            f"the weights in '{path}' do not fit the image tower of {architecture} ({cause})."
-        ) from error
+    fit_weights(visual, part, path)
     if of_timm and size is not None:
         visual.set_input_size(size)
     return visual

@@ -11,7 +11,7 @@ from fechner.observers.network import Network
 from fechner.observers.normalisation import Normalisation
 from fechner.observers.taps import natural_stages
 from fechner.observers.torchvision_fix import import_torchvision
-from fechner.observers.weights import load_weights, read_weights
+from fechner.observers.weights import fit_weights, read_weights
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -53,7 +53,7 @@ def load(
 
     return Network(
         module,
-        call,
+        call if module.num_classes else None,  # pure encoders have no head to ask
         size_px=side,
         normalise=Normalisation(tuple(config["mean"]), tuple(config["std"])),
         library=f"timm {timm.__version__}",
@@ -99,7 +99,7 @@ def _from_file(model: str, path: str, config: Any, settings: dict[str, Any]) -> 
         settings = {**settings, "num_classes": count}
     module = timm.create_model(model, **settings)
     try:
-        load_weights(module, path)
+        fit_weights(module, weights, path)
     except ObserverError as error:
         given = {"state_dict": weights, "num_classes": module.num_classes}
         try:
@@ -111,8 +111,7 @@ def _from_file(model: str, path: str, config: Any, settings: dict[str, Any]) -> 
                 **settings,
             )
         except Exception:
-            # What timm says is long, and that there is no such conversion helps nobody.
-            raise error from None
+            raise error from None  # timm's own words do not say what to do
         del module.pretrained_cfg["state_dict"]
     return module
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -104,53 +104,41 @@ def _make(folder: Path | None, repository: str, entry: str, weights: str | None)
     """Call a function of hubconf.py: in a folder, or in a repository that is not here yet."""
     import torch
 
-    settings: dict[str, Any] = {"repo_or_dir": str(folder), "source": "local"}
+    source: dict[str, Any] = {"repo_or_dir": str(folder), "source": "local"}
     if folder is None:
         if not hub.reachable(_SITE):
             raise ConnectionError(f"{_SITE} cannot be reached")
         # A reference may name a commit of somebody's fork, the main branch cannot.
-        settings = {"repo_or_dir": repository, "skip_validation": ":" not in repository}
-    hub_load: Any = torch.hub.load  # torch leaves it untyped
+        source = {"repo_or_dir": repository, "skip_validation": ":" not in repository}
+    hub_load: Any = partial(torch.hub.load, model=entry, trust_repo=True, verbose=False, **source)
     with _their_code(folder):
         if weights is not None:
-            try:
-                return hub_load(model=entry, trust_repo=True, pretrained=False, **settings)
-            except TypeError:
-                pass  # a function that has no such switch
-        return hub_load(model=entry, trust_repo=True, verbose=False, **settings)
+            with suppress(TypeError):  # of functions that have no such switch
+                return hub_load(pretrained=False)
+        return hub_load()
 
 
 @contextmanager
 def _their_code(folder: Path | None) -> Iterator[None]:
-    """Run code of others: it cannot unpickle objects, nor stand in the way of what comes after.
+    """Run code of others so that it does not stand in the way of what comes after.
 
     Modules of different repositories are often called alike (``utils``), so they are forgotten
     once the model is built. What the code prints goes to standard error, its warnings nowhere.
     """
     import torch
 
-    switches = {"TORCH_FORCE_WEIGHTS_ONLY_LOAD": "1", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": None}
-    before = {name: os.environ.get(name) for name in switches}
     there = set(sys.modules)
-    _set(switches)
     try:
         with redirect_stdout(sys.stderr), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        _set(before)
         theirs = tuple(Path(path) for path in (folder, torch.hub.get_dir()) if path is not None)
         for name in set(sys.modules) - there:
-            file = getattr(sys.modules[name], "__file__", None) or ""
-            if any(Path(file).is_relative_to(path) for path in theirs):
+            module = sys.modules[name]
+            files = [getattr(module, "__file__", None) or "", *getattr(module, "__path__", ())]
+            if any(Path(file).is_relative_to(path) for file in files for path in theirs):
                 del sys.modules[name]
-
-
-def _set(variables: dict[str, str | None]) -> None:
-    for name, value in variables.items():
-        os.environ.pop(name, None)
-        if value is not None:
-            os.environ[name] = value
 
 
 def _hash_code(folder: Path) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import OrderedDict
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -16,10 +15,10 @@ from fechner.observers.network import Network, before_head
 from fechner.observers.normalisation import Normalisation
 from fechner.observers.taps import natural_stages
 from fechner.observers.torchvision_fix import import_torchvision
-from fechner.observers.weights import load_weights, read_weights
+from fechner.observers.weights import fit_weights, read_weights
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
 #: Heads that are used in training only.
 _AUXILIARY = ("AuxLogits.", "aux1.", "aux2.")
@@ -60,11 +59,13 @@ def load(
     name = name.lower()
     published = _published(model, name, tag)
     if weights is not None:
-        module = _from_file(name, weights)
+        module = _filled(name, read_weights(weights), weights)
     else:
         file = PurePosixPath(urlsplit(published.url).path).name
         with fetching(f"torchvision/{model}", file, TORCH_CACHE):
-            module = torchvision.models.get_model(name, weights=published, progress=False)
+            # Not by the builder, which would run code from a pickle.
+            found = published.get_state_dict(progress=False, check_hash=True, weights_only=True)
+            module = _filled(name, found, file)
     shown = published.transforms()
     own = getattr(module, "image_size", shown.crop_size[0])
     if size is not None and size != own:
@@ -100,11 +101,11 @@ def _published(model: str, name: str, tag: str) -> Any:
     return found[(tag or "default").lower()]
 
 
-def _from_file(name: str, path: str) -> Any:
-    """Build a model as the weights in a file need it and put them in."""
+def _filled(name: str, weights: dict[str, Tensor], path: str) -> Any:
+    """Build a model as its weights need it and put them in."""
     from torchvision.models import get_model
 
-    weights = _renamed(read_weights(path))
+    weights = _renamed(weights)
     settings: dict[str, Any] = dict(_AS_PUBLISHED.get(name, {}))
     module = get_model(name, weights=None, **settings)
     own, others = module.state_dict(), {}
@@ -117,28 +118,20 @@ def _from_file(name: str, path: str) -> Any:
             others["image_size"] = side
     if others:
         module = get_model(name, weights=None, **settings, **others)
-    try:
-        load_weights(module, path, optional=_AUXILIARY)
-    except (ObserverError, ValueError) as error:
-        # Old names; or MNASNet, which asks for a version that plain tensors do not carry.
-        weights = OrderedDict((k, v) for k, v in weights.items() if not k.startswith(_AUXILIARY))
-        weights._metadata = module.state_dict()._metadata  # type: ignore[attr-defined]
-        try:
-            module.load_state_dict(weights)
-        except RuntimeError:
-            raise error from None
+    fit_weights(module, weights, path)
     return module
 
 
-def _renamed(weights: dict[str, Any]) -> dict[str, Any]:
-    """Return weights under the names that today's modules have."""
+def _renamed(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return weights under the names that today's modules have, without heads for training."""
 
     def today(key: str) -> str:
         for old, new in _OLD_NAMES:
             key = old.sub(new, key)
         return key
 
-    return {today(key): value for key, value in weights.items()}
+    kept = (item for item in weights.items() if not item[0].startswith(_AUXILIARY))
+    return {today(key): value for key, value in kept}
 
 
 def _resized(name: str, module: Any, size: int) -> Any:
@@ -179,6 +172,5 @@ def _stages(module: nn.Module) -> tuple[str, ...]:
     from torch import nn
 
     mixed = [name for name, _ in module.named_children() if name.startswith(("inception", "Mixed"))]
-    larger = [name for name in natural_stages(module) if [*module.get_submodule(name).children()]]
     pools = [name for name, part in module.named_modules() if isinstance(part, nn.MaxPool2d)]
-    return tuple(mixed or larger or pools)
+    return tuple(mixed or natural_stages(module) or pools)

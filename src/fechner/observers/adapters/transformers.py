@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-import os
+import pickle
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fechner.errors import FechnerError, ObserverError
-from fechner.observers.hub import fetching
+from fechner.observers.hub import environment, fetching
 from fechner.observers.network import Network
 from fechner.observers.normalisation import NONE, Normalisation
 from fechner.observers.torchvision_fix import import_torchvision
-from fechner.observers.weights import MissingWeightsError, cause_of, read_weights
+from fechner.observers.weights import cause_of, read_weights
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -27,8 +27,8 @@ _Inputs: TypeAlias = "Callable[[Tensor, Any, bool], dict[str, Any]]"
 #: The share of patches that masked autoencoders do not see, in training and if asked for.
 _MASKED_SHARE = 0.75
 
-#: The arguments that say a model reads text as well.
-_TEXT = {"input_ids", "inputs_embeds"}
+#: The arguments of models that read text as well.
+_TEXT_ARGUMENTS = {"input_ids", "inputs_embeds"}
 
 
 def _pictures(pixels: Tensor, config: Any, masked: bool) -> dict[str, Any]:
@@ -114,9 +114,9 @@ class _Kind:
 
 _CLASS_TOKEN = _Kind("class token", unused=("pooler",))
 _POOLED = _Kind("pooler_output")
-_BESIDE_TEXT = ("text_model", "text_projection", "logit_scale", "logit_bias")
-_TWO_TOWERS = _Kind("image features", through="get_image_features", unused=_BESIDE_TEXT)
-_NAFLEX = _Kind("image features", "get_image_features", _BESIDE_TEXT, inputs=_patches)
+_READING = ("text_model", "text_projection", "logit_scale", "logit_bias")
+_TWO_TOWERS = _Kind("image features", through="get_image_features", unused=_READING)
+_NAFLEX = _Kind("image features", "get_image_features", _READING, inputs=_patches)
 _PROMPTS = ("prompt_encoder", "mask_decoder", "shared_image_embedding")
 _SAM = _Kind("image embedding of SAM", through="get_image_embeddings", unused=_PROMPTS)
 _SAM_2 = _Kind("image embedding of SAM-2", "vision_encoder", _PROMPTS, loader="Sam2Model")
@@ -293,17 +293,27 @@ def _places(model: str, weights: str | None) -> tuple[str, Path | None]:
 
 
 @contextmanager
-def _loading(name: str, file: str) -> Iterator[None]:
-    """Load inside this: quietly, and what goes wrong becomes one sentence."""
+def _loading(name: str, file: str, place: str) -> Iterator[None]:
+    """Load a file of a place inside this: quietly, and what goes wrong becomes one sentence."""
     try:
-        with fetching(name, file), _quietly():
+        with fetching(name, f"{file} of {place}"), _quietly():
             yield
     except FechnerError as error:
-        if "trust_remote_code" in str(error.__cause__):
+        cause = error.__cause__ or error
+        if "trust_remote_code" in str(cause):
             raise ObserverError(
                 f"'{name}' comes with code of its own, which is not run unasked: read it, and if "
                 "you trust it use --trust-remote-code."
-            ) from error
+            ) from cause
+        if isinstance(cause, pickle.UnpicklingError):
+            raise ObserverError(
+                f"the weights in '{place}' hold more than tensors, and fechner runs no code from a "
+                "pickle: use a repository with .safetensors."
+            ) from cause
+        if _local(place):  # fetching it would be no help
+            raise ObserverError(
+                f"'{name}' cannot be loaded from the folder '{place}' ({cause_of(cause)})."
+            ) from cause
         raise
 
 
@@ -313,22 +323,17 @@ def _quietly() -> Iterator[None]:
     from transformers.utils import logging
 
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    # Without this it has a server convert repositories that hold no safetensors.
-    conversion = os.environ.get("DISABLE_SAFETENSORS_CONVERSION")
-    os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
     logging.set_verbosity_error()
     if bars:
         logging.disable_progress_bar()
     try:
-        yield
+        # Without this it has a server convert repositories that hold no safetensors.
+        with environment({"DISABLE_SAFETENSORS_CONVERSION": "1"}):
+            yield
     finally:
         logging.set_verbosity(verbosity)
         if bars:
             logging.enable_progress_bar()
-        if conversion is None:
-            del os.environ["DISABLE_SAFETENSORS_CONVERSION"]
-        else:
-            os.environ["DISABLE_SAFETENSORS_CONVERSION"] = conversion
 
 
 def _config(name: str, source: str, file: Path | None, trust: bool) -> Any:
@@ -336,7 +341,7 @@ def _config(name: str, source: str, file: Path | None, trust: bool) -> Any:
 
     # With weights at hand the configuration is all that is fetched.
     what = "model.safetensors" if file is None else "config.json"
-    with _loading(name, f"{what} of {source}"):
+    with _loading(name, what, source):
         return AutoConfig.from_pretrained(source, trust_remote_code=trust)
 
 
@@ -353,7 +358,7 @@ def _whole_model(
     settings["ignore_mismatched_sizes"] = True
     remote = {"trust_remote_code": trust} if kind.loader == "AutoModel" else {}
     weights = None if file is None else read_weights(file)
-    with _loading(name, f"model.safetensors of {source}"):
+    with _loading(name, "model.safetensors", source):
         if weights is None:
             module, info = loader.from_pretrained(source, **settings, **remote)
         else:
@@ -406,7 +411,7 @@ def _part_that_sees(name: str, model: Any) -> tuple[str, Any]:
     outside_in = sorted(model.named_modules(), key=lambda item: len(f".{item[0]}".split(".")))
     for path, part in outside_in:
         arguments = _arguments(part) if isinstance(part, PreTrainedModel) else set()
-        if "pixel_values" in arguments and not arguments & _TEXT:
+        if "pixel_values" in arguments and not arguments & _TEXT_ARGUMENTS:
             return f"{path}." if path else "", part
     raise ObserverError(
         f"'{name}' is a {type(model).__name__}, which has no part that takes pictures alone; name "
@@ -421,10 +426,10 @@ def _processor(name: str, model: str, source: str, trust: bool) -> dict[str, Any
     # Weights in a folder of their own may have come without it.
     for place in dict.fromkeys((source, model)):
         try:
-            with _loading(name, f"preprocessor_config.json of {place}"):
+            with _loading(name, "preprocessor_config.json", place):
                 found = AutoImageProcessor.from_pretrained(place, trust_remote_code=trust)
                 return dict(found.to_dict())
-        except MissingWeightsError as error:
+        except FechnerError as error:
             if not _has_none(place, error.__cause__):
                 raise
     return {}
@@ -443,10 +448,10 @@ def _has_none(place: str, error: BaseException | None) -> bool:
 
 
 def _normalisation(processor: Mapping[str, Any]) -> Normalisation:
-    if not processor.get("do_normalize"):
+    mean, std = processor.get("image_mean"), processor.get("image_std")
+    if not processor.get("do_normalize") or mean is None or std is None:
         return NONE
-    mean, std = (processor[key] for key in ("image_mean", "image_std"))
-    return Normalisation(*(v if isinstance(v, float) else tuple(v) for v in (mean, std)))
+    return Normalisation(*(v if isinstance(v, int | float) else tuple(v) for v in (mean, std)))
 
 
 def _processed_size(processor: Mapping[str, Any]) -> tuple[int, int] | None:
