@@ -447,7 +447,7 @@ def test_a_name_is_resolved() -> None:
 def test_functions_of_more_than_two_batches_and_misplaced_normalisation() -> None:
     with pytest.raises(ObserverError, match="takes 3 arguments"):
         observe(lambda a, b, c: a)
-    with pytest.raises(ObserverError, match="mean and std are for encoders"):
+    with pytest.raises(ObserverError, match="mean, std and read are for encoders"):
         observe(lambda a, b: (a - b).mean(), mean=(0.5, 0.5, 0.5))
 
 

@@ -107,11 +107,18 @@ class NetworkEncoder:
     def features(self, frames: Frames, taps: Mapping[str, Tap]) -> None:
         """Look once; every tap is called with its layer's activations."""
         inside = {name: tap for name, tap in taps.items() if name != OUTPUT}
-        layers = [layer for layer in self._layers if layer.name in inside] if inside else []
+        layers = [self._layer(name) for name in inside]
         with tapped(self.module, inside, layers, len(frames)):
             output = self._call(self.prepared(frames.pixels))
         if OUTPUT in taps:
             taps[OUTPUT](full_precision(usable_output(output, len(frames), self.name)))
+
+    def _layer(self, name: str) -> LayerInfo:
+        found = next((layer for layer in self._layers if layer.name == name), None)
+        if found is None:
+            known = [layer.name for layer in self._layers]
+            raise UnknownNameError("layer", name, known, f"`fechner layers {self.name}` lists them")
+        return found
 
     def prepared(self, pixels: Tensor) -> Tensor:
         """Return pixels as the network takes them: normalised, in its own precision."""

@@ -7,7 +7,6 @@ later operations can change it in place.
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -149,10 +148,13 @@ def tapped(
 
 def _rows(tensor: Tensor, layer: LayerInfo, n: int) -> Tensor:
     """Return a picture per row; windows of one picture lie next to each other."""
-    if tensor.numel() != n * math.prod(layer.shape):
+    # Pictures of another size than the layer was found with have other maps and more windows.
+    rows = tensor.shape[layer.batch_axis]
+    windows = tensor.ndim == len(layer.shape)
+    if rows % n if windows else rows != n:
         raise ObserverError(
-            f"layer '{layer.name}' handed on {tuple(tensor.shape)} for a batch of {n}, not "
-            f"{layer.shape} for each picture; read out another layer."
+            f"layer '{layer.name}' handed on {tuple(tensor.shape)} for a batch of {n}, which is "
+            "not one part for each picture; read out another layer."
         )
     return full_precision(tensor.movedim(layer.batch_axis, 0).reshape(n, -1))
 

@@ -6,7 +6,7 @@ import hashlib
 import pickle
 import warnings
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,14 +89,25 @@ def _state_dict(found: Any, path: Path) -> dict[str, Tensor]:
     tensors = {key: value for key, value in found.items() if isinstance(value, torch.Tensor)}
     if not tensors:
         raise ObserverError(f"'{path}' holds no weights; its entries are {_some(found)}.")
-    while any(all(key.startswith(prefix) for key in tensors) for prefix in _PREFIXES):
-        tensors = {key.partition(".")[2]: value for key, value in tensors.items()}
-    return tensors
+    prefix = _prefix(tensors)
+    return {key.removeprefix(prefix): value for key, value in tensors.items()}
+
+
+def _prefix(names: Collection[str]) -> str:
+    """Return what stands before every name."""
+    prefix = ""
+    while more := next(
+        (p for p in _PREFIXES if names and all(name.startswith(prefix + p) for name in names)), ""
+    ):
+        prefix += more
+    return prefix
 
 
 def load_weights(module: nn.Module, path: Path | str, *, optional: tuple[str, ...] = ()) -> None:
     """Put the weights of a file into a module; see `fit_weights`."""
-    fit_weights(module, read_weights(path), path, optional=optional)
+    prefix = _prefix(module.state_dict())  # that was taken off, but is the name of a part
+    weights = {f"{prefix}{key}": value for key, value in read_weights(path).items()}
+    fit_weights(module, weights, path, optional=optional)
 
 
 def fit_weights(
@@ -116,9 +127,6 @@ def fit_weights(
         Beginnings of names that may be there in vain, such as a head that is not used.
     """
     own = module.state_dict()
-    for prefix in _PREFIXES:  # that was taken off, but is the name of a part
-        if all(key.startswith(prefix) for key in own):
-            weights = {f"{prefix}{key}": value for key, value in weights.items()}
     missing = [key for key in own if key not in weights and not key.endswith("num_batches_tracked")]
     surplus = [key for key in weights if key not in own and not key.startswith(optional or ("\0",))]
     shapes = [k for k in own if k in weights and own[k].shape != weights[k].shape]

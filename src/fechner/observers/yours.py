@@ -61,6 +61,11 @@ def observe(
     if isinstance(thing, str):
         from fechner.observers.catalogue import resolve  # which itself makes observers here
 
+        if (name, wants, mean, std, read, version) != (None, None, 0.0, 1.0, None, None):
+            raise ObserverError(
+                f"'{thing}' is a name; its settings follow it, as in {thing}@normalise=none, and "
+                "nothing else can be set."
+            )
         return resolve(thing, device=device)
     if abilities(thing):
         found: Observer = thing
@@ -83,9 +88,9 @@ def observe(
             "comparer takes two."
         )
     if arguments == 2:
-        if normalise != NONE:
+        if normalise != NONE or read is not None:
             raise ObserverError(
-                f"'{name}' compares two batches; mean and std are for encoders, so normalise "
+                f"'{name}' compares two batches; mean, std and read are for encoders, so do that "
                 "inside the function."
             )
         return FunctionComparer(thing, name=name, wants=wants, fingerprint=fingerprint)
@@ -109,7 +114,8 @@ def _module(
 
     module = module.to(device).eval()
     if wants is None:
-        double = any(p.dtype == torch.float64 for p in module.parameters())
+        first = next((p.dtype for p in module.parameters() if p.is_floating_point()), None)
+        double = first == torch.float64
         wants = Wants(dtype="float64" if double else "float32")
     if fingerprint is not None:
         fingerprint += f"/{hash_weights(module)} {wants} {normalise}"
