@@ -13,16 +13,19 @@ import typer
 def command() -> None:
     """Say what is installed, what is missing and how to get it."""
     import fechner
-    from fechner.observers.catalogue import catalogue
+    from fechner.observers.catalogue import catalogue, families
 
     typer.echo(f"fechner {fechner.__version__}, Python {platform.python_version()}")
-    for package in ("torch", "numpy", "xarray", "scipy", "pillow", "rich", "typer"):
+    for package in ("torch", "numpy", "xarray", "scipy", "pillow", "psutil", "rich", "typer"):
         typer.echo(f"  {package} {metadata.version(package)}")
     typer.echo(_devices())
     free = shutil.disk_usage(Path.cwd()).free / 1e9
     typer.echo(f"{free:.0f} GB free here; a run needs less than 1 MB per observer")
     for entry in catalogue().values():
         typer.echo(f"observer {entry.name}: {_state(entry)}")
+    for family in families().values():
+        state = "ready" if family.installed else _missing(family.extra)
+        typer.echo(f"observers {family.label}: {state}")
 
 
 def _devices() -> str:
@@ -32,9 +35,11 @@ def _devices() -> str:
     found += [
         f"cuda:{i} ({torch.cuda.get_device_name(i)})" for i in range(torch.cuda.device_count())
     ]
-    if torch.backends.mps.is_available():
-        found.append("mps")
     return "devices: " + ", ".join(found)
+
+
+def _missing(extra: str) -> str:
+    return f"missing; pip install 'fechner[{extra}]'"
 
 
 def _state(entry: object) -> str:
@@ -43,7 +48,7 @@ def _state(entry: object) -> str:
 
     assert isinstance(entry, Entry)
     if not entry.installed:
-        return f"missing; pip install 'fechner[{entry.extra}]'"
+        return _missing(entry.extra)
     try:
         resolve(entry.name)
     except FechnerError as error:
