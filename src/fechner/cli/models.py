@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -47,4 +49,5 @@ def load(
     check_name(name)
     given = {"weights": weights, "dtype": dtype and dtype.value}
     settings = {key: str(value) for key, value in given.items() if value}
-    return resolve(with_settings(name, settings), device=device, trust_remote_code=trust)
+    with redirect_stdout(sys.stderr):  # libraries report downloads and more
+        return resolve(with_settings(name, settings), device=device, trust_remote_code=trust)

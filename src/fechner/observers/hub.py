@@ -21,6 +21,8 @@ _SECONDS_TO_CONNECT = 5.0
 #: Torch then reads tensors from files, and runs no code of theirs, whoever asks it to.
 _TENSORS_ONLY = {"TORCH_FORCE_WEIGHTS_ONLY_LOAD": "1", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": None}
 
+#: What the Hugging Face client raises for a file that is not in its cache.
+_NOT_CACHED = ("LocalEntryNotFoundError", "OfflineModeIsEnabled")
 _SIGNS = ("download", "connect", "internet", "offline", "not appear to have a file", "resolve")
 
 
@@ -56,13 +58,15 @@ def fetching(name: str, file: str, cache: str = HUGGING_FACE_CACHE) -> Iterator[
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(_SECONDS_TO_CONNECT)
     try:
-        with _cache_only_if_unreachable(), environment(_TENSORS_ONLY):
+        with _cache_only_if_unreachable() as cache_only, environment(_TENSORS_ONLY):
             yield
     except FechnerError:
         raise
     except Exception as error:
         if _is_missing(error):
-            raise MissingWeightsError(name, file, cache, cause_of(error)) from error
+            only_cached = cache_only and any(type(e).__name__ in _NOT_CACHED for e in _chain(error))
+            cause = "the hub cannot be reached" if only_cached else cause_of(error)
+            raise MissingWeightsError(name, file, cache, cause) from error
         raise ObserverError(f"'{name}' could not be loaded ({cause_of(error)}).") from error
     finally:
         socket.setdefaulttimeout(before)
@@ -87,27 +91,35 @@ def _set(variables: Mapping[str, str | None]) -> None:
 
 
 @contextmanager
-def _cache_only_if_unreachable() -> Iterator[None]:
-    """Keep the Hugging Face client from trying for a minute per file where there is no network."""
+def _cache_only_if_unreachable() -> Iterator[bool]:
+    """Keep the Hugging Face client from trying for a minute per file where there is no network.
+
+    Gives whether only its cache is looked into.
+    """
     try:
         from huggingface_hub import constants
     except ImportError:
-        yield
+        yield False
         return
     before = constants.HF_HUB_OFFLINE
     constants.HF_HUB_OFFLINE = before or not reachable(constants.ENDPOINT)
     try:
-        yield
+        yield constants.HF_HUB_OFFLINE
     finally:
         constants.HF_HUB_OFFLINE = before
 
 
 def _is_missing(error: BaseException) -> bool:
     """Whether a file was not there or could not be fetched, by the errors of any library."""
+    return any(
+        isinstance(each, OSError) or any(sign in str(each).lower() for sign in _SIGNS)
+        for each in _chain(error)
+    )
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Go from an error to what caused it, and on."""
     seen: BaseException | None = error
     while seen is not None:
-        text = str(seen).lower()
-        if isinstance(seen, OSError) or any(sign in text for sign in _SIGNS):
-            return True
+        yield seen
         seen = seen.__cause__ or seen.__context__
-    return False

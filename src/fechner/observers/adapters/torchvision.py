@@ -64,7 +64,7 @@ def load(
         file = PurePosixPath(urlsplit(published.url).path).name
         with fetching(f"torchvision/{model}", file, TORCH_CACHE):
             # Not by the builder, which would run code from a pickle.
-            found = published.get_state_dict(progress=False, check_hash=True, weights_only=True)
+            found = published.get_state_dict(progress=True, check_hash=True, weights_only=True)
             module = _filled(name, found, file)
     shown = published.transforms()
     own = getattr(module, "image_size", shown.crop_size[0])

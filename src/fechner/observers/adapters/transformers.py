@@ -319,13 +319,18 @@ def _loading(name: str, file: str, place: str) -> Iterator[None]:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Keep the library from reporting on what is checked here, and from asking for conversions."""
+    """Keep the library from reporting on what is checked here, and from asking for conversions.
+
+    Downloads keep their progress bars.
+    """
+    from huggingface_hub.utils import enable_progress_bars
     from transformers.utils import logging
 
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     if bars:
         logging.disable_progress_bar()
+        enable_progress_bars()
     try:
         # Without this it has a server convert repositories that hold no safetensors.
         with environment({"DISABLE_SAFETENSORS_CONVERSION": "1"}):
