@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 import math
 import pickle
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from fechner.errors import FechnerError, ObserverError
+from fechner.observers.adapters.transformers_kinds import KINDS, MASKED_SHARE, OTHER, READOUTS, Kind
 from fechner.observers.hub import environment, fetching
 from fechner.observers.network import Network
 from fechner.observers.normalisation import NONE, Normalisation
@@ -21,138 +21,8 @@ from fechner.observers.weights import cause_of, read_weights
 if TYPE_CHECKING:
     from torch import Tensor
 
-#: Makes what a model is called with of pictures, its configuration and whether it is masked.
-_Inputs: TypeAlias = "Callable[[Tensor, Any, bool], dict[str, Any]]"
-
-#: The share of patches that masked autoencoders do not see, in training and if asked for.
-_MASKED_SHARE = 0.75
-
 #: The arguments of models that read text as well.
 _TEXT_ARGUMENTS = {"input_ids", "inputs_embeds"}
-
-
-def _pictures(pixels: Tensor, config: Any, masked: bool) -> dict[str, Any]:
-    return {"pixel_values": pixels}
-
-
-def _pictures_in_order(pixels: Tensor, config: Any, masked: bool) -> dict[str, Any]:
-    """Return pictures and what their patches are sorted by, the same for every picture."""
-    import torch
-
-    height, width = pixels.shape[2:]
-    patches = (height // config.patch_size) * (width // config.patch_size)
-    order = torch.arange(patches, dtype=torch.float32)
-    if masked:
-        order = torch.rand(patches, generator=torch.Generator().manual_seed(0))
-    return {"pixel_values": pixels, "noise": order.to(pixels.device).expand(len(pixels), -1)}
-
-
-def _patches(pixels: Tensor, config: Any, masked: bool) -> dict[str, Any]:
-    """Cut pictures into patches, as the processor of NaFlex models does."""
-    import torch
-
-    side = getattr(config, "vision_config", config).patch_size
-    n, channels, height, width = pixels.shape
-    rows, columns = height // side, width // side
-    cut = pixels.reshape(n, channels, rows, side, columns, side).permute(0, 2, 4, 3, 5, 1)
-    return {
-        "pixel_values": cut.reshape(n, rows * columns, -1),
-        "pixel_attention_mask": torch.ones(n, rows * columns, dtype=torch.int32).to(pixels.device),
-        "spatial_shapes": torch.tensor([[rows, columns]] * n),
-    }
-
-
-def _image_embedding(model: Any, answer: Any) -> Any:
-    """Return what the mask decoder takes: the coarsest map, marked as having no past."""
-    return answer.fpn_hidden_states[-1] + model.no_memory_embedding.reshape(1, -1, 1, 1)
-
-
-#: Natural read-outs: what is taken of a model's answer.
-_READOUTS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "class token": lambda model, answer: answer.last_hidden_state[:, 0],
-    "pooler_output": lambda model, answer: answer.pooler_output,
-    "last_hidden_state": lambda model, answer: answer.last_hidden_state,
-    "image_embeds": lambda model, answer: answer.image_embeds,
-    # Up to transformers 4 the features themselves were returned.
-    "image features": lambda model, answer: getattr(answer, "pooler_output", answer),
-    "image embedding of SAM": lambda model, answer: answer,
-    "image embedding of SAM-2": _image_embedding,
-}
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """How models of one type see.
-
-    Parameters
-    ----------
-    readout
-        The natural read-out.
-    through
-        Name of the method or the part that is shown pictures; the model itself if empty.
-    unused
-        Names of the parts that have nothing to do with seeing.
-    spare, without
-        Name of a part that some repositories lack, and how their models see.
-    inputs
-        What it is called with.
-    masks
-        Whether it hides patches from itself.
-    loader
-        The class that loads it.
-    """
-
-    readout: str
-    through: str = ""
-    unused: tuple[str, ...] = ()
-    spare: str = ""
-    without: _Kind | None = None
-    inputs: _Inputs = _pictures
-    masks: bool = False
-    loader: str = "AutoModel"
-
-
-_CLASS_TOKEN = _Kind("class token", unused=("pooler",))
-_POOLED = _Kind("pooler_output")
-_READING = ("text_model", "text_projection", "logit_scale", "logit_bias")
-_TWO_TOWERS = _Kind("image features", through="get_image_features", unused=_READING)
-_NAFLEX = _Kind("image features", "get_image_features", _READING, inputs=_patches)
-_PROMPTS = ("prompt_encoder", "mask_decoder", "shared_image_embedding")
-_SAM = _Kind("image embedding of SAM", through="get_image_embeddings", unused=_PROMPTS)
-_SAM_2 = _Kind("image embedding of SAM-2", "vision_encoder", _PROMPTS, loader="Sam2Model")
-
-#: By the model_type of config.json.
-_KINDS: Mapping[str, _Kind] = {
-    "vit": _CLASS_TOKEN,
-    "deit": _CLASS_TOKEN,
-    "dinov2": _CLASS_TOKEN,
-    "dinov2_with_registers": _CLASS_TOKEN,
-    "dinov3_vit": _CLASS_TOKEN,
-    "dinov3_convnext": _POOLED,
-    "convnext": _POOLED,
-    "convnextv2": _POOLED,
-    "swin": _POOLED,
-    "swinv2": _POOLED,
-    "vit_mae": _Kind("last_hidden_state", inputs=_pictures_in_order, masks=True),
-    "clip": _TWO_TOWERS,
-    "metaclip_2": _TWO_TOWERS,
-    "clip_vision_model": _Kind(
-        "image_embeds",
-        spare="visual_projection",
-        without=_Kind("pooler_output", through="vision_model"),
-        loader="CLIPVisionModelWithProjection",
-    ),
-    "siglip": _TWO_TOWERS,
-    "siglip2": _NAFLEX,
-    "siglip2_vision_model": _Kind("pooler_output", inputs=_patches),
-    "sam": _SAM,
-    "sam2": _SAM_2,
-    # The repositories of SAM-2 hold the video model; its image model is part of it.
-    "sam2_video": _SAM_2,
-}
-
-#: All others: the outermost part that takes pictures, and what it calls pooled, if it does.
-_OTHER = _Kind("pooler_output", spare="pooler", without=_Kind("last_hidden_state"))
 
 
 def load(
@@ -183,15 +53,15 @@ def load(
     name = f"hf/{model}"
     source, file = _places(model, weights)
     config = _config(name, source, file, trust_remote_code)
-    known = config.model_type in _KINDS
-    kind = _KINDS.get(config.model_type, _OTHER)
+    known = config.model_type in KINDS
+    kind = KINDS.get(config.model_type, OTHER)
     module, lacking = _whole_model(name, kind, source, file, config, trust_remote_code)
     if not known:
         path, module = _part_that_sees(name, module)
         lacking = [key.removeprefix(path) for key in lacking if key.startswith(path)]
     kind = _stripped(name, kind, module, lacking)
     if kind.masks:
-        module.config.mask_ratio = _MASKED_SHARE if masked else 0.0
+        module.config.mask_ratio = MASKED_SHARE if masked else 0.0
 
     look = _Look(module, kind, masked)
     processor = _processor(name, _local(model) or model, source, trust_remote_code)
@@ -215,7 +85,7 @@ def load(
 class _Look:
     """Shows pictures to a model and returns its natural read-out."""
 
-    def __init__(self, module: Any, kind: _Kind, masked: bool) -> None:
+    def __init__(self, module: Any, kind: Kind, masked: bool) -> None:
         self.module = module
         self.kind = kind
         self.readout = kind.readout
@@ -224,7 +94,7 @@ class _Look:
         self.further: dict[str, Any] = {}
 
     def __call__(self, pixels: Tensor) -> Any:
-        return _READOUTS[self.readout](self.module, self._answer(pixels))
+        return READOUTS[self.readout](self.module, self._answer(pixels))
 
     def _answer(self, pixels: Tensor) -> Any:
         pixels = pixels.flip(1) if self.reversed_channels else pixels
@@ -242,7 +112,7 @@ class _Look:
         """Return what the answers depend on, beside the weights."""
         marks = {
             f"readout={self.readout}": True,
-            f"masked={_MASKED_SHARE}": self.masked,
+            f"masked={MASKED_SHARE}": self.masked,
             "positions interpolated": bool(self.further),
             "channels reversed": self.reversed_channels,
         }
@@ -351,7 +221,7 @@ def _config(name: str, source: str, file: Path | None, trust: bool) -> Any:
 
 
 def _whole_model(
-    name: str, kind: _Kind, source: str, file: Path | None, config: Any, trust: bool
+    name: str, kind: Kind, source: str, file: Path | None, config: Any, trust: bool
 ) -> tuple[Any, list[str]]:
     """Return a model and the names of those of its weights that were not there or did not fit."""
     import torch
@@ -380,7 +250,7 @@ def _whole_model(
     return module.eval(), sorted({*info["missing_keys"], *misfits})
 
 
-def _stripped(name: str, kind: _Kind, module: Any, lacking: list[str]) -> _Kind:
+def _stripped(name: str, kind: Kind, module: Any, lacking: list[str]) -> Kind:
     """Take away what does not see; what does must have its weights.
 
     Returns how the model sees, which depends on what the repository lacks.
