@@ -24,11 +24,13 @@ def command(
 ) -> None:
     """Show an observer a few pictures and say whether it is fit to be measured."""
     from fechner.observers.devices import best_device, check_device
+    from fechner.observers.memory import no_more_than_there_is
     from fechner.observers.validation import validate
 
     place = check_device(device) if device else best_device()
-    observer = load(name, weights, dtype, trust_remote_code, place)
-    found = validate(observer, layers=split_names(layers), device=place)
+    with no_more_than_there_is(place):
+        observer = load(name, weights, dtype, trust_remote_code, place)
+        found = validate(observer, layers=split_names(layers), device=place)
     for what, how_much in found.facts.items():
         typer.echo(f"{what}: {how_much}")
     typer.echo(found.verdict)

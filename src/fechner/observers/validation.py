@@ -160,8 +160,9 @@ def _check(comparer: Compares, found: Validation, device: str, n: int) -> None:
             found.warnings.append(f"{meaning} ({size})")
     if n > 1 and (answer == answer[:1]).all():
         found.warnings.append("it answers the same to every contrast")
+    found.facts["gradients"] = "kept" if answer.requires_grad else "off"
     if answer.requires_grad:
-        found.warnings.append("it keeps gradients, which costs memory")
+        found.warnings.append("it turns gradients on by itself, which costs memory")
     _measure_cost(comparer, found, device)
 
 
