@@ -1,0 +1,204 @@
+"""What papers printed: whose numbers, under which names, and presets of observers."""
+
+from collections import Counter
+
+import pytest
+
+from fechner import FechnerError, evaluate
+from fechner.errors import UnknownNameError
+from fechner.observers.catalogue import check_name, take_apart
+from fechner.references import reference
+from fechner.suites import Options, expand, preset, published_scores, suite
+from fechner.suites.published import PRESETS
+
+ROWS = preset("cai2025")
+NAMES = [row.observer for row in ROWS]
+
+
+def test_forty_three_networks_no_encoder_and_a_metric() -> None:
+    assert len(ROWS) == 45
+    assert len(set(NAMES)) == 45
+    assert {"pixels", "cvvdp"} < set(NAMES)
+    networks = [row for row in ROWS if row.observer not in ("pixels", "cvvdp")]
+    assert len(networks) == 43
+    assert Counter(row.family for row in networks) == {
+        "DINO": 9,
+        "DINOv2": 8,
+        "OpenCLIP": 14,
+        "SAM": 3,
+        "SAM-2": 4,
+        "MAE": 3,
+        "SD-VAE": 2,
+    }
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_row_has_a_score_for_every_test_of_the_suite(name: str) -> None:
+    tests = [test.id for test in suite(PRESETS[name]).tests(Options("published"))]
+    assert len(tests) == 9
+    for row in preset(name):
+        assert list(row.scores) == tests
+        assert all(0 < value < 1 for value in row.scores.values())
+        assert all((row.family, row.architecture, row.training_data, row.readout))
+
+
+def test_no_two_networks_have_the_same_scores() -> None:
+    assert len({tuple(row.scores.values()) for row in ROWS}) == 45
+
+
+@pytest.mark.parametrize(
+    ("architecture", "family", "test", "value"),
+    [
+        ("-", "No Encoder", "frequency-ach", 0.4688),
+        ("-", "No Encoder", "matching-frequency", 0.2657),
+        ("ViT-S/16", "DINO", "area", 0.9686),
+        ("ViT-B/14 + reg", "DINOv2", "masking-coherent", 0.9549),
+        ("ViT-L/14 + reg", "DINOv2", "masking-incoherent", 0.9814),
+        ("ConvNext-XXL", "OpenCLIP", "luminance", 0.1112),
+        ("ViT-H-SAM", "SAM", "frequency-noise", 0.3234),
+        ("SAM2.1-hiera-S", "SAM-2", "masking-coherent", 0.398),
+        ("ViT-H-MAE", "MAE", "area", 0.6466),
+        ("SD-v1-5", "SD-VAE", "frequency-rg", 0.8447),
+        ("SD-xl-base-1.0", "SD-VAE", "frequency-noise", 0.1662),
+        ("HVS-based", "ColorVideoVDP", "frequency-yv", 0.9339),
+    ],
+)
+def test_cells_as_printed(architecture: str, family: str, test: str, value: float) -> None:
+    (row,) = (row for row in ROWS if (row.architecture, row.family) == (architecture, family))
+    assert row.scores[test] == value
+    assert published_scores("encoders")[row.observer, test] == value
+
+
+def test_printed_scores_by_observer_and_test() -> None:
+    found = published_scores("encoders")
+    assert len(found) == 45 * 9
+    assert found["hf/facebook/dinov2-with-registers-base", "masking-coherent"] == 0.9549
+    assert ("standard-observer", "area") not in found
+    assert published_scores("nobody") == {}
+
+
+# Names
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_observer_has_a_name_that_can_be_run(name: str) -> None:
+    check_name(name)
+    assert take_apart(name) == (name, {})
+
+
+def test_names_say_the_architecture_and_the_training_of_their_row() -> None:
+    for row in ROWS:
+        if row.family == "OpenCLIP":
+            _, _, tag = row.observer.split("/")
+            training = {"OpenAI": "openai", "YFCC-15M": "yfcc15m"}.get(row.training_data, "laion2b")
+            assert tag.startswith(training)
+            # What the paper marks with a plus was trained with more augmentation.
+            assert tag.endswith("augreg") == row.training_data.endswith("+")
+        if row.family == "DINOv2":
+            assert ("with-registers" in row.observer) == ("+ reg" in row.architecture)
+        sizes = {"small": "S", "base": "B", "large": "L", "huge": "H", "giant": "g"}
+        size = next((s for s in sizes if s in row.observer.split("/")[-1].split("-w")[0]), None)
+        if row.observer.startswith("hf/") and row.family != "SAM-2":
+            size = next(s for s in sizes if row.observer.endswith(s))
+            assert row.architecture.startswith(f"ViT-{sizes[size]}")
+        if row.observer.startswith("timm/"):
+            assert row.architecture.startswith(f"ViT-{sizes[size]}/")
+            assert f"patch{row.architecture.split('/')[1]}_" in row.observer
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("timm/")])
+def test_timm_has_these_models(name: str) -> None:
+    timm = _after_torchvision("timm")
+    model = name.removeprefix("timm/")
+    architecture, dot, tag = model.partition(".")
+    assert timm.is_model(architecture)
+    assert dot
+    assert tag
+    assert model in timm.models.get_arch_pretrained_cfgs(architecture)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("open_clip/")])
+def test_open_clip_has_these_models(name: str) -> None:
+    open_clip = _after_torchvision("open_clip")
+    _, architecture, tag = name.split("/")
+    assert tag in open_clip.list_pretrained_tags_by_model(architecture)
+
+
+def _after_torchvision(package: str):
+    pytest.importorskip("torch")
+    from fechner.observers.torchvision_fix import import_torchvision
+
+    import_torchvision()
+    return pytest.importorskip(package)
+
+
+# Presets
+
+
+def test_a_preset_stands_for_its_observers_in_order() -> None:
+    assert expand(["@cai2025"]) == NAMES
+    assert expand(["pixels", "standard-observer"]) == ["pixels", "standard-observer"]
+
+
+def test_what_is_named_beside_a_preset_comes_once_and_where_it_was_named() -> None:
+    found = expand(["standard-observer", "cvvdp", "@cai2025", "efficientnet_lite0"])
+    assert found[:2] == ["standard-observer", "cvvdp"]
+    assert found[2:-1] == [name for name in NAMES if name != "cvvdp"]
+    assert found[-1] == "efficientnet_lite0"
+    after = expand(["@cai2025", "pixels"])
+    assert after == [*NAMES[1:], "pixels"]
+
+
+def test_a_preset_named_twice_stands_for_its_observers_once() -> None:
+    assert expand(["@cai2025", "@cai2025"]) == NAMES
+
+
+def test_objects_pass_through() -> None:
+    thing = object()
+    assert expand([thing, "pixels", thing]) == [thing, "pixels", thing]
+    mixed = expand([thing, "@cai2025"])
+    assert mixed == [thing, *NAMES]
+
+
+@pytest.mark.parametrize("name", ["@cai2052", "@"])
+def test_unknown_preset_gets_a_sentence(name: str, tmp_path) -> None:
+    with pytest.raises(UnknownNameError, match=f"there is no preset named '{name}'; ") as error:
+        expand(["pixels", name])
+    assert "there is @cai2025." in str(error.value)
+    with pytest.raises(FechnerError, match="there is no preset named"):
+        evaluate(name, out=tmp_path / "run", progress=False)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_near_miss_is_suggested() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean '@cai2025'"):
+        preset("cai205")
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_are_in_the_bibliography_and_belong_to_a_suite(name: str) -> None:
+    assert reference(name).short == "Cai et al. 2025"
+    assert suite(PRESETS[name]).reference == name
+
+
+# Beside what is measured
+
+
+@pytest.mark.parametrize("published", [True, False])
+def test_printed_numbers_come_with_the_results(published: bool) -> None:
+    run = evaluate(
+        "pixels",
+        "standard-observer",
+        tests=["masking-coherent"],
+        published=published,
+        readouts=["angle", "l2"],
+        scores_only=True,
+        progress=False,
+    )
+    found = {(r.observer, r.score.readout): r.published for r in run.scores()}
+    # The paper read out by the angle, and had no standard observer.
+    assert found["pixels", "angle"] == 0.5057
+    others = [value for place, value in found.items() if place != ("pixels", "angle")]
+    assert len(others) == 2
+    assert all(value != value for value in others)
+    assert ("paper 0.506" in run.table()) == published
