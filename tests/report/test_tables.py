@@ -7,12 +7,16 @@ import math
 
 import pytest
 
-from fechner.report.tables import FORMATS
+from fechner.report.tables import COLUMNS, FORMATS, to_spread
 from fechner.runs import Result
 from fechner.scores import Score
 
+#: What belongs to a result, and not to its score.
+OF_RESULT = ("mode", "natural", "main", "published")
+
 
 def result(observer: str, test: str, value: float, **changes: object) -> Result:
+    of_result = {key: changes.pop(key) for key in OF_RESULT if key in changes}
     score = Score(
         "alignment",
         value,
@@ -25,7 +29,7 @@ def result(observer: str, test: str, value: float, **changes: object) -> Result:
         n=200,
         **changes,
     )
-    return Result(observer, "encoders", test, "default", score)
+    return Result(observer, "encoders", test, **{"mode": "default", **of_result}, score=score)
 
 
 ODD = 'a|b & "c", <script>_{%}'
@@ -74,3 +78,186 @@ def test_markdown_escapes_bars_and_latex_its_own() -> None:
     latex = FORMATS["latex"]([result(ODD, "area", 0.5)])
     assert r"a|b \& " in latex
     assert r"\_\{\%\}" in latex
+
+
+# Layers and read-outs
+
+
+def looked_into() -> list[Result]:
+    """Return two observers, one of which is read out at two layers, by two read-outs."""
+    places = [("blocks.0", "angle"), ("blocks.0", "l2"), ("output", "angle"), ("output", "l2")]
+    return [
+        result("pixels", "area", 0.9, layer="pixels", readout="angle"),
+        *(
+            result(
+                "net", test, value + 0.01 * row, layer=layer, readout=readout,
+                natural=layer == "output",
+            )
+            for test, value in (("area", 0.1), ("luminance", 0.2))
+            for row, (layer, readout) in enumerate(places)
+        ),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("format", ["table", "md", "latex"])
+def test_several_readouts_have_a_row_each_at_the_natural_layer_only(format: str) -> None:
+    text = FORMATS[format](looked_into())
+    # pixels were read out in one way, so that needs no name.
+    rows = [line for line in text.splitlines() if "alignment" in line]
+    assert len(rows) == 5
+    assert sum("angle" in row for row in rows) == 2
+    assert sum("l2" in row for row in rows) == 2
+    found = {number for row in rows for number in ("0.100", "0.110", "0.120", "0.130") if
+             number in row}  # fmt: skip
+    assert found == {"0.120", "0.130"}
+    assert "blocks.0" not in text
+
+
+def test_rows_of_readouts_hold_their_own_numbers() -> None:
+    lines = FORMATS["table"](looked_into()).splitlines()
+    rows = {tuple(line.split()[:4]): line for line in lines[2:]}
+    assert "0.130 [0.030, 0.230]" in rows["area", "alignment", "↑", "l2"]
+    assert "0.220 [0.120, 0.320]" in rows["luminance", "alignment", "↑", "angle"]
+
+
+def test_one_readout_is_not_named() -> None:
+    text = FORMATS["table"]([result("net", "area", 0.5, layer="output", readout="angle")])
+    assert "angle" not in text
+    assert "output" not in text
+
+
+def test_only_main_scores_are_in_the_table() -> None:
+    results = [
+        result("net", "area", 0.5, readout="angle"),
+        result("net", "area", 0.7, readout="angle", main=False),
+    ]
+    for format in ("table", "layers", "md", "latex"):
+        assert "0.500" in FORMATS[format](results)
+        assert "0.700" not in FORMATS[format](results)
+    for format in ("csv", "json"):
+        assert "0.7" in FORMATS[format](results)
+
+
+def test_layers_have_a_table_per_observer_and_a_row_per_layer_and_readout() -> None:
+    first, second = FORMATS["layers"](looked_into()).split("\n\n")
+    assert first.splitlines()[0] == "pixels"
+    assert first.splitlines()[1].split() == ["layer", "read-out", "area"]
+    assert first.splitlines()[3].split() == ["pixels", "angle", "0.900"]
+    name, header, rule, *rows = second.splitlines()
+    assert name == "net"
+    assert header.split() == ["layer", "read-out", "area", "luminance"]
+    assert set(rule) == {"-", " "}
+    assert [row.split() for row in rows] == [
+        ["blocks.0", "angle", "0.100", "0.200"],
+        ["blocks.0", "l2", "0.110", "0.210"],
+        ["output", "angle", "0.120", "0.220"],
+        ["output", "l2", "0.130", "0.230"],
+    ]
+    assert header.index("luminance") == rows[0].index("0.200")
+
+
+def test_layers_of_a_test_that_is_missing_stay_empty() -> None:
+    results = [
+        result("net", "area", 0.1, layer="a", readout="angle"),
+        result("net", "luminance", math.nan, layer="b", readout="angle"),
+    ]
+    *_, a, b = FORMATS["layers"](results).splitlines()
+    assert a.split() == ["a", "angle", "0.100"]
+    assert b.split() == ["b", "angle", "n/a"]
+    assert b.index("n/a") > a.index("0.100")
+
+
+def test_csv_and_json_have_every_layer_and_readout() -> None:
+    results = looked_into()
+    rows = list(csv.DictReader(io.StringIO(FORMATS["csv"](results))))
+    assert tuple(rows[0]) == COLUMNS
+    assert COLUMNS[-4:] == ("mode", "layer", "readout", "published")
+    places = [(row["observer"], row["test"], row["layer"], row["readout"]) for row in rows]
+    assert len(set(places)) == len(places) == 9
+    assert ("net", "luminance", "blocks.0", "l2") in places
+    read = json.loads(FORMATS["json"](results))
+    assert [(r["observer"], r["test"], r["layer"], r["readout"]) for r in read] == places
+
+
+# Published numbers
+
+
+def test_published_numbers_stand_beside_those_of_the_same_protocol() -> None:
+    printed = {"readout": "angle", "published": 0.5057}
+    same = [result("pixels", "area", 0.5, mode="published", **printed)]
+    other = [result("pixels", "area", 0.5, mode="default", **printed)]
+    unknown = [result("mine", "area", 0.5, mode="published", readout="angle")]
+    for format in ("table", "md", "latex"):
+        assert "0.500 [0.400, 0.600] paper 0.506" in FORMATS[format](same)
+        assert "paper" not in FORMATS[format](other)
+        assert "paper" not in FORMATS[format](unknown)
+    for results in (same, other):
+        (row,) = csv.DictReader(io.StringIO(FORMATS["csv"](results)))
+        assert row["published"] == "0.5057"
+        assert json.loads(FORMATS["json"](results))[0]["published"] == 0.5057
+    (row,) = csv.DictReader(io.StringIO(FORMATS["csv"](unknown)))
+    assert row["published"] == ""
+    assert json.loads(FORMATS["json"](unknown))[0]["published"] is None
+
+
+# Runs that differ in their seed
+
+
+def spread(*runs: list[Result]) -> list[list[str]]:
+    """Return the cells of the table of spreads."""
+    header, _, *rows = to_spread(runs).splitlines()
+    columns = ["observer", "test", "read-out", "seeds", "mean", "sd", "range", "interval", "inside"]
+    starts = [header.index(column) for column in columns]
+    assert header.split() == columns
+    return [
+        [
+            row[start:end].strip()
+            for start, end in zip(starts, [*starts[1:], None], strict=True)
+        ]
+        for row in rows
+    ]  # fmt: skip
+
+
+def test_spread_over_seeds() -> None:
+    runs = [[result("pixels", "area", value, readout="angle")] for value in (0.5, 0.55, 0.45)]
+    assert spread(*runs) == [
+        ["pixels", "area", "angle", "3", "0.500", "0.0408", "0.450 to 0.550", "[0.400, 0.600]",
+         "yes"],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "inside"), [(0.599, "yes"), (0.601, "no"), (0.401, "yes"), (0.399, "no")]
+)
+def test_inside_is_the_interval_of_the_first_seed(value: float, inside: str) -> None:
+    runs = [[result("pixels", "area", each, readout="angle")] for each in (0.5, value)]
+    assert spread(*runs)[0][-1] == inside
+
+
+def test_spread_keeps_observers_tests_and_readouts_apart() -> None:
+    runs = [looked_into(), looked_into()]
+    rows = spread(*runs)
+    assert [row[:4] for row in rows] == [
+        ["pixels", "area", "angle", "2"],
+        ["net", "area", "angle", "2"],
+        ["net", "area", "l2", "2"],
+        ["net", "luminance", "angle", "2"],
+        ["net", "luminance", "l2", "2"],
+    ]
+    # At the natural layer, without any spread.
+    assert rows[1][4:7] == ["0.120", "0.0000", "0.120 to 0.120"]
+
+
+def test_spread_of_what_cannot_be_computed() -> None:
+    runs = [[result("blind", "area", value, readout="angle")] for value in (0.5, math.nan)]
+    (row,) = spread(*runs)
+    assert row[4] == "n/a"
+    assert row[-1] == "no"
+    assert row[6] == "n/a to n/a"
+    assert "nan" not in row
+
+
+def test_spread_of_an_observer_that_one_run_left_out() -> None:
+    (row,) = spread([result("net", "area", 0.5, readout="angle")], [])
+    assert row[3:6] == ["1", "0.500", "0.0000"]
+    assert to_spread([]).endswith("\n")

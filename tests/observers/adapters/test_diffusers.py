@@ -10,14 +10,14 @@ import diffusers
 import pytest
 import safetensors.torch
 import torch
+from looking import features, frames
 
 from fechner.errors import FechnerError, ObserverError
 from fechner.observers import hub, resolve
-from fechner.observers.abilities import Encodes
 from fechner.observers.adapters.diffusers import load
 from fechner.observers.network import encoder
 from fechner.observers.weights import MissingWeightsError
-from fechner.stimuli import Field, Frames, display
+from fechner.stimuli import Frames
 
 TINY: dict[str, Any] = {
     "block_out_channels": (8, 16),
@@ -37,19 +37,6 @@ KINDS: dict[str, dict[str, Any]] = {
 def by_hand(**settings: Any) -> Any:
     torch.manual_seed(0)
     return diffusers.AutoencoderKL(**{**TINY, **settings}).eval()
-
-
-def frames(side: int = 32, n: int = 3) -> Frames:
-    pixels = torch.rand(n, 3, side, side, generator=torch.Generator().manual_seed(1))
-    return Frames(pixels, Field.of(pixels=side, ppd=60), display("encoders"), "display")
-
-
-def features(observer: Encodes, shown: Frames, layer: str = "output") -> torch.Tensor:
-    seen: list[torch.Tensor] = []
-    with torch.no_grad():
-        observer.features(shown, {layer: seen.append})
-    (output,) = seen
-    return output
 
 
 def latent(model: Any, shown: Frames) -> Any:

@@ -6,15 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from looking import as_frames, features
 from PIL import Image
 
 from fechner.errors import UnknownNameError
-from fechner.observers import Encodes, Recognises, abilities
+from fechner.observers import Recognises, abilities
 from fechner.observers.adapters.efficientnet_lite import load, make
 from fechner.observers.classes import imagenet
 from fechner.observers.network import NetworkClassifier
 from fechner.observers.normalisation import NORMALISATIONS
-from fechner.stimuli import Field, Frames, display
+from fechner.stimuli import Frames
 
 #: Photographs that come with scikit-image and scikit-learn, and classes of ImageNet that are right.
 PHOTOGRAPHS = {
@@ -29,18 +30,6 @@ PHOTOGRAPHS = {
 
 #: Mean over the photographs of the log of the probability that their right classes have together.
 LOG_PROBABILITY = {"none": -0.513, "imagenet": -0.710, "half": -0.409, "own": -0.411}
-
-
-def frames(pixels: torch.Tensor) -> Frames:
-    return Frames(pixels, Field.of(pixels=224, ppd=60), display("encoders"), "display")
-
-
-def features(observer: Encodes, shown: Frames, layer: str = "output") -> torch.Tensor:
-    seen: list[torch.Tensor] = []
-    with torch.no_grad():
-        observer.features(shown, {layer: seen.append})
-    (output,) = seen
-    return output
 
 
 def probabilities(observer: Recognises, shown: Frames) -> torch.Tensor:
@@ -66,12 +55,12 @@ def observer() -> NetworkClassifier:
 
 @pytest.fixture(scope="module")
 def noise() -> Frames:
-    return frames(torch.rand(8, 3, 224, 224, generator=torch.Generator().manual_seed(1)))
+    return as_frames(torch.rand(8, 3, 224, 224, generator=torch.Generator().manual_seed(1)))
 
 
 @pytest.fixture(scope="module")
 def few(noise: Frames) -> Frames:
-    return frames(noise.pixels[:2])
+    return as_frames(noise.pixels[:2])
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +72,7 @@ def photographs() -> Frames:
         assert found.origin is not None
         folders[package] = Path(found.origin).parent.parent
     paths = [folders[name.split("/")[0]] / name for name in PHOTOGRAPHS]
-    return frames(torch.stack([shown_as_usual(path) for path in paths]))
+    return as_frames(torch.stack([shown_as_usual(path) for path in paths]))
 
 
 # What it is
@@ -151,7 +140,7 @@ def test_a_stage_is_what_its_block_hands_on(observer: NetworkClassifier, few: Fr
 def test_the_same_twice_and_in_any_batch(observer: NetworkClassifier, noise: Frames) -> None:
     together = features(observer, noise)
     assert torch.equal(features(observer, noise), together)
-    alone = torch.cat([features(observer, frames(noise.pixels[[i]])) for i in range(len(noise))])
+    alone = torch.cat([features(observer, as_frames(noise.pixels[[i]])) for i in range(len(noise))])
     assert ((alone - together).abs().max() / together.abs().max()) < 1e-5
 
 
@@ -165,7 +154,7 @@ def test_fingerprints(observer: NetworkClassifier) -> None:
 def test_double_precision(observer: NetworkClassifier, few: Frames) -> None:
     double = make(dtype="float64")
     assert double.wants.dtype == "float64"
-    answer = features(double, frames(few.pixels.double()))
+    answer = features(double, as_frames(few.pixels.double()))
     assert answer.dtype == torch.float64
     torch.testing.assert_close(answer.float(), features(observer, few), rtol=1e-3, atol=1e-4)
 

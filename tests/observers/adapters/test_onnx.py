@@ -9,15 +9,15 @@ import onnx
 import onnxruntime
 import pytest
 import torch
+from looking import features, frames
 from torch import nn
 
 from fechner.errors import FechnerError, ObserverError, UnknownNameError
 from fechner.observers import resolve
-from fechner.observers.abilities import Encodes
 from fechner.observers.adapters.onnx import load
 from fechner.observers.network import encoder
 from fechner.observers.weights import hash_file
-from fechner.stimuli import Field, Frames, display
+from fechner.stimuli import Frames
 
 SIDE = 16
 
@@ -70,19 +70,6 @@ def exported(
     return path
 
 
-def frames(n: int = 3, side: int = SIDE) -> Frames:
-    pixels = torch.rand(n, 3, side, side, generator=torch.Generator().manual_seed(1))
-    return Frames(pixels, Field.of(pixels=side, ppd=60), display("encoders"), "display")
-
-
-def features(observer: Encodes, shown: Frames, layer: str = "output") -> torch.Tensor:
-    seen: list[torch.Tensor] = []
-    with torch.no_grad():
-        observer.features(shown, {layer: seen.append})
-    (output,) = seen
-    return output
-
-
 def by_hand(shown: Frames, output: int = 0) -> torch.Tensor:
     with torch.no_grad():
         return Net(outputs=4).eval()(shown.pixels)[output]
@@ -97,7 +84,7 @@ def test_batches(tmp_path: Path, batch: int, dynamic: tuple[int, ...], n: int) -
     observer = resolve(str(path))
     assert observer.wants.size_px == (SIDE, SIDE)
     assert observer.layers == ("output",)
-    shown = frames(n)
+    shown = frames(SIDE, n)
     torch.testing.assert_close(features(observer, shown), by_hand(shown), rtol=1e-5, atol=1e-5)
     alone = [features(observer, replace(shown, pixels=p[None])) for p in shown.pixels]
     torch.testing.assert_close(features(observer, shown), torch.cat(alone), rtol=1e-5, atol=1e-6)
@@ -107,7 +94,7 @@ def test_batches(tmp_path: Path, batch: int, dynamic: tuple[int, ...], n: int) -
 def test_several_outputs_are_layers(tmp_path: Path, batch: int) -> None:
     names = ("scores", "a/maps.3", "classes", "total")
     path = exported(tmp_path / "net.onnx", Net(outputs=4), batch=batch, dynamic=(), names=names)
-    observer, shown = resolve(str(path)), frames()
+    observer, shown = resolve(str(path)), frames(SIDE)
     # Numbers of classes are no features, and the total is not of one picture.
     listed = {layer.name: layer.shape for layer in observer.every_layer()}
     assert listed == {"scores": (5,), "a_maps_3": (6, 7, 7)}
@@ -131,7 +118,7 @@ def test_outputs_of_any_name(tmp_path: Path) -> None:
             return scores, maps, scores * 2, scores * 3
 
     path = exported(tmp_path / "net.onnx", Four(outputs=2), names=names)
-    observer, shown = resolve(str(path)), frames()
+    observer, shown = resolve(str(path)), frames(SIDE)
     listed = [layer.name for layer in observer.every_layer()]
     assert listed == ["output#1", "forward_", "a_b", "a_b_"]
     found = features(observer, shown, "a_b_")
@@ -142,7 +129,7 @@ def test_an_output_without_a_row_per_picture(tmp_path: Path) -> None:
     names = ("scores", "maps", "classes", "total")
     path = exported(tmp_path / "net.onnx", Net(outputs=4), names=names)
     with pytest.raises(ObserverError, match=r"output 'total' of .* has no row per picture; choose"):
-        features(resolve(f"{path}@output=total"), frames())
+        features(resolve(f"{path}@output=total"), frames(SIDE))
     with pytest.raises(UnknownNameError, match=r"named 'map'; did you mean 'maps'\? there are sc"):
         resolve(f"{path}@output=map")
 
@@ -154,21 +141,21 @@ def test_channels_last(tmp_path: Path) -> None:
     path = exported(tmp_path / "net.onnx", Net(channels_last=True))
     observer = resolve(str(path))
     assert observer.wants.size_px == (SIDE, SIDE)
-    found = features(observer, frames())
-    torch.testing.assert_close(found, by_hand(frames()), rtol=1e-5, atol=1e-5)
+    found = features(observer, frames(SIDE))
+    torch.testing.assert_close(found, by_hand(frames(SIDE)), rtol=1e-5, atol=1e-5)
 
 
 def test_half_precision(tmp_path: Path) -> None:
     path = exported(tmp_path / "net.onnx", Net(), dtype=torch.float16)
-    found = features(resolve(str(path)), frames())
+    found = features(resolve(str(path)), frames(SIDE))
     assert found.dtype == torch.float32
-    torch.testing.assert_close(found, by_hand(frames()), rtol=5e-3, atol=5e-3)
+    torch.testing.assert_close(found, by_hand(frames(SIDE)), rtol=5e-3, atol=5e-3)
 
 
 def test_double_precision(tmp_path: Path) -> None:
     path = graph(tmp_path / "graph.onnx", value("a", ["n", 3, 8, 8], "DOUBLE"))
     observer = encoder(load(str(path)), name="double", dtype="float64")
-    shown = frames(side=8)
+    shown = frames(8)
     shown = replace(shown, pixels=shown.pixels.double() / 3)
     assert torch.equal(features(observer, shown), shown.pixels)
     # There is no such convolution.
@@ -182,7 +169,7 @@ def test_any_size(tmp_path: Path, size: int | None) -> None:
     observer = resolve(f"{path}@size={size}" if size else str(path))
     assert observer.wants.size_px == ((size, size) if size else None)
     assert [layer.shape for layer in observer.every_layer()] == [(5,)]
-    shown = frames(2, side=size or 20)
+    shown = frames(size or 20, 2)
     torch.testing.assert_close(features(observer, shown), by_hand(shown), rtol=1e-5, atol=1e-5)
 
 
@@ -192,11 +179,11 @@ def test_one_size_only(tmp_path: Path) -> None:
     with pytest.raises(ObserverError, match="takes pictures of 16 x 16 px only: leave out size=20"):
         resolve(f"{path}@size=20")
     with pytest.raises(ObserverError, match=r"cannot look at 20 x 20 px \(InvalidArgument"):
-        features(resolve(str(path)), frames(side=20))
+        features(resolve(str(path)), frames(20))
 
 
 def test_normalisation_is_set_by_hand(tmp_path: Path) -> None:
-    path, shown = exported(tmp_path / "net.onnx", Net()), frames()
+    path, shown = exported(tmp_path / "net.onnx", Net()), frames(SIDE)
     half = replace(shown, pixels=2 * shown.pixels - 1)
     found = features(resolve(f"{path}@normalise=half"), shown)
     torch.testing.assert_close(found, by_hand(half), rtol=1e-5, atol=1e-5)
@@ -204,10 +191,12 @@ def test_normalisation_is_set_by_hand(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 def test_pictures_in_any_precision(tmp_path: Path, dtype: Any) -> None:
-    path, shown = exported(tmp_path / "net.onnx", Net()), frames()
+    path, shown = exported(tmp_path / "net.onnx", Net()), frames(SIDE)
     observer = encoder(load(str(path)), name="net", dtype=dtype)
     shown = replace(shown, pixels=shown.pixels.to(getattr(torch, observer.wants.dtype)))
-    torch.testing.assert_close(features(observer, shown), by_hand(frames()), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(
+        features(observer, shown), by_hand(frames(SIDE)), rtol=1e-5, atol=1e-5
+    )
 
 
 # Files
@@ -247,7 +236,7 @@ def test_graphs_that_take_something_else(tmp_path: Path, inputs: list[Any], mess
 def test_graphs_that_say_little(tmp_path: Path, shape: list[Any]) -> None:
     observer = resolve(str(graph(tmp_path / "graph.onnx", value("a", shape))))
     assert observer.wants.size_px is None
-    assert torch.equal(features(observer, frames()), frames().pixels)
+    assert torch.equal(features(observer, frames(SIDE)), frames(SIDE).pixels)
 
 
 def test_missing_and_broken_files(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -272,7 +261,7 @@ def test_the_fingerprint_is_of_all_files(tmp_path: Path) -> None:
     settings = {"save_as_external_data": True, "size_threshold": 0}
     onnx.save(onnx.load(inside), path, location="outside.data", **settings)
     before = load(str(path)).weights_id
-    torch.testing.assert_close(features(resolve(str(path)), frames()), by_hand(frames()))
+    torch.testing.assert_close(features(resolve(str(path)), frames(SIDE)), by_hand(frames(SIDE)))
     data = tmp_path / "outside.data"
     data.write_bytes(data.read_bytes()[:-1] + b"\x07")
     assert before not in (load(str(path)).weights_id, hash_file(path))

@@ -9,12 +9,12 @@ import open_clip
 import pytest
 import safetensors.torch
 import torch
+from looking import features, frames
 
 from fechner.errors import FechnerError, ObserverError, UnknownNameError
 from fechner.observers import hub, resolve
-from fechner.observers.abilities import Encodes
 from fechner.observers.weights import MissingWeightsError
-from fechner.stimuli import Field, Frames, display
+from fechner.stimuli import Frames
 
 CLIP_MEAN = torch.tensor([0.48145466, 0.4578275, 0.40821073]).reshape(3, 1, 1)
 CLIP_STD = torch.tensor([0.26862954, 0.26130258, 0.27577711]).reshape(3, 1, 1)
@@ -81,19 +81,6 @@ def saved(model: torch.nn.Module, folder: Path, suffix: str = ".pt") -> Path:
     else:
         torch.save({"epoch": 3, "state_dict": {f"module.{k}": v for k, v in tensors.items()}}, path)
     return path
-
-
-def frames(side: int, n: int = 3) -> Frames:
-    pixels = torch.rand(n, 3, side, side, generator=torch.Generator().manual_seed(1))
-    return Frames(pixels, Field.of(pixels=side, ppd=60), display("encoders"), "display")
-
-
-def features(observer: Encodes, shown: Frames, layer: str = "output") -> torch.Tensor:
-    seen: list[torch.Tensor] = []
-    with torch.no_grad():
-        observer.features(shown, {layer: seen.append})
-    (output,) = seen
-    return output
 
 
 def normalised(shown: Frames) -> torch.Tensor:

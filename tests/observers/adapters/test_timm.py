@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 import timm
 import torch
+from looking import features, frames
 from safetensors.torch import save_file
 from torch import nn
 
 from fechner.errors import ObserverError, UnknownNameError
-from fechner.observers import Encodes, abilities
+from fechner.observers import abilities
 from fechner.observers.adapters.timm import load
 from fechner.observers.catalogue import resolve
 from fechner.observers.weights import MissingWeightsError
-from fechner.stimuli import Field, Frames, display
 
 _HALF = ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
 _IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
@@ -30,19 +30,6 @@ MODELS: dict[str, tuple[int, Any, list[str]]] = {
     "vit_tiny_patch16_224": (192, _HALF, [f"blocks.{i}" for i in range(12)]),
     "xcit_nano_12_p16_224": (128, _IMAGENET, [f"blocks.{i}" for i in range(12)]),
 }
-
-
-def frames(side: int) -> Frames:
-    pixels = torch.rand(2, 3, side, side, generator=torch.Generator().manual_seed(1))
-    return Frames(pixels, Field.of(pixels=side, ppd=60), display("encoders"), "display")
-
-
-def features(observer: Encodes, shown: Frames) -> torch.Tensor:
-    seen: list[torch.Tensor] = []
-    with torch.no_grad():
-        observer.features(shown, {"output": seen.append})
-    (output,) = seen
-    return output
 
 
 def build(name: str, **settings: Any) -> Any:
@@ -81,7 +68,7 @@ def test_random_weights_by_hand(name: str, tmp_path: Path) -> None:
         mean, std = (torch.tensor(v).reshape(3, 1, 1) for v in (mean, std))
         pictures = (shown.pixels - mean) / std
         output = features(observer, shown)
-        assert output.shape == (2, count)
+        assert output.shape == (3, count)
         assert torch.equal(output, bare(pictures))
         assert torch.equal(observer.class_scores(shown), made(pictures))
     assert list(observer.network.stages or ()) == stages
@@ -125,7 +112,7 @@ def test_positions_are_resampled_for_another_size(
     with torch.no_grad():
         pictures = observer.network.normalise(shown.pixels)
         assert torch.equal(observer.class_scores(shown), small(pictures))
-    assert features(observer, shown).shape == (2, 192)
+    assert features(observer, shown).shape == (3, 192)
     # What was handed over is not kept.
     assert "state_dict" not in observer.module.pretrained_cfg
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]

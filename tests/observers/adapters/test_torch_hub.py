@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from looking import features, frames
 
 from fechner.errors import ObserverError
 from fechner.observers import hub, resolve
 from fechner.observers.abilities import Encodes
 from fechner.observers.weights import MissingWeightsError
-from fechner.stimuli import Field, Frames, display
+from fechner.stimuli import Frames
 
 MEAN = torch.tensor([0.485, 0.456, 0.406]).reshape(3, 1, 1)
 STD = torch.tensor([0.229, 0.224, 0.225]).reshape(3, 1, 1)
@@ -131,22 +132,9 @@ def tiny(models: str = MODELS) -> torch.nn.Module:
     return names["Tiny"]().eval()
 
 
-def frames(side: int = 224, n: int = 3) -> Frames:
-    pixels = torch.rand(n, 3, side, side, generator=torch.Generator().manual_seed(1))
-    return Frames(pixels, Field.of(pixels=side, ppd=60), display("encoders"), "display")
-
-
 def look(model: torch.nn.Module, shown: Frames) -> torch.Tensor:
     with torch.no_grad():
         return model((shown.pixels - MEAN) / STD)
-
-
-def features(observer: Encodes, shown: Frames, layer: str = "output") -> torch.Tensor:
-    seen: list[torch.Tensor] = []
-    with torch.no_grad():
-        observer.features(shown, {layer: seen.append})
-    (output,) = seen
-    return output
 
 
 def trusted(spec: str) -> Encodes:
@@ -173,9 +161,9 @@ def test_pictures_of_a_batch_do_not_meet(folder: Path) -> None:
 
 def test_paths_of_the_working_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder.parent)
-    assert features(trusted("mine/tiny"), frames()).shape == (3, 8)
+    assert features(trusted("mine/tiny"), frames(224)).shape == (3, 8)
     monkeypatch.chdir(folder)
-    assert features(trusted("./tiny"), frames()).shape == (3, 8)
+    assert features(trusted("./tiny"), frames(224)).shape == (3, 8)
 
 
 # Trust
@@ -224,8 +212,8 @@ def test_weights_of_a_file(folder: Path, other_weights: Path, entry: str) -> Non
     model = tiny()
     with torch.no_grad():
         model.token.add_(1.0)
-    found = features(observer, frames())
-    torch.testing.assert_close(found, look(model, frames()), rtol=1e-5, atol=1e-6)
+    found = features(observer, frames(224))
+    torch.testing.assert_close(found, look(model, frames(224)), rtol=1e-5, atol=1e-6)
 
 
 def test_weights_in_the_cache(folder: Path, home: Path) -> None:
@@ -235,8 +223,8 @@ def test_weights_in_the_cache(folder: Path, home: Path) -> None:
     with torch.no_grad():
         model.token.sub_(1.0)
     torch.save(model.state_dict(), home / "checkpoints" / "dino_tiny_pretrain.pth")
-    found = features(trusted(f"{folder}/dino_tiny"), frames())
-    torch.testing.assert_close(found, look(model, frames()), rtol=1e-5, atol=1e-6)
+    found = features(trusted(f"{folder}/dino_tiny"), frames(224))
+    torch.testing.assert_close(found, look(model, frames(224)), rtol=1e-5, atol=1e-6)
 
 
 def test_missing_weights(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,7 +260,7 @@ def test_missing_repository(reference: str) -> None:
 def test_a_repository_in_the_cache(name: str, kept: str, home: Path) -> None:
     write(home / kept)
     observer = trusted(f"{name}/tiny")
-    torch.testing.assert_close(features(observer, frames()), look(tiny(), frames()))
+    torch.testing.assert_close(features(observer, frames(224)), look(tiny(), frames(224)))
     assert "code=" in observer.fingerprint
 
 
@@ -300,8 +288,8 @@ def test_modules_that_are_called_alike(folder: Path, tmp_path: Path) -> None:
     other = write(tmp_path / "theirs", models)
     before = list(sys.path)
     first, second = trusted(f"{folder}/tiny"), trusted(f"{other}/tiny")
-    torch.testing.assert_close(features(first, frames()), look(tiny(), frames()))
-    torch.testing.assert_close(features(second, frames()), look(tiny(models), frames()))
+    torch.testing.assert_close(features(first, frames(224)), look(tiny(), frames(224)))
+    torch.testing.assert_close(features(second, frames(224)), look(tiny(models), frames(224)))
     assert not {"models", "parts", "parts.nothing"} & set(sys.modules)
     assert sys.path == before
 
@@ -332,7 +320,7 @@ def test_functions_that_make_no_model(folder: Path, entry: str, message: str) ->
 
 def test_a_model_that_returns_no_features(folder: Path) -> None:
     with pytest.raises(ObserverError, match="returned a dict of 1, not a tensor"):
-        features(trusted(f"{folder}/answers_number"), frames())
+        features(trusted(f"{folder}/answers_number"), frames(224))
 
 
 @pytest.mark.parametrize("model", ["dino_resnet50", "dino/dino_resnet50", "{}/nowhere/tiny"])

@@ -10,18 +10,18 @@ from urllib.error import URLError
 
 import pytest
 import torch
+from looking import features, frames
 from safetensors.torch import save_file
 from torch import nn
 from torch.nn import functional
 from torchvision import models
 
 from fechner.errors import ObserverError, UnknownNameError
-from fechner.observers import Encodes, abilities
+from fechner.observers import abilities
 from fechner.observers.adapters.torchvision import load
 from fechner.observers.catalogue import resolve
 from fechner.observers.normalisation import Normalisation
 from fechner.observers.weights import MissingWeightsError
-from fechner.stimuli import Field, Frames, display
 
 #: Builders that warn or take long unless told not to draw their weights carefully.
 QUICK = {
@@ -31,19 +31,6 @@ QUICK = {
 }
 
 _IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
-
-
-def frames(side: int, n: int = 2) -> Frames:
-    pixels = torch.rand(n, 3, side, side, generator=torch.Generator().manual_seed(1))
-    return Frames(pixels, Field.of(pixels=side, ppd=60), display("encoders"), "display")
-
-
-def features(observer: Encodes, shown: Frames) -> torch.Tensor:
-    seen: list[torch.Tensor] = []
-    with torch.no_grad():
-        observer.features(shown, {"output": seen.append})
-    (output,) = seen
-    return output
 
 
 def build(name: str, **settings: Any) -> nn.Module:
@@ -203,7 +190,7 @@ def test_positions_are_resampled_for_another_size(
     torch.testing.assert_close(corners, own[0, 1:].reshape(2, 2, 12), rtol=1e-4, atol=1e-5)
     with torch.no_grad():
         assert large.call is not None
-        assert large.call(frames(96).pixels).shape == (2, 12)
+        assert large.call(frames(96).pixels).shape == (3, 12)
 
     with pytest.raises(ObserverError, match=r"patches of 32 px; 'size' must be a multiple .* 100"):
         load("vit_b_32", weights=str(path), size=100)

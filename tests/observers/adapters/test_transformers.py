@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import looking
 import pytest
 import torch
 import transformers
+from looking import as_frames
 from torch import Tensor
 
 from fechner.errors import ObserverError
@@ -23,7 +25,6 @@ from fechner.observers.adapters.transformers import load
 from fechner.observers.network import NetworkEncoder
 from fechner.observers.normalisation import NONE, Normalisation
 from fechner.observers.weights import MissingWeightsError, hash_weights
-from fechner.stimuli import Field, Frames, display
 
 MEAN, STD = (0.4, 0.5, 0.6), (0.2, 0.25, 0.3)
 SMALL = {
@@ -377,13 +378,7 @@ def random_pixels(side: int, n: int = 3) -> Tensor:
 
 
 def features(observer: NetworkEncoder, pixels: Tensor, layer: str = "output") -> Tensor:
-    seen: list[Tensor] = []
-    side = pixels.shape[-1]
-    frames = Frames(pixels, Field.of(pixels=side, ppd=60), display("encoders"), "display")
-    with torch.no_grad():
-        observer.features(frames, {layer: seen.append})
-    (found,) = seen
-    return found
+    return looking.features(observer, as_frames(pixels), layer)
 
 
 def normalised(pixels: Tensor) -> Tensor:
