@@ -15,13 +15,8 @@ from torch import nn
 
 from fechner.errors import FechnerError, MissingExtraError, ObserverError, UnknownNameError
 from fechner.observers import Entry, FunctionEncoder, abilities, catalogue, resolve
-from fechner.observers.catalogue import (
-    Family,
-    check_name,
-    families,
-    take_apart,
-    with_settings,
-)
+from fechner.observers.catalogue import Family, families
+from fechner.observers.names import _settings, check_name, take_apart, with_settings
 from fechner.observers.network import Network
 from fechner.observers.normalisation import NORMALISATIONS, Normalisation
 from fechner.references import references
@@ -411,7 +406,7 @@ def test_every_family_has_a_loader(label: str) -> None:
     assert parameters["trust_remote_code"].default is False
     # Only the name is given by position, and it is no setting.
     positional = [p.name for p in parameters.values() if p.kind is not p.KEYWORD_ONLY]
-    known = MODULE._settings(family)
+    known = _settings(family)
     assert len(positional) == 1
     assert not set(positional) & set(known)
     assert {"normalise", "dtype"} <= set(known)

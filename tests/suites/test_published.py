@@ -9,7 +9,7 @@ import pytest
 
 from fechner import FechnerError, evaluate
 from fechner.errors import UnknownNameError
-from fechner.observers.catalogue import check_name, take_apart
+from fechner.observers.names import check_name, take_apart
 from fechner.references import reference
 from fechner.suites import Options, expand, preset, published_scores, suite
 from fechner.suites.published import PRESETS

@@ -44,7 +44,7 @@ def load(
     name: str, weights: Path | None, dtype: Precision | None, trust: bool, device: str = "cpu"
 ) -> Observer:
     """Make the observer that a name and the options stand for."""
-    from fechner.observers.catalogue import check_name, resolve, with_settings
+    from fechner.observers.names import check_name, resolve, with_settings
 
     check_name(name)
     given = {"weights": weights, "dtype": dtype and dtype.value}

@@ -12,9 +12,10 @@ from fechner.observers.abilities import (
     Wants,
     abilities,
 )
-from fechner.observers.catalogue import Entry, catalogue, resolve
+from fechner.observers.catalogue import Entry, Family, catalogue, families
 from fechner.observers.functions import FunctionComparer, FunctionEncoder
 from fechner.observers.lifts import LIFTS, ComparesFeatures, lift
+from fechner.observers.names import resolve
 from fechner.observers.readouts import READOUTS
 from fechner.observers.yours import observe
 
@@ -28,6 +29,7 @@ __all__ = [
     "ComparesFeatures",
     "Encodes",
     "Entry",
+    "Family",
     "FunctionComparer",
     "FunctionEncoder",
     "Observer",
@@ -36,6 +38,7 @@ __all__ = [
     "Wants",
     "abilities",
     "catalogue",
+    "families",
     "lift",
     "observe",
     "resolve",

@@ -59,7 +59,7 @@ def observe(
     ('output',)
     """
     if isinstance(thing, str):
-        from fechner.observers.catalogue import resolve  # which itself makes observers here
+        from fechner.observers.names import resolve  # which itself makes observers here
 
         if (name, wants, mean, std, read, version) != (None, None, 0.0, 1.0, None, None):
             raise ObserverError(

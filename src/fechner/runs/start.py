@@ -13,8 +13,8 @@ from typing import Any
 from fechner.errors import FechnerError, RunFolderError, UnknownNameError
 from fechner.observers import observe
 from fechner.observers.abilities import Dtype
-from fechner.observers.catalogue import check_name, with_settings
 from fechner.observers.devices import best_device, check_device
+from fechner.observers.names import check_name, with_settings
 from fechner.observers.readouts import check_readouts
 from fechner.runs.execute import execute
 from fechner.runs.manifest import FILE, Manifest, versions

@@ -74,7 +74,7 @@ def expand(observers: Sequence[Any]) -> list[Any]:
     for each in observers:
         if isinstance(each, str) and each.startswith("@"):
             names = [row.observer for row in preset(each[1:])]
-            found += [name for name in names if name not in observers]
+            found += [name for name in names if name not in (*observers, *found)]
         else:
             found.append(each)
     return found

@@ -15,7 +15,7 @@ from torch import nn
 from fechner.errors import ObserverError, UnknownNameError
 from fechner.observers import abilities
 from fechner.observers.adapters.timm import load
-from fechner.observers.catalogue import resolve
+from fechner.observers.names import resolve
 from fechner.observers.weights import MissingWeightsError
 
 _HALF = ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))

@@ -19,7 +19,7 @@ from torchvision import models
 from fechner.errors import ObserverError, UnknownNameError
 from fechner.observers import abilities
 from fechner.observers.adapters.torchvision import load
-from fechner.observers.catalogue import resolve
+from fechner.observers.names import resolve
 from fechner.observers.normalisation import Normalisation
 from fechner.observers.weights import MissingWeightsError
 

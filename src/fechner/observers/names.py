@@ -1,0 +1,178 @@
+"""Names of observers with settings, and making the observer that a name stands for.
+
+Settings follow a name after ``@``, as in ``timm/resnet50.a1_in1k@size=288,normalise=none``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fechner.errors import FechnerError, MissingExtraError, UnknownNameError
+from fechner.observers.abilities import Observer
+from fechner.observers.catalogue import Entry, Family, catalogue, families
+from fechner.observers.network import encoder
+from fechner.observers.yours import file_and_name, from_file
+
+#: Settings that are not the loader's business.
+_OF_EVERY_NETWORK = ("normalise", "dtype")
+
+
+def take_apart(spec: str) -> tuple[str, dict[str, str]]:
+    """Split a name from its settings.
+
+    Examples
+    --------
+    >>> take_apart("timm/vit_tiny_patch16_224@size=96,normalise=none")
+    ('timm/vit_tiny_patch16_224', {'size': '96', 'normalise': 'none'})
+    """
+    name, mark, text = spec.rpartition("@")
+    if not mark or "=" not in text:
+        return spec, {}
+    pairs = (part.partition("=") for part in text.split(","))
+    return name, {key.strip(): value for key, _, value in pairs}
+
+
+def with_settings(spec: str, settings: Mapping[str, str]) -> str:
+    """Return a name with more settings, leaving out those that its observer does not have.
+
+    Examples
+    --------
+    >>> with_settings("timm/vit_tiny_patch16_224@size=96", {"dtype": "bfloat16"})
+    'timm/vit_tiny_patch16_224@size=96,dtype=bfloat16'
+    >>> with_settings("pixels", {"dtype": "bfloat16"})
+    'pixels'
+    """
+    name, own = take_apart(spec)
+    found = _find(name)
+    known = _settings(found) if found is not None else {}
+    own.update({key: value for key, value in settings.items() if key in known})
+    return name + ("@" + ",".join(f"{k}={v}" for k, v in own.items()) if own else "")
+
+
+def _find(name: str) -> Entry | Family | None:
+    if name in catalogue():
+        return catalogue()[name]
+    if _is_file(name):
+        return None
+    return next((family for family in families().values() if family.takes(name)), None)
+
+
+def _is_file(name: str) -> bool:
+    return name.endswith(".py") or ".py:" in name
+
+
+def check_name(spec: str) -> None:
+    """Say what is wrong with a name, without making the observer."""
+    name, settings = take_apart(spec)
+    found = _find(name)
+    if found is not None:
+        _values(found, settings)
+    elif _is_file(spec):
+        file_and_name(spec)
+    else:
+        raise UnknownNameError(
+            "observer",
+            spec,
+            [*catalogue(), *families()],
+            "`fechner list observers` shows them, and path/to/file.py:name is your own",
+        )
+
+
+def resolve(
+    spec: str,
+    *,
+    device: str = "cpu",
+    suite: str | None = None,
+    published: bool = False,
+    trust_remote_code: bool = False,
+) -> Observer:
+    """Make the observer that a name stands for.
+
+    Parameters
+    ----------
+    suite, published
+        Take the settings under which the published numbers of that suite were made.
+    trust_remote_code
+        Whether code that comes with the weights may be run.
+
+    Examples
+    --------
+    >>> resolve("pixels").layers
+    ('pixels',)
+    """
+    check_name(spec)
+    name, texts = take_apart(spec)
+    entry = _find(name)
+    if entry is None:
+        return from_file(spec, device)
+    if entry.missing:
+        cause = f"{entry.missing} is not installed"
+        raise MissingExtraError(f"observer '{spec}'", entry.extra, cause)
+    settings = dict(entry.published.get(suite or "", {})) if published else {}
+    settings.update(_values(entry, texts))
+    if isinstance(entry, Entry):
+        observer: Observer = _function(entry.make)(device=device, **settings)
+        return observer
+    outer = {key: settings.pop(key) for key in _OF_EVERY_NETWORK if key in settings}
+    network = _function(entry.load)(
+        name.removeprefix(entry.prefix), trust_remote_code=trust_remote_code, **settings
+    )
+    return encoder(network, name=spec, device=device, **outer)
+
+
+def _function(place: str) -> Callable[..., Any]:
+    """Return the function at ``"module:function"``."""
+    module, _, function = place.partition(":")
+    found: Callable[..., Any] = getattr(importlib.import_module(module), function)
+    return found
+
+
+def _settings(entry: Entry | Family) -> dict[str, inspect.Parameter]:
+    """Return what can be set after ``@``: the arguments of what makes the observer."""
+    functions = [encoder, _function(entry.load)] if isinstance(entry, Family) else []
+    if isinstance(entry, Entry):
+        functions = [_function(entry.make)]
+    found: dict[str, inspect.Parameter] = {}
+    for function in functions:
+        found |= inspect.signature(function, eval_str=True).parameters
+    given = ("self", "model", "network", "name", "device", "trust_remote_code")
+    return {
+        key: parameter
+        for key, parameter in found.items()
+        if key not in given and parameter.kind is not parameter.VAR_KEYWORD
+    }
+
+
+def _values(entry: Entry | Family, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return settings as the values that the maker takes."""
+    if not texts:
+        return {}
+    known = _settings(entry)
+    values: dict[str, Any] = {}
+    for key, text in texts.items():
+        if key not in known:
+            there = ", ".join(known) or "none"
+            raise UnknownNameError("setting", key, known, f"{entry.label} has {there}")
+        values[key] = _value(key, text, str(known[key].annotation))
+    return values
+
+
+def _value(key: str, text: str, kind: str) -> Any:
+    """Return the text of a setting as a value of an annotated kind."""
+    if kind.startswith("typing.Literal"):
+        return text
+    switches = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+    try:
+        if "bool" in kind:
+            return switches[text.lower()]
+        if "int" in kind:
+            return int(text)
+        if "float" in kind:
+            return float(text)
+    except (KeyError, ValueError):
+        wanted = "yes or no" if "bool" in kind else "a number"
+        raise FechnerError(f"setting '{key}' is {wanted}, not '{text}'.") from None
+    return text
