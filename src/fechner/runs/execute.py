@@ -85,6 +85,7 @@ def execute(
     for name, plan in plans.items():
         with _log(folder / "log.txt", name), no_more_than_there_is(manifest.device):
             try:
+                listener.doing(f"{name}  loading")
                 given = observers[name]
                 observer = (
                     given if given is not None else _resolve(name, manifest, trust_remote_code)
@@ -168,6 +169,7 @@ def _examine(
     observer: Any, fingerprint: str, manifest: Manifest, listener: Listener
 ) -> dict[str, Any]:
     """Show an observer a few pictures before thousands, and find how many to show at a time."""
+    listener.doing(f"{observer.name}  first look")
     found = validate(
         observer,
         readouts=manifest.readouts,

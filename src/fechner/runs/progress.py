@@ -32,6 +32,10 @@ class Listener(Protocol):
         """Hear how many pictures there are to show."""
         ...
 
+    def doing(self, what: str) -> None:
+        """Hear what goes before measuring."""
+        ...
+
     def piece(self, observer: str, test: str) -> None:
         """Hear what is measured now."""
         ...
@@ -52,6 +56,9 @@ class Silent:
         self.told: list[str] = []
 
     def start(self, images: int) -> None:
+        """Say nothing."""
+
+    def doing(self, what: str) -> None:
         """Say nothing."""
 
     def piece(self, observer: str, test: str) -> None:
@@ -106,10 +113,14 @@ class Bar:
         """Set the length of the bar."""
         self._progress.update(self._task, total=images)
 
+    def doing(self, what: str) -> None:
+        """Name it on the bar."""
+        self._progress.update(self._task, description=what)
+
     def piece(self, observer: str, test: str) -> None:
         """Name what is measured now."""
         now = f"{observer}  {test}"
-        self._progress.update(self._task, description=now)
+        self.doing(now)
         if self._progress.disable and now != self._last:
             self.say(now)
         self._last = now
