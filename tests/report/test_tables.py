@@ -120,10 +120,17 @@ def test_rows_of_readouts_hold_their_own_numbers() -> None:
     assert "0.220 [0.120, 0.320]" in rows["luminance", "alignment", "↑", "angle"]
 
 
-def test_one_readout_is_not_named() -> None:
-    text = FORMATS["table"]([result("net", "area", 0.5, layer="output", readout="angle")])
-    assert "angle" not in text
-    assert "output" not in text
+@pytest.mark.parametrize("format", ["table", "md", "latex"])
+def test_one_readout_of_several_layers_is_not_named(format: str) -> None:
+    text = FORMATS[format](
+        [
+            result("net", "area", 0.5, layer="output", readout="angle"),
+            result("net", "area", 0.7, layer="a", readout="angle", natural=False, note="of a"),
+        ]
+    )
+    assert "0.500" in text
+    for other in ("0.700", "angle", "output", "of a"):
+        assert other not in text
 
 
 def test_only_main_scores_are_in_the_table() -> None:

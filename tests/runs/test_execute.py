@@ -10,8 +10,10 @@ import torch
 
 from fechner import FechnerError, Run, evaluate, observe
 from fechner.errors import RunFolderError, UnknownNameError
-from fechner.observers import Wants
-from fechner.runs import store
+from fechner.observers import Wants, devices
+from fechner.observers.memory import free_memory
+from fechner.observers.torchvision_fix import import_torchvision
+from fechner.runs import execute, store
 
 TESTS = ["masking-coherent"]
 
@@ -318,3 +320,343 @@ def test_input_size_is_drawn_or_resampled(tmp_path: Path) -> None:
     assert resampled.attrs["seen_ppd"] == pytest.approx(60 * 128 / 224)
     assert set(seen) == {(96, 128)}
     assert not np.allclose(drawn["response"], resampled["response"])
+
+
+# Before anything is measured
+
+
+def test_an_observer_that_raises_is_left_out_before_anything_is_measured(tmp_path: Path) -> None:
+    shown = []
+
+    def raising(pictures: torch.Tensor) -> torch.Tensor:
+        shown.append(len(pictures))
+        raise ValueError("boom")
+
+    folder = tmp_path / "run"
+    run = quick(observe(raising, name="raising", version="1"), "pixels", out=folder)
+    assert len(shown) == 1
+    assert run.left_out == ["raising was left out: it raised ValueError: boom."]
+    assert run.assess()[1] == run.left_out
+    assert run.observers == ["pixels"]
+    assert {entry.observer for entry in run.entries()} == {"pixels"}
+    assert [path.name for path in (folder / "results").iterdir()] == ["pixels"]
+
+
+def test_warnings_are_told_and_stored(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    def centred(pictures: torch.Tensor) -> torch.Tensor:
+        features = brightness(pictures)
+        return features - features.mean(dim=0) + len(features)
+
+    folder = tmp_path / "run"
+    run = quick(observe(centred, name="centred"), "pixels", out=folder, progress=True)
+    (warning,) = Run(folder).manifest.observers["centred"]["warnings"]
+    assert warning.startswith("its answers depend on the batch (")
+    assert Run(folder).manifest.observers["pixels"]["warnings"] == []
+    told = f"centred can be run, but mind: {warning}."
+    assert told in run.told
+    assert capsys.readouterr().err.count(told) == 1
+    assert {result.observer for result in run.scores()} == {"centred", "pixels"}
+    assert not run.left_out
+
+
+def test_an_observer_that_keeps_gradients_is_measured(tmp_path: Path) -> None:
+    class KeepsGradients:
+        name, wants, fingerprint = "keeps", Wants(dtype="float64"), None
+        layers, readouts = ("output",), ("difference",)
+
+        def remember(self, reference):
+            return reference.pixels
+
+        def difference(self, test, memory, which):
+            with torch.enable_grad():
+                found = (test.pixels.requires_grad_() - memory[which]).abs().mean(dim=(1, 2, 3))
+                return found[:, None, None]
+
+    run = quick(KeepsGradients(), out=tmp_path / "run")
+    (warning,) = run.manifest.observers["keeps"]["warnings"]
+    assert "gradients" in warning
+    results, problems = run.assess()
+    assert problems == []
+    assert len(results) == 1
+
+
+# Batches and memory
+
+
+def counting(batches: list[int]):
+    """Return an encoder that writes down how many pictures it was shown at a time."""
+
+    def encoder(pictures: torch.Tensor) -> torch.Tensor:
+        batches.append(len(pictures))
+        return brightness(pictures)
+
+    return observe(encoder, name="counting", version="1")
+
+
+def test_the_batch_size_is_what_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(name: str) -> tuple[int, int]:
+        batches: list[int] = []
+        found = quick(counting(batches), out=tmp_path / name)
+        assert found.manifest.batch_size is None
+        return found.manifest.observers["counting"]["batch_size"], max(batches[LOOKED_OVER:])
+
+    assert run("plenty") == (8, 8)
+    monkeypatch.setattr(execute, "free_memory", lambda device: 0)
+    assert run("nothing") == (1, 1)
+
+
+def test_every_observer_has_a_batch_size_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def large(pictures: torch.Tensor) -> torch.Tensor:
+        return brightness(pictures) * torch.ones(len(pictures), 5_000_000)[:, :1]
+
+    monkeypatch.setattr(execute, "free_memory", lambda device: 110_000_000)
+    run = quick("pixels", observe(large, name="large"), out=tmp_path / "run")
+    found = {name: known["batch_size"] for name, known in run.manifest.observers.items()}
+    assert found["pixels"] == 8
+    assert found["large"] in (1, 2)
+
+
+def test_the_batch_size_is_reused_on_resume(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(execute, "free_memory", lambda device: 0)
+        quick(counting([]), out=folder)
+    batches: list[int] = []
+    run = quick(counting(batches), out=folder, tests=[*TESTS, "masking-incoherent"])
+    # It was looked over at the first start.
+    assert set(batches) == {1}
+    assert run.manifest.observers["counting"]["batch_size"] == 1
+    assert len(run.scores()) == 2
+
+
+def test_a_batch_size_that_was_asked_for_is_kept(tmp_path: Path) -> None:
+    batches: list[int] = []
+    run = quick(counting(batches), out=tmp_path / "run", batch_size=5)
+    assert run.manifest.batch_size == 5
+    assert run.manifest.observers["counting"]["batch_size"] == 5
+    assert max(batches[LOOKED_OVER:]) == 5
+
+
+def test_a_lowered_batch_size_is_kept_on_resume(tmp_path: Path) -> None:
+    batches: list[int] = []
+
+    def greedy(pictures: torch.Tensor) -> torch.Tensor:
+        batches.append(len(pictures))
+        if len(pictures) > 3:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
+        return brightness(pictures)
+
+    observer = observe(greedy, name="greedy", version="1")
+    quick(observer, out=tmp_path / "run", batch_size=8)
+    assert max(batches) == 8
+    batches.clear()
+    run = quick(observer, out=tmp_path / "run", batch_size=8, tests=["masking-incoherent"])
+    assert max(batches) == 2
+    assert len(run.manifest.notes) == 2  # to 4, and to 2; nothing new
+    assert not run.assess()[1]
+
+
+def test_real_memory_that_runs_out_lowers_the_batch(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    # Two pictures take six tenths of what is free, eight more than twice as much as there is. What
+    # is never touched costs nothing.
+    each = int(0.3 * free_memory() / 4)
+
+    def greedy(pictures: torch.Tensor) -> torch.Tensor:
+        torch.empty(len(pictures), each)
+        return brightness(pictures)
+
+    observer = observe(greedy, name="greedy")
+    run = quick(observer, out=tmp_path / "run", batch_size=8, progress=True)
+    results, problems = run.assess()
+    assert problems == []
+    assert run.manifest.observers["greedy"]["batch_size"] in (1, 2, 4)
+    assert run.manifest.batch_size == 8
+    assert (
+        "out of memory at greedy masking-coherent: batch size lowered to 4"
+        in (run.manifest.notes[0])
+    )
+    assert run.manifest.notes[-1] in capsys.readouterr().err
+    modest = quick(observe(brightness, name="modest"), out=tmp_path / "other")
+    assert results[0].score.value == pytest.approx(modest.scores()[0].score.value, abs=1e-3)
+
+
+def test_an_observer_too_large_for_memory_is_left_out_and_others_go_on(tmp_path: Path) -> None:
+    def huge(pictures: torch.Tensor) -> torch.Tensor:
+        return torch.empty(len(pictures), free_memory())
+
+    run = quick(observe(huge, name="huge"), "pixels", out=tmp_path / "run")
+    results, (problem,) = run.assess()
+    assert {result.observer for result in results} == {"pixels"}
+    assert problem.startswith("huge was left out: one picture needs more than the ")
+
+
+def test_running_out_of_memory_at_one_picture_is_a_failure_and_others_go_on(
+    tmp_path: Path,
+) -> None:
+    model = Halfway(LOOKED_OVER + 4, torch.OutOfMemoryError("CUDA out of memory."))
+    run = quick(observe(model, name="late"), "pixels", out=tmp_path / "run", batch_size=4)
+    results, (problem,) = run.assess()
+    assert {result.observer for result in results} == {"pixels"}
+    assert "CUDA out of memory" in problem
+    assert run.manifest.observers["late"]["batch_size"] == 1
+
+
+# Weights and precision of observers by name
+
+VIT = "timm/vit_tiny_patch16_224@size=32"
+
+
+@pytest.fixture(scope="module")
+def random_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    import_torchvision()
+    timm = pytest.importorskip("timm")
+    torch.manual_seed(0)
+    path = tmp_path_factory.mktemp("weights") / "random.pt"
+    torch.save(timm.create_model("vit_tiny_patch16_224").state_dict(), path)
+    return path
+
+
+def test_weights_of_a_file_make_a_network_of_its_own_name(
+    tmp_path: Path, random_weights: Path
+) -> None:
+    run = quick(VIT, out=tmp_path / "run", weights=random_weights, layers="output")
+    name = f"{VIT},weights={random_weights}"
+    (result,) = run.scores()
+    assert run.observers == [name]
+    assert (result.observer, result.score.layer, result.score.readout) == (name, "output", "angle")
+    assert np.isfinite(result.score.value)
+    same = quick(name, out=tmp_path / "same", layers="output")
+    assert same.data(name, TESTS[0]).equals(run.data(name, TESTS[0]))
+
+
+def test_weights_in_a_folder_with_a_mark_in_its_name_are_found(
+    tmp_path: Path, random_weights: Path
+) -> None:
+    odd = tmp_path / "run@3"
+    odd.mkdir()
+    path = random_weights.rename(odd / "random.pt")
+    try:
+        run = quick(VIT, out=tmp_path / "run", weights=path, layers="output")
+    finally:
+        path.rename(random_weights)
+    assert run.left_out == []
+    assert len(run.scores()) == 1
+
+
+def test_half_precision_is_warned_of(
+    tmp_path: Path, random_weights: Path, capsys: pytest.CaptureFixture
+) -> None:
+    run = quick(
+        f"{VIT},weights={random_weights}", "pixels", out=tmp_path / "run", dtype="bfloat16",
+        layers="output", progress=True,
+    )  # fmt: skip
+    name = f"{VIT},weights={random_weights},dtype=bfloat16"
+    assert run.observers == [name, "pixels"]  # which has no precision to set
+    (warning,) = run.manifest.observers[name]["warnings"]
+    assert warning == "it computes in half precision, and differences near threshold need float32"
+    assert f"{name} can be run, but mind: {warning}." in capsys.readouterr().err
+    assert run.manifest.observers["pixels"]["warnings"] == []
+    assert {result.observer for result in run.scores()} == {"pixels", name}
+
+
+class Malice:
+    """Runs code when it is read from a pickle."""
+
+    def __init__(self, victim: Path) -> None:
+        self.victim = victim
+
+    def __reduce__(self):
+        return Path.touch, (self.victim,)
+
+
+def test_a_pickle_is_refused_and_not_run(tmp_path: Path) -> None:
+    import_torchvision()
+    pytest.importorskip("timm")
+    path = tmp_path / "evil.pt"
+    torch.save({"state_dict": Malice(tmp_path / "victim")}, path)
+    run = quick(VIT, out=tmp_path / "run", weights=path)
+    (problem,) = run.assess()[1]
+    assert problem.startswith(f"{VIT},weights={path} was left out: ")
+    assert "holds more than tensors" in problem
+    assert "fechner runs no code from a pickle" in problem
+    assert not (tmp_path / "victim").exists()
+
+
+def test_weights_that_are_not_there_leave_the_observer_out(tmp_path: Path) -> None:
+    import_torchvision()
+    pytest.importorskip("timm")
+    run = quick(VIT, out=tmp_path / "run", weights=tmp_path / "nowhere.pt")
+    assert f"there is no weights file '{tmp_path / 'nowhere.pt'}'" in run.left_out[0]
+
+
+@pytest.mark.parametrize(
+    ("observers", "sentence"),
+    [
+        ((VIT, "pixels"), "--weights belongs to one observer; with several, write NAME@weights="),
+        (("@cai2025",), "--weights belongs to one observer"),
+        (("pixels",), "observer 'pixels' takes no weights"),
+        (("efficientnet_lite0",), "observer 'efficientnet_lite0' takes no weights"),
+        ((observe(brightness, name="mine"),), "observer 'mine' takes no weights"),
+    ],
+    ids=["several", "preset", "pixels", "efficientnet_lite0", "object"],
+)
+def test_weights_for_whom_they_are_not(tmp_path: Path, observers, sentence: str) -> None:
+    with pytest.raises(FechnerError, match=sentence):
+        quick(*observers, out=tmp_path / "run", weights=tmp_path / "some.pt")
+    assert not (tmp_path / "run").exists()
+
+
+def test_code_that_comes_with_weights_is_run_when_it_is_trusted(tmp_path: Path) -> None:
+    import_torchvision()
+    code = tmp_path / "mine"
+    code.mkdir()
+    (code / "hubconf.py").write_text(
+        "import torch\n"
+        "dependencies = ['torch']\n"
+        "def tiny():\n"
+        "    torch.manual_seed(0)\n"
+        "    return torch.nn.Conv2d(3, 2, 32, stride=32)\n"
+    )
+    name = f"torch_hub/{code}/tiny"
+    refused = quick(name, out=tmp_path / "run")
+    assert "--trust-remote-code" in refused.left_out[0]
+    run = quick(name, out=tmp_path / "run", trust_remote_code=True)
+    assert run.left_out == []
+    assert [result.observer for result in run.scores()] == [name]
+
+
+# Where to compute
+
+
+def test_an_accelerator_is_used_if_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert devices.best_device() == "cpu"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert devices.best_device() == "cuda"
+
+
+def test_a_device_without_double_precision_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def apple(*shape: int, device: str, dtype: torch.dtype) -> None:
+        if dtype == torch.float64:
+            raise TypeError(
+                "Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support "
+                "float64. Please use float32 instead."
+            )
+
+    monkeypatch.setattr(torch, "empty", apple)
+    with pytest.raises(FechnerError, match=r"device 'mps' cannot be used here \(Cannot convert"):
+        quick("pixels", out=tmp_path / "run", device="mps")
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_processor_by_another_name_has_the_same_batches(tmp_path: Path) -> None:
+    run = quick("pixels", out=tmp_path / "run", device="cpu:0")
+    assert run.manifest.observers["pixels"]["batch_size"] == 8

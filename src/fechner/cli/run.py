@@ -150,7 +150,8 @@ def _seeds(text: str) -> list[int]:
     seeds: list[int] = []
     for part in split_names(text) or ():
         first, _, last = part.partition("-")
-        if not first.isdigit() or not (last or first).isdigit():
+        digits = first.isdecimal() and (last or first).isdecimal()
+        if not digits or int(last or first) < int(first):
             raise typer.BadParameter(f"'{text}' is not a list of seeds, as in 0,1,2 or 0-9.")
         seeds += range(int(first), int(last or first) + 1)
     return seeds

@@ -39,7 +39,8 @@ class FunctionEncoder:
     ) -> None:
         self.name = name
         self.wants = wants or Wants()
-        self.fingerprint = fingerprint and f"{fingerprint} {self.wants} {normalise}"
+        self.settings = f"{self.wants} {normalise}"
+        self.fingerprint = fingerprint and f"{fingerprint} {self.settings}"
         self._function = function
         self._normalise = normalise
 
@@ -67,7 +68,8 @@ class FunctionComparer:
     ) -> None:
         self.name = name
         self.wants = wants or Wants()
-        self.fingerprint = fingerprint and f"{fingerprint} {self.wants}"
+        self.settings = str(self.wants)
+        self.fingerprint = fingerprint and f"{fingerprint} {self.settings}"
         self._function = function
 
     def remember(self, reference: Frames) -> Tensor:
@@ -92,13 +94,18 @@ def usable_output(output: Any, n: int, name: str) -> Tensor:
 
     if isinstance(output, np.ndarray | np.floating | float):
         output = torch.as_tensor(np.array(output, order="C"))
+    if isinstance(output, torch.nn.Module):
+        raise ObserverError(
+            f"observer '{name}' returned a {type(output).__name__}, not features; a function that "
+            "makes a model takes no arguments."
+        )
     if not isinstance(output, torch.Tensor):
         inside = f" of {len(output)}" if isinstance(output, tuple | list | dict) else ""
         pick = repr(next(iter(output))) if isinstance(output, dict) and output else "0"
         raise ObserverError(
             f"observer '{name}' returned a {type(output).__name__}{inside}, not a tensor; say "
             "which features you mean, e.g. "
-            f"fechner.observe(model, read=lambda output: output[{pick}])."
+            f"fechner.observe(model, read=lambda output: output[{pick}]), which a file can return."
         )
     if output.ndim == 0 or len(output) != n:
         raise ObserverError(

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
-from fechner.errors import FechnerError, MissingExtraError, UnknownNameError
+from fechner.errors import FechnerError, MissingExtraError, ObserverError, UnknownNameError
 from fechner.observers.abilities import Observer
 from fechner.observers.catalogue import Entry, Family, catalogue, families
 from fechner.observers.network import encoder
@@ -28,11 +29,10 @@ def take_apart(spec: str) -> tuple[str, dict[str, str]]:
     >>> take_apart("timm/vit_tiny_patch16_224@size=96,normalise=none")
     ('timm/vit_tiny_patch16_224', {'size': '96', 'normalise': 'none'})
     """
-    name, mark, text = spec.rpartition("@")
-    if not mark or "=" not in text:
-        return spec, {}
-    pairs = (part.partition("=") for part in text.split(","))
-    return name, {key.strip(): value for key, _, value in pairs}
+    # Values may hold either sign themselves: paths do.
+    name, *text = re.split(r"@(?=\w+=)", spec, maxsplit=1)
+    pairs = (part.partition("=") for part in re.split(r",(?=\w+=)", text[0])) if text else ()
+    return name, {key: value for key, _, value in pairs}
 
 
 def with_settings(spec: str, settings: Mapping[str, str]) -> str:
@@ -55,12 +55,13 @@ def with_settings(spec: str, settings: Mapping[str, str]) -> str:
 def _find(name: str) -> Entry | Family | None:
     if name in catalogue():
         return catalogue()[name]
-    if _is_file(name):
+    if is_file(name):
         return None
     return next((family for family in families().values() if family.takes(name)), None)
 
 
-def _is_file(name: str) -> bool:
+def is_file(name: str) -> bool:
+    """Whether a name stands for something in a Python file."""
     return name.endswith(".py") or ".py:" in name
 
 
@@ -70,7 +71,12 @@ def check_name(spec: str) -> None:
     found = _find(name)
     if found is not None:
         _values(found, settings)
-    elif _is_file(spec):
+    elif is_file(spec):
+        if settings:
+            raise ObserverError(
+                f"'{name}' is your own and takes no settings; return "
+                "fechner.observe(model, wants=..., mean=..., std=...) from it instead."
+            )
         file_and_name(spec)
     else:
         raise UnknownNameError(
@@ -156,14 +162,18 @@ def _values(entry: Entry | Family, texts: Mapping[str, str]) -> dict[str, Any]:
         if key not in known:
             there = ", ".join(known) or "none"
             raise UnknownNameError("setting", key, known, f"{entry.label} has {there}")
-        values[key] = _value(key, text, str(known[key].annotation))
+        values[key] = _value(key, text, known[key].annotation)
     return values
 
 
-def _value(key: str, text: str, kind: str) -> Any:
+def _value(key: str, text: str, annotation: Any) -> Any:
     """Return the text of a setting as a value of an annotated kind."""
-    if kind.startswith("typing.Literal"):
+    if get_origin(annotation) is Literal:
+        known = get_args(annotation)
+        if text not in known:
+            raise UnknownNameError(key, text, known, f"there are {', '.join(known)}")
         return text
+    kind = str(annotation)
     switches = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
     try:
         if "bool" in kind:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
-from fechner.errors import ObserverError, UnknownNameError
+from fechner.errors import FechnerError, ObserverError, UnknownNameError
 from fechner.observers.abilities import Dtype, LayerInfo, Tap, Wants
 from fechner.observers.devices import check_device
 from fechner.observers.functions import usable_output
-from fechner.observers.normalisation import NONE, Normalisation, normalisation
+from fechner.observers.memory import is_out_of_memory
+from fechner.observers.normalisation import NONE, Normalisation, NormalisationName, normalisation
 from fechner.observers.taps import OUTPUT, every_layer, full_precision, natural_stages, tapped
 from fechner.observers.weights import hash_weights
 from fechner.stimuli import Frames
@@ -48,6 +49,8 @@ class Network:
         Takes normalised pictures and returns class scores, [n, classes]; names of the classes.
     weights_id
         A hash of its weights; computed if None.
+    unsure
+        What had to be guessed, for people, as long as its own normalisation is used.
     """
 
     module: nn.Module
@@ -60,6 +63,7 @@ class Network:
     classify: Callable[[Tensor], Any] | None = None
     classes: tuple[str, ...] = ()
     weights_id: str | None = None
+    unsure: str = ""
 
 
 class NetworkEncoder:
@@ -70,6 +74,7 @@ class NetworkEncoder:
     ) -> None:
         self.name = name
         self.wants = wants
+        self.settings = f"{wants} {network.normalise}"
         self.fingerprint = fingerprint
         self.network = network
         self.module = network.module
@@ -101,8 +106,22 @@ class NetworkEncoder:
             pixels = torch.full((n, 3, height, width), 0.5, dtype=dtype, device=like.device)
             self._call(self.prepared(pixels))
 
-        with torch.no_grad():
-            return every_layer(self.module, look)
+        try:
+            with torch.no_grad():
+                return every_layer(self.module, look)
+        except FechnerError:
+            raise
+        except Exception as error:
+            if is_out_of_memory(error):
+                raise
+            hint = ""
+            if self.wants.size_px is None:
+                hint = (
+                    "; if it takes one size only, say so with wants=fechner.Wants(size_px=(h, w))"
+                )
+            raise ObserverError(
+                f"it raised {type(error).__name__}: {error}, when shown {height} x {width} px{hint}"
+            ) from error
 
     def features(self, frames: Frames, taps: Mapping[str, Tap]) -> None:
         """Look once; every tap is called with its layer's activations."""
@@ -147,7 +166,7 @@ def encoder(
     *,
     name: str,
     device: str = "cpu",
-    normalise: str = "own",
+    normalise: NormalisationName = "own",
     dtype: Dtype = "float32",
 ) -> NetworkEncoder:
     """Make an observer of a network that an adapter loaded.
@@ -166,7 +185,14 @@ def encoder(
     if dtype not in get_args(Dtype):
         known = get_args(Dtype)
         raise UnknownNameError("dtype", dtype, known, f"there are {', '.join(known)}")
-    network = replace(network, normalise=normalisation(normalise, network.normalise))
+    half = dtype in ("bfloat16", "float16")
+    if half and next(network.module.parameters(), None) is None:
+        raise ObserverError(f"the precision of '{name}' is fixed in its file; leave --dtype out.")
+    network = replace(
+        network,
+        normalise=normalisation(normalise, network.normalise),
+        unsure=network.unsure if normalise == "own" else "",
+    )
     weights = network.weights_id or hash_weights(network.module)
     network.module.to(device=check_device(device), dtype=getattr(torch, dtype)).eval()
     wants = Wants(size_px=network.size_px, dtype="float64" if dtype == "float64" else "float32")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from fechner.errors import UnknownNameError
 
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 #: One number for all channels, or one for each.
 PerChannel: TypeAlias = float | tuple[float, float, float]
+
+
+NormalisationName = Literal["own", "none", "imagenet", "clip", "half"]
 
 
 @dataclass(frozen=True)

@@ -213,23 +213,21 @@ def choose_layers(encoder: Encodes, patterns: Sequence[str] | None) -> tuple[str
     patterns
         Layer names with ``*`` for anything within a dot-separated part and ``**`` for anything;
         without a call index they stand for every call; ``output`` is the natural read-out. None
-        takes the encoder's natural stages.
+        takes the encoder's natural stages. Encoders of different kinds share patterns, so one of
+        them must stand for something; those that cannot be looked into give their output.
     """
+    known = tuple(encoder.layers)
     if patterns is None:
-        return tuple(encoder.layers)
-    known = encoder.layers
+        return known
+    inside = isinstance(encoder, LooksInside)
     if isinstance(encoder, LooksInside):
         known = (*(layer.name for layer in encoder.every_layer()), OUTPUT)
-    chosen: set[str] = set()
-    for pattern in patterns:
-        found = [name for name in known if _matches(pattern, name)]
-        if pattern == OUTPUT:
-            found = [known[-1]]  # some encoders call it otherwise
-        if not found:
-            raise UnknownNameError(
-                "layer", pattern, known, f"`fechner layers {encoder.name}` lists them"
-            )
-        chosen.update(found)
+    chosen = {name for name in known for pattern in patterns if _matches(pattern, name)}
+    if OUTPUT in patterns or not (chosen or inside):
+        chosen.add(known[-1])  # some encoders call it otherwise
+    if not chosen:
+        how = f"`fechner layers {encoder.name}` lists them"
+        raise UnknownNameError("layer", ", ".join(patterns), known, how)
     return tuple(name for name in known if name in chosen)
 
 

@@ -15,6 +15,7 @@ from fechner.observers.devices import check_device
 from fechner.observers.functions import FunctionComparer, FunctionEncoder
 from fechner.observers.network import Network, NetworkEncoder
 from fechner.observers.normalisation import NONE, Normalisation, PerChannel
+from fechner.observers.torchvision_fix import import_torchvision
 from fechner.observers.weights import hash_file, hash_weights
 
 if TYPE_CHECKING:
@@ -154,10 +155,21 @@ def from_file(spec: str, device: str = "cpu") -> Observer:
             ) from error
     file_hash = hash_file(path)
     observer = observe(thing, name=spec, version=file_hash, device=device)
-    if observer is thing and observer.fingerprint is not None:
-        # An observer made in the file depends on the file, whatever it says of itself.
-        vars(observer)["fingerprint"] = f"{observer.fingerprint}/{file_hash}"
+    if observer is thing:
+        _claim(observer, spec, file_hash)
     return observer
+
+
+def _claim(observer: Any, spec: str, file_hash: str) -> None:
+    """Name an observer that was made in a file after it; it depends on the file, too."""
+    own = observer.fingerprint
+    if isinstance(observer, NetworkEncoder | FunctionEncoder | FunctionComparer):
+        observer.name = spec
+        own = own or observer.settings
+        if isinstance(observer, NetworkEncoder):
+            own += hash_weights(observer.module)
+    if own is not None:
+        observer.fingerprint = f"{own}/{file_hash}"
 
 
 def _attribute(path: Path, attribute: str, spec: str) -> Any:
@@ -170,7 +182,7 @@ def _attribute(path: Path, attribute: str, spec: str) -> Any:
         sys.path.insert(0, folder)  # as `python file.py` does: it may import its neighbours
     sys.modules[module_spec.name] = module  # dataclasses look their module up
     try:
-        module_spec.loader.exec_module(module)
+        _run(module_spec.loader, module)
     except Exception as error:
         del sys.modules[module_spec.name]
         raise ObserverError(
@@ -179,6 +191,16 @@ def _attribute(path: Path, attribute: str, spec: str) -> Any:
     if not hasattr(module, attribute):
         raise ObserverError(f"observer '{spec}': {path.name} has no '{attribute}'.")
     return getattr(module, attribute)
+
+
+def _run(loader: Any, module: Any) -> None:
+    try:
+        loader.exec_module(module)
+    except RuntimeError as error:
+        if "torchvision::" not in str(error):
+            raise
+        import_torchvision()  # what it imports cannot be imported as it is
+        loader.exec_module(module)
 
 
 def _is_module(thing: Any) -> bool:

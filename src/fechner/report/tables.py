@@ -7,7 +7,6 @@ import io
 import json
 import math
 import statistics
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -86,20 +85,18 @@ def to_json(results: Sequence[Result]) -> str:
 
 
 def _grid(results: Sequence[Result]) -> tuple[list[str], list[list[str]], list[str]]:
-    """Return header, rows and notes: main scores at the natural read-out, observers across.
+    """Return header, rows and notes: main scores of the last layer measured, observers across.
 
-    A test has a row for each read-out. Published numbers stand beside those of the same protocol.
+    A test has a row for each read-out and layer that is not the natural one, named. Published
+    numbers stand beside those of the same protocol.
     """
-    shown = [result for result in results if result.main and result.natural]
+    shown = [result for result in results if result.main and result.last]
     observers = list(dict.fromkeys(result.observer for result in shown))
     rows: dict[tuple[str, str], dict[str, str]] = {}
     notes: dict[str, list[str]] = {}
-    readouts = Counter((result.observer, result.test) for result in shown)
     for result in shown:
         score = result.score
-        label = f"{score.name} {'↑' if score.higher_is_better else '↓'}"
-        if readouts[result.observer, result.test] > 1:
-            label += f" {score.readout}"
+        label = f"{score.name} {'↑' if score.higher_is_better else '↓'} {result.place}".strip()
         cell = f"{_number(score.value)} [{_number(score.low)}, {_number(score.high)}]"
         if result.mode == "published" and not math.isnan(result.published):
             cell += f" paper {_number(result.published)}"
@@ -158,7 +155,7 @@ def to_spread(runs: Sequence[Sequence[Result]]) -> str:
     values: dict[tuple[str, str, str], list[float]] = {}
     first: dict[tuple[str, str, str], Result] = {}
     for result in (result for results in runs for result in results):
-        if result.main and result.natural:
+        if result.main and result.last:
             place = (result.observer, result.test, result.score.readout)
             first.setdefault(place, result)
             values.setdefault(place, []).append(result.score.value)

@@ -13,7 +13,7 @@ from typing import Any
 
 from fechner.errors import FechnerError, ObserverError, RunFolderError
 from fechner.experiments import Experiment, Piece, Presenter
-from fechner.observers import lift, resolve
+from fechner.observers import abilities, lift, resolve
 from fechner.observers.memory import (
     fitting_batch_size,
     free_memory,
@@ -143,7 +143,8 @@ def _execute_observer(
         known = {}
         if _BARE not in before:
             listener.say(f"{name} has changed since it was measured here, so it is measured anew.")
-    manifest.observers[name] = known or _examine(observer, fingerprint, manifest, listener)
+    known = known or _examine(observer, fingerprint, manifest, listener)
+    manifest.observers[name] = {**known, "output": _output(observer, lifted)}
     for job in plan:
         manifest.tests.setdefault(job.test.id, parameters(job.experiment))
     manifest.write(folder)
@@ -163,6 +164,12 @@ def _execute_observer(
         if entry.status == "failed":
             failed.add(job.test.id)
             listener.say(f"{name} {job.test.id}: {entry.message}")
+
+
+def _output(observer: Any, lifted: dict[str, Any]) -> str:
+    """Return the layer that an observer hands on."""
+    layers = observer.layers if "encodes" in abilities(observer) else None
+    return str((layers or next(iter(lifted.values())).layers)[-1])
 
 
 def _examine(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,10 +28,12 @@ class Result:
 
     Parameters
     ----------
-    natural
-        Whether it is of the observer's own read-out, and not of a layer before it.
     main
         Whether it is the first of its test's scores.
+    last
+        Whether it is of the last layer measured, which tables show.
+    place
+        Read-out and layer, where they are not the suite's read-out of what the observer hands on.
     published
         What a paper printed for the same observer and test, NaN if none did.
     """
@@ -40,8 +43,9 @@ class Result:
     test: str
     mode: str
     score: Score
-    natural: bool = True
     main: bool = True
+    last: bool = True
+    place: str = ""
     published: float = float("nan")
 
 
@@ -125,15 +129,16 @@ class Run:
     def _results(self, observer: str, test: Test, data: xr.Dataset) -> list[Result]:
         own = suite(self.manifest.suite)
         printed = published_scores(own.name).get((observer, test.id), math.nan)
+        layers = [str(layer) for layer in data["layer"].values]
+        natural = self.manifest.observers[observer].get("output", layers[-1])
         results: list[Result] = []
         seen: set[tuple[str, str]] = set()
         for score in test.scorer(data):
-            place = (score.layer, score.readout)
-            natural = score.layer == str(data["layer"].values[-1])
-            main = place not in seen
-            seen.add(place)
-            # Papers read encoders out by the suite's own read-out.
-            same = natural and main and score.readout in {*own.readouts, *(_own_readouts(data))}
+            main = (score.layer, score.readout) not in seen
+            seen.add((score.layer, score.readout))
+            place = _place(score, own.readouts, natural, several=data.sizes["readout"] > 1)
+            # Papers read encoders out by the suite's own read-out of what they hand on.
+            same = main and score.layer == natural and _is_own(score.readout, own.readouts)
             results.append(
                 Result(
                     observer,
@@ -141,8 +146,9 @@ class Run:
                     test.id,
                     self.manifest.mode,
                     score,
-                    natural=natural,
                     main=main,
+                    last=score.layer == layers[-1],
+                    place=place,
                     published=printed if same else math.nan,
                 )
             )
@@ -165,9 +171,15 @@ class Run:
         return to_text(self.scores())
 
 
-def _own_readouts(data: xr.Dataset) -> set[str]:
-    """Return the read-outs that are an observer's own: those that no encoder is read out by."""
-    return {str(name) for name in data["readout"].values} - READOUTS.keys()
+def _is_own(readout: str, of_suite: Sequence[str]) -> bool:
+    """Whether a read-out is the suite's, or one that no encoder has: an observer's own."""
+    return readout in of_suite or readout not in READOUTS
+
+
+def _place(score: Score, of_suite: Sequence[str], natural: str, several: bool) -> str:
+    named = several or not _is_own(score.readout, of_suite)
+    where = "" if score.layer == natural else f"at {score.layer}"
+    return f"{score.readout if named else ''} {where}".strip()
 
 
 def _join(parts: list[xr.Dataset]) -> xr.Dataset:

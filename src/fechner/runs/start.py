@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from fechner.errors import FechnerError, RunFolderError, UnknownNameError
 from fechner.observers import observe
 from fechner.observers.abilities import Dtype
 from fechner.observers.devices import best_device, check_device
-from fechner.observers.names import check_name, with_settings
+from fechner.observers.names import check_name, is_file, with_settings
 from fechner.observers.readouts import check_readouts
 from fechner.runs.execute import execute
 from fechner.runs.manifest import FILE, Manifest, versions
@@ -109,14 +109,17 @@ def evaluate(
     readouts = check_readouts([readouts] if isinstance(readouts, str) else readouts or ())
     patterns = [layers] if isinstance(layers, str) else list(layers) if layers else None
     place = check_device(device) if device else None
-    named = _named(expand(observers), place or best_device(), weights, dtype)
     folder = Path(tempfile.mkdtemp(prefix="fechner-") if out is None else out)
     _refuse_other_things(folder)
-    with only_writer(folder), Bar() if progress else nullcontext(Silent()) as listener:
-        manifest = _manifest(folder, suite, options, readouts, patterns, place, threads, batch_size)
-        left_out = _execute(
-            folder, manifest, named, chosen, scores_only, listener, trust_remote_code
-        )
+    with _as_they_were(observers):
+        named = _named(expand(observers), place or best_device(), weights, dtype)
+        with only_writer(folder), Bar() if progress else nullcontext(Silent()) as listener:
+            manifest = _manifest(
+                folder, suite, options, readouts, patterns, place, threads, batch_size
+            )
+            left_out = _execute(
+                folder, manifest, named, chosen, scores_only, listener, trust_remote_code
+            )
     run = Run(folder)
     run.left_out, run.told = left_out, listener.told
     if out is None:
@@ -166,13 +169,36 @@ def _named(
         if isinstance(thing, str):
             check_name(thing)
             name = with_settings(thing, settings)
+            if dtype is not None and is_file(thing):
+                raise FechnerError(_OWN_PRECISION.format(thing))
             if weights is not None and "weights=" not in name:
                 raise FechnerError(f"observer '{thing}' takes no weights.")
             named[name] = None
         else:
             observer = observe(thing, device=device)
+            if dtype is not None:
+                raise FechnerError(_OWN_PRECISION.format(observer.name))
             named[_unused(observer.name, named)] = observer
     return named
+
+
+_OWN_PRECISION = (
+    "--dtype is for networks given by name; set the precision of '{}' where it is made."
+)
+
+
+@contextmanager
+def _as_they_were(things: Sequence[Any]) -> Iterator[None]:
+    """Put modules back into the mode, training or not, that they came in."""
+    from torch import nn
+
+    modules = [part for thing in things if isinstance(thing, nn.Module) for part in thing.modules()]
+    modes = [part.training for part in modules]
+    try:
+        yield
+    finally:
+        for part, mode in zip(modules, modes, strict=True):
+            part.training = mode
 
 
 def _unused(name: str, taken: dict[str, Any]) -> str:

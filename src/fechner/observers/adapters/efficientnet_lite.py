@@ -13,7 +13,7 @@ from fechner.errors import UnknownNameError
 from fechner.observers.abilities import Dtype, Observer
 from fechner.observers.classes import class_names
 from fechner.observers.network import Network, before_head, encoder
-from fechner.observers.normalisation import Normalisation
+from fechner.observers.normalisation import Normalisation, NormalisationName
 from fechner.observers.weights import load_weights
 
 _NAME = "efficientnet_lite0"
@@ -57,7 +57,9 @@ def _stages(module: Any) -> tuple[str, ...]:
     )
 
 
-def make(device: str = "cpu", normalise: str = "own", dtype: Dtype = "float32") -> Observer:
+def make(
+    device: str = "cpu", normalise: NormalisationName = "own", dtype: Dtype = "float32"
+) -> Observer:
     """Make the observer.
 
     Parameters

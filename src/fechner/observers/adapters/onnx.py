@@ -70,6 +70,8 @@ def load(
         settings=f"output={natural}",
         stages=tuple(part for name, part in parts.items() if name != natural),
         weights_id=_hash(Path(model)),
+        unsure="its file does not say how pictures are normalised, so they are not "
+        "(@normalise=...)",
     )
 
 

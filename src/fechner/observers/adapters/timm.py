@@ -42,6 +42,12 @@ def load(
         there = ", ".join(tagged)
         raise UnknownNameError("timm model", model, tagged, f"of {architecture} there is {there}")
     module = _create(model, weights, size)
+    patch = getattr(getattr(module, "patch_embed", None), "patch_size", None)
+    if size is not None and patch and any(size % side for side in patch):
+        raise ObserverError(
+            f"{architecture} cuts pictures into patches of {patch[0]} px; 'size' must be a "
+            f"multiple of that, not {size}."
+        )
     config = timm.data.resolve_model_data_config(module)
     _, height, width = config["input_size"]
     side = (height, width) if size is None else (size, size)

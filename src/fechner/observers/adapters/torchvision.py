@@ -59,18 +59,18 @@ def load(
     name = name.lower()
     published = _published(model, name, tag)
     if weights is not None:
-        module = _filled(name, read_weights(weights), weights)
+        module, scores = _filled(name, read_weights(weights), weights)
     else:
         file = PurePosixPath(urlsplit(published.url).path).name
         with fetching(f"torchvision/{model}", file, TORCH_CACHE):
             # Not by the builder, which would run code from a pickle.
             found = published.get_state_dict(progress=True, check_hash=True, weights_only=True)
-            module = _filled(name, found, file)
+            module, scores = _filled(name, found, file)
     shown = published.transforms()
     own = getattr(module, "image_size", shown.crop_size[0])
     if size is not None and size != own:
         module = _resized(name, module, size)
-    head = _head(module)
+    head = _head(module) if scores else None
     return Network(
         module,
         before_head(module, head) if head else None,
@@ -78,8 +78,8 @@ def load(
         normalise=Normalisation(tuple(shown.mean), tuple(shown.std)),
         library=f"torchvision {torchvision.__version__}",
         stages=_stages(module),
-        classify=module,
-        classes=class_names(_count(module)),
+        classify=module if scores else None,
+        classes=class_names(_count(module)) if scores else (),
     )
 
 
@@ -101,8 +101,9 @@ def _published(model: str, name: str, tag: str) -> Any:
     return found[(tag or "default").lower()]
 
 
-def _filled(name: str, weights: dict[str, Tensor], path: str) -> Any:
-    """Build a model as its weights need it and put them in."""
+def _filled(name: str, weights: dict[str, Tensor], path: str) -> tuple[Any, bool]:
+    """Build a model as its weights need it and put them in; say whether it scores classes."""
+    from torch import nn
     from torchvision.models import get_model
 
     weights = _renamed(weights)
@@ -118,8 +119,13 @@ def _filled(name: str, weights: dict[str, Tensor], path: str) -> Any:
             others["image_size"] = side
     if others:
         module = get_model(name, weights=None, **settings, **others)
+    head = _head(module)
+    scores = head is None or f"{head}.weight" in weights
+    if head is not None and not scores:
+        # As self-supervised training leaves it: then the module gives the features themselves.
+        module.set_submodule(head, nn.Identity())
     fit_weights(module, weights, path)
-    return module
+    return module, scores
 
 
 def _renamed(weights: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -79,6 +79,10 @@ def load(
         normalise=_normalisation(processor),
         library=f"transformers {transformers.__version__}",
         settings="; ".join(look.settings() + ([] if processor else ["no preprocessor file"])),
+        unsure=""
+        if processor
+        else "it has no preprocessor file to say how pictures are normalised, so they are not "
+        "(@normalise=...)",
     )
 
 
