@@ -184,7 +184,8 @@ def test_a_broken_plug_in_takes_nothing_else_away(
         ("timm/x@size=96, normalise=none", "timm/x", {"size": "96", "normalise": "none"}),
         ("hf/o/r@weights=a/b=c.pt", "hf/o/r", {"weights": "a/b=c.pt"}),
         ("hf/o/r@masked=", "hf/o/r", {"masked": ""}),
-        ("hf/o/r@masked=yes,fast", "hf/o/r", {"masked": "yes", "fast": ""}),
+        ("hf/o/r@weights=a@b,c.pt", "hf/o/r", {"weights": "a@b,c.pt"}),
+        ("hf/o/r@weights=a@b,c.pt,size=9", "hf/o/r", {"weights": "a@b,c.pt", "size": "9"}),
         # An @ may be part of a name.
         ("hf/owner/model@main", "hf/owner/model@main", {}),
         ("hf/owner/model@main@size=96", "hf/owner/model@main", {"size": "96"}),
@@ -433,7 +434,7 @@ def test_precision_is_a_setting(ours: list[dict[str, Any]], dtype: str) -> None:
 def test_an_unknown_precision_or_normalisation(ours: list[dict[str, Any]]) -> None:
     with pytest.raises(UnknownNameError, match=r"no dtype named 'float8'.*there are float32, "):
         resolve("ours/x@dtype=float8")
-    with pytest.raises(UnknownNameError, match=r"no normalisation named 'raw'.*own, none"):
+    with pytest.raises(UnknownNameError, match=r"no normalise named 'raw'.*own, none"):
         resolve("ours/x@normalise=raw")
 
 

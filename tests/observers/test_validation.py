@@ -12,6 +12,7 @@ from torch import nn
 
 from fechner.observers import Wants, observe, resolve
 from fechner.observers.memory import free_memory
+from fechner.observers.network import Network, NetworkEncoder
 from fechner.observers.validation import Validation, validate
 
 
@@ -81,7 +82,7 @@ def test_a_network_is_fit_and_its_facts_are_said() -> None:
     )
     assert found.verdict == "net is fit to run."
     count = sum(parameter.numel() for parameter in net.parameters())
-    assert found.facts["parameters"] == f"{count / 1e6:.2f} million"
+    assert found.facts["parameters"] == f"{count:,}"
     assert found.facts["input"].startswith("96 x 128 px, float32, ")
     low, high = map(float, found.facts["input"].split(", ")[2].split(" to "))
     assert -2 < low < -0.5  # after normalisation
@@ -199,6 +200,12 @@ def test_a_comparer_of_wrong_shape_is_a_problem() -> None:
 
 
 # What must be kept in mind
+
+
+def test_a_guess_about_a_network_is_warned_of() -> None:
+    network = Network(Net().eval(), unsure="nobody knows its normalisation")
+    found = validate(NetworkEncoder(network, name="mine", wants=Wants(), fingerprint=None))
+    assert found.verdict == "mine can be run, but mind: nobody knows its normalisation."
 
 
 def test_gradients_are_warned_of() -> None:
@@ -337,8 +344,9 @@ def test_memory_for_one_picture_only_makes_batches_of_one() -> None:
     assert found.bytes_per_picture > 0.3 * free_memory()
 
 
-def test_network_with_memory_for_one_picture_only_is_fit() -> None:
-    found = validated(Greedy(most=1), layers=["output"])
+@pytest.mark.parametrize("layers", [None, ["output"]])
+def test_network_with_memory_for_one_picture_only_is_fit(layers: list[str] | None) -> None:
+    found = validated(Greedy(most=1), layers=layers)
     assert found.verdict == "mine is fit to run."
     assert found.bytes_per_picture > 0.3 * free_memory()
 
@@ -415,6 +423,6 @@ def test_exported_network_is_shown_fewer_pictures_where_memory_is_short(
             return self.real.run(outputs, inputs)
 
     monkeypatch.setattr(adapter, "_session", Session)
-    found = validate(resolve(str(path)))
-    assert found.verdict == f"{path} is fit to run."
+    found = validate(resolve(f"{path}@normalise=half"))
+    assert found.verdict == f"{path}@normalise=half is fit to run."
     assert "difference of batches of 1 and 2" in found.facts

@@ -155,12 +155,12 @@ def test_not_callable() -> None:
         (
             lambda x: (x, x),
             r"'bad' returned a tuple of 2, not a tensor; say which features you mean, e\.g\. "
-            r"fechner\.observe\(model, read=lambda output: output\[0\]\)\.$",
+            r"fechner\.observe\(model, read=lambda output: output\[0\]\), which a file can return\.$",
         ),
         (lambda x: [x], r"returned a list of 1, not a tensor.*lambda output: output\[0\]"),
         (
             lambda x: {"out": x, "more": x},
-            r"returned a dict of 2, not a tensor.*read=lambda output: output\['out'\]\)\.$",
+            r"returned a dict of 2, not a tensor.*output\['out'\]\), which a file can return\.$",
         ),
         (lambda x: OrderedDict(out=x), r"a OrderedDict of 1, .*lambda output: output\['out'\]"),
         (lambda x: {}, "returned a dict of 0, not a tensor"),
@@ -462,3 +462,46 @@ def test_a_device_that_is_not_there_is_one_sentence() -> None:
 def test_wishes_that_cannot_be_met(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(wrong))} is "):
         Wants(**wrong)
+
+
+OBSERVED = """
+import fechner, torch
+
+def make():
+    torch.manual_seed(SEED)
+    return fechner.observe(torch.nn.Conv2d(3, 2, 3), mean=0.5)
+
+def means():
+    return fechner.observe(lambda pictures: pictures.mean(dim=(2, 3)))
+"""
+
+
+def test_a_file_may_return_an_observer_and_is_recognised(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    found = []
+    for seed in ("0", "0", "1"):
+        path.write_text(OBSERVED.replace("SEED", seed))
+        observer = from_file(f"{path}:make")
+        assert observer.name == f"{path}:make"
+        found.append(observer.fingerprint)
+    assert None not in found
+    assert found[0] == found[1] != found[2]
+    assert from_file(f"{path}:means").fingerprint not in (None, *found)
+
+
+def test_a_file_that_imports_torchvision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import builtins\n"
+        "if not hasattr(builtins, 'mended'):\n"
+        "    raise RuntimeError('operator torchvision::nms does not exist')\n"
+        "def means(pictures):\n    return pictures.mean(dim=(2, 3))\n"
+    )
+    import builtins
+
+    mend = lambda: setattr(builtins, "mended", True)  # noqa: E731
+    monkeypatch.setattr("fechner.observers.yours.import_torchvision", mend)
+    try:
+        assert from_file(f"{path}:means").name == f"{path}:means"
+    finally:
+        del builtins.mended

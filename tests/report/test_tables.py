@@ -12,7 +12,7 @@ from fechner.runs import Result
 from fechner.scores import Score
 
 #: What belongs to a result, and not to its score.
-OF_RESULT = ("mode", "natural", "main", "published")
+OF_RESULT = ("mode", "main", "last", "place", "published")
 
 
 def result(observer: str, test: str, value: float, **changes: object) -> Result:
@@ -91,7 +91,7 @@ def looked_into() -> list[Result]:
         *(
             result(
                 "net", test, value + 0.01 * row, layer=layer, readout=readout,
-                natural=layer == "output",
+                last=layer == "output", place=readout,
             )
             for test, value in (("area", 0.1), ("luminance", 0.2))
             for row, (layer, readout) in enumerate(places)
@@ -125,7 +125,7 @@ def test_one_readout_of_several_layers_is_not_named(format: str) -> None:
     text = FORMATS[format](
         [
             result("net", "area", 0.5, layer="output", readout="angle"),
-            result("net", "area", 0.7, layer="a", readout="angle", natural=False, note="of a"),
+            result("net", "area", 0.7, layer="a", readout="angle", last=False, note="of a"),
         ]
     )
     assert "0.500" in text

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -294,6 +295,18 @@ def test_names_are_checked_before_anything_is_computed(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
 
 
+def test_mistakes_leave_no_temporary_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for mistake in ({"tests": "aria"}, {"readouts": "l3"}, {"device": "cuda:99"}):
+        with pytest.raises(FechnerError):
+            evaluate("pixels", progress=False, **mistake)
+    with pytest.raises(UnknownNameError):
+        evaluate("pixls", progress=False)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_observer_that_cannot_be_made_is_left_out(tmp_path: Path) -> None:
     file = tmp_path / "broken.py"
     file.write_text("def make():\n    raise RuntimeError('no weights')\n")
@@ -378,6 +391,13 @@ def test_an_observer_that_keeps_gradients_is_measured(tmp_path: Path) -> None:
     results, problems = run.assess()
     assert problems == []
     assert len(results) == 1
+
+
+def test_a_module_comes_back_in_the_mode_it_came_in(tmp_path: Path) -> None:
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 2, 32, stride=32), torch.nn.Dropout())
+    model[1].eval()
+    quick(model, out=tmp_path / "run")
+    assert [part.training for part in model.modules()] == [True, True, False]
 
 
 # Batches and memory

@@ -76,12 +76,12 @@ def test_every_layer_and_readout_has_a_score_of_its_own(whole: Run) -> None:
 
 def test_the_last_layer_is_the_natural_one_and_alone_in_the_table(whole: Run) -> None:
     results = whole.scores()
-    assert [r.score.layer for r in results if r.natural] == ["output"] * 2
+    assert [r.score.layer for r in results if r.last] == ["output"] * 2
     assert all(r.main for r in results)
     table = whole.table()
     for result in results:
         shown = f"{result.score.value:.3f} [" in table
-        assert shown == result.natural
+        assert shown == result.last
     rows = list(csv.DictReader(io.StringIO(FORMATS["csv"](results))))
     assert {(row["layer"], row["readout"]) for row in rows} == set(values(whole))
 
@@ -119,36 +119,42 @@ def test_layers_are_chosen_by_patterns(whole: Run, layers, places: list[str]) ->
 
 def test_the_last_layer_chosen_stands_in_for_the_output() -> None:
     run = quick(net(), layers=["stages.0", "stages.1"])
-    assert [(r.score.layer, r.natural) for r in run.scores()] == [
-        ("stages.0", False),
-        ("stages.1", True),
+    assert [(r.score.layer, r.last, r.place) for r in run.scores()] == [
+        ("stages.0", False, "at stages.0"),
+        ("stages.1", True, "at stages.1"),
     ]
+    assert "alignment ↑ at stages.1" in run.table()
+
+
+def test_a_readout_that_is_not_the_suites_own_is_named() -> None:
+    assert "alignment ↑ l2  " in quick(net(), layers="output", readouts="l2").table()
+    assert "alignment ↑  " in quick(net(), layers="output").table()
 
 
 def test_unknown_layers_leave_an_observer_out_and_others_go_on(tmp_path: Path) -> None:
     run = quick("pixels", net(), "standard-observer", out=tmp_path / "run", layers="stagse.0")
     results, problems = run.assess()
-    # A metric is not looked into, so it has no layers to choose.
-    assert {result.observer for result in results} == {"standard-observer"}
+    # Neither can be looked into, so there are no layers to choose.
+    assert {result.observer for result in results} == {"pixels", "standard-observer"}
     assert problems == run.left_out
-    assert len(problems) == 2
-    assert problems[1] == (
+    assert problems == [
         "net was left out: there is no layer named 'stagse.0'; did you mean 'stages.0'? "
         "`fechner layers net` lists them."
-    )
-    assert run.observers == ["standard-observer"]
+    ]
+    assert run.observers == ["pixels", "standard-observer"]
 
 
-def test_one_observer_has_the_layers_and_another_has_not(tmp_path: Path) -> None:
-    run = quick("pixels", net(), out=tmp_path / "run", layers=["stages.0", "output"])
-    results, (problem,) = run.assess()
-    assert {result.observer for result in results} == {"net"}
-    assert problem.startswith("pixels was left out: there is no layer named 'stages.0'; ")
-    both = quick("pixels", net(), layers="output")
-    assert {(r.observer, r.score.layer) for r in both.scores()} == {
+def test_observers_of_different_kinds_share_patterns() -> None:
+    other = observe(nn.Sequential(stage(3, 4), stage(4, 8)), name="other")
+    run = quick("pixels", net(), other, layers=["stages.0", "0", "output"])
+    assert run.left_out == []
+    assert [(r.observer, r.score.layer) for r in run.scores()] == [
         ("pixels", "pixels"),
+        ("net", "stages.0"),
         ("net", "output"),
-    }
+        ("other", "0"),
+        ("other", "output"),
+    ]
 
 
 def test_a_folder_with_other_layers_is_refused(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def measured(**options: object) -> Run:
 
 
 def natural(run: Run) -> dict[str, float]:
-    return {r.test: r.score.value for r in run.scores() if r.main and r.natural}
+    return {r.test: r.score.value for r in run.scores() if r.main and r.last}
 
 
 def test_scores_do_not_depend_on_the_batch_or_on_other_layers() -> None:

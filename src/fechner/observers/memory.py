@@ -24,8 +24,18 @@ def free_memory(device: str = "cpu") -> int:
     free = int(psutil.virtual_memory().available)
     with suppress(OSError, ValueError):
         limit = int((_CGROUP / "memory.max").read_text())
-        free = min(free, limit - int((_CGROUP / "memory.current").read_text()))
+        used = int((_CGROUP / "memory.current").read_text()) - _cached_files()
+        free = min(free, limit - used)
     return max(0, free)
+
+
+def _cached_files() -> int:
+    """Return what a container holds of files it has read: it is given back when it is needed."""
+    with suppress(OSError, ValueError):
+        lines = (_CGROUP / "memory.stat").read_text().splitlines()
+        values = dict(line.split() for line in lines)
+        return int(values.get("inactive_file", 0)) + int(values.get("active_file", 0))
+    return 0
 
 
 def peak_memory(function: Callable[[], object], device: str = "cpu") -> int:
@@ -124,6 +134,9 @@ def is_out_of_memory(error: BaseException) -> bool:
 
     text = str(error).lower()
     signs = ("out of memory", "not enough memory", "allocate memory", "bad_alloc", "bad allocation")
+    libraries = isinstance(error, RuntimeError | OSError) or type(error).__module__.startswith(
+        "onnxruntime"
+    )
     return isinstance(error, MemoryError | torch.OutOfMemoryError) or (
-        isinstance(error, RuntimeError) and any(sign in text for sign in signs)
+        libraries and any(sign in text for sign in signs)
     )

@@ -31,7 +31,7 @@ def take_apart(spec: str) -> tuple[str, dict[str, str]]:
     """
     # Values may hold either sign themselves: paths do.
     name, *text = re.split(r"@(?=\w+=)", spec, maxsplit=1)
-    pairs = (part.partition("=") for part in re.split(r",(?=\w+=)", text[0])) if text else ()
+    pairs = (part.partition("=") for part in re.split(r",\s*(?=\w+=)", text[0])) if text else ()
     return name, {key: value for key, _, value in pairs}
 
 

@@ -219,11 +219,12 @@ def choose_layers(encoder: Encodes, patterns: Sequence[str] | None) -> tuple[str
     known = tuple(encoder.layers)
     if patterns is None:
         return known
-    inside = isinstance(encoder, LooksInside)
+    only = len(known) == 1 and not isinstance(encoder, LooksInside)
     if isinstance(encoder, LooksInside):
         known = (*(layer.name for layer in encoder.every_layer()), OUTPUT)
-    chosen = {name for name in known for pattern in patterns if _matches(pattern, name)}
-    if OUTPUT in patterns or not (chosen or inside):
+    others = [pattern for pattern in patterns if pattern != OUTPUT]
+    chosen = {name for name in known for pattern in others if _matches(pattern, name)}
+    if OUTPUT in patterns or only:
         chosen.add(known[-1])  # some encoders call it otherwise
     if not chosen:
         how = f"`fechner layers {encoder.name}` lists them"

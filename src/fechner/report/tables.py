@@ -162,14 +162,17 @@ def to_spread(runs: Sequence[Sequence[Result]]) -> str:
     body = []
     for place, found in values.items():
         score = first[place].score
-        inside = score.low <= min(found) and max(found) <= score.high
+        low, high = min(found), max(found)
+        if any(map(math.isnan, found)):
+            low = high = math.nan
+        inside = score.low <= low and high <= score.high
         body.append(
             [
                 *place,
                 str(len(found)),
                 _number(statistics.fmean(found)),
-                f"{statistics.pstdev(found):.4f}",
-                f"{_number(min(found))} to {_number(max(found))}",
+                "n/a" if math.isnan(low) else f"{statistics.pstdev(found):.4f}",
+                f"{_number(low)} to {_number(high)}",
                 f"[{_number(score.low)}, {_number(score.high)}]",
                 "yes" if inside else "no",
             ]

@@ -190,7 +190,7 @@ def _examine(
     fits = fitting_batch_size(
         found.bytes_per_picture,
         free_memory(manifest.device),
-        _LARGEST_BATCH.get(manifest.device, _LARGEST_BATCH_ACCELERATOR),
+        _LARGEST_BATCH.get(manifest.device.partition(":")[0], _LARGEST_BATCH_ACCELERATOR),
     )
     return {
         "fingerprint": fingerprint,

@@ -109,10 +109,10 @@ def evaluate(
     readouts = check_readouts([readouts] if isinstance(readouts, str) else readouts or ())
     patterns = [layers] if isinstance(layers, str) else list(layers) if layers else None
     place = check_device(device) if device else None
-    folder = Path(tempfile.mkdtemp(prefix="fechner-") if out is None else out)
-    _refuse_other_things(folder)
     with _as_they_were(observers):
         named = _named(expand(observers), place or best_device(), weights, dtype)
+        folder = Path(tempfile.mkdtemp(prefix="fechner-") if out is None else out)
+        _refuse_other_things(folder)
         with only_writer(folder), Bar() if progress else nullcontext(Silent()) as listener:
             manifest = _manifest(
                 folder, suite, options, readouts, patterns, place, threads, batch_size
@@ -178,6 +178,8 @@ def _named(
             observer = observe(thing, device=device)
             if dtype is not None:
                 raise FechnerError(_OWN_PRECISION.format(observer.name))
+            if weights is not None:
+                raise FechnerError(f"observer '{observer.name}' takes no weights.")
             named[_unused(observer.name, named)] = observer
     return named
 

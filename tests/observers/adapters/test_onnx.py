@@ -16,6 +16,7 @@ from fechner.errors import FechnerError, ObserverError, UnknownNameError
 from fechner.observers import resolve
 from fechner.observers.adapters.onnx import load
 from fechner.observers.network import encoder
+from fechner.observers.validation import validate
 from fechner.observers.weights import hash_file
 from fechner.stimuli import Frames
 
@@ -189,7 +190,7 @@ def test_normalisation_is_set_by_hand(tmp_path: Path) -> None:
     torch.testing.assert_close(found, by_hand(half), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_pictures_in_any_precision(tmp_path: Path, dtype: Any) -> None:
     path, shown = exported(tmp_path / "net.onnx", Net()), frames(SIDE)
     observer = encoder(load(str(path)), name="net", dtype=dtype)
@@ -268,3 +269,15 @@ def test_the_fingerprint_is_of_all_files(tmp_path: Path) -> None:
     data.unlink()
     with pytest.raises(ObserverError, match=r"outside\.onnx' cannot be run by onnxruntime"):
         resolve(str(path))
+
+
+def test_its_precision_is_its_own(tmp_path: Path) -> None:
+    path = exported(tmp_path / "net.onnx", Net())
+    with pytest.raises(ObserverError, match="is fixed in its file; leave --dtype out"):
+        resolve(f"{path}@dtype=bfloat16")
+
+
+def test_normalisation_that_is_not_known_is_warned_of(tmp_path: Path) -> None:
+    path = exported(tmp_path / "net.onnx", Net())
+    assert "does not say how pictures are normalised" in validate(resolve(str(path))).verdict
+    assert "normalised" not in validate(resolve(f"{path}@normalise=none")).verdict

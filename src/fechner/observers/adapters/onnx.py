@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fechner.errors import ObserverError, UnknownNameError
+from fechner.observers.memory import is_out_of_memory
 from fechner.observers.network import Network
 from fechner.observers.weights import cause_of, hash_file
 
@@ -142,6 +143,8 @@ class Graph:
         try:
             values = session.run(list(self.outputs), {self._input: array})
         except Exception as error:
+            if is_out_of_memory(error):
+                raise
             height, width = pictures.shape[2:]
             raise ObserverError(
                 f"'{self._path}' cannot look at {height} x {width} px ({_cause(error)}); say "
