@@ -155,7 +155,7 @@ def test_not_callable() -> None:
         (
             lambda x: (x, x),
             r"'bad' returned a tuple of 2, not a tensor; say which features you mean, e\.g\. "
-            r"fechner\.observe\(model, read=lambda output: output\[0\]\), which a file can return\.$",
+            r"fechner\.observe\(model, read=lambda output: output\[0\]\), which a file can return",
         ),
         (lambda x: [x], r"returned a list of 1, not a tensor.*lambda output: output\[0\]"),
         (

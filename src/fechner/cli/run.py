@@ -149,12 +149,12 @@ def _seeds(text: str) -> list[int]:
     """Return seeds: a number, a comma-separated list, or a range such as 0-9."""
     seeds: list[int] = []
     for part in split_names(text) or ():
-        first, _, last = part.partition("-")
-        digits = first.isdecimal() and (last or first).isdecimal()
-        if not digits or int(last or first) < int(first):
+        ends = part.split("-")
+        numbers = [int(end) for end in ends if end.isascii() and end.isdecimal()]
+        if len(numbers) != len(ends) or len(ends) > 2 or numbers[-1] < numbers[0]:
             raise typer.BadParameter(f"'{text}' is not a list of seeds, as in 0,1,2 or 0-9.")
-        seeds += range(int(first), int(last or first) + 1)
-    return seeds
+        seeds += range(numbers[0], numbers[-1] + 1)
+    return list(dict.fromkeys(seeds))
 
 
 def _numbers(text: str | None) -> list[float | None]:

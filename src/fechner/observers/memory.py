@@ -59,12 +59,14 @@ def peak_memory(function: Callable[[], object], device: str = "cpu") -> int:
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
+    result = None
     try:
-        function()
+        result = function()
     finally:
         highest = max(highest, int(process.memory_info().rss))
         done.set()
         watcher.join()
+    del result  # it was counted
     return highest - before
 
 
