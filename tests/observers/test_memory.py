@@ -201,6 +201,15 @@ def test_a_lower_limit_of_the_user_is_kept() -> None:
 
 
 @linux
+@pytest.mark.usefixtures("unlimited")
+@pytest.mark.parametrize("name", ["cpu", "cpu:0"])
+def test_the_processor_is_limited_by_any_name(name: str) -> None:
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    with no_more_than_there_is(name):
+        assert resource.getrlimit(resource.RLIMIT_DATA) != before
+
+
+@linux
 def test_other_devices_are_not_limited() -> None:
     before = resource.getrlimit(resource.RLIMIT_DATA)
     with no_more_than_there_is("cuda"):

@@ -228,3 +228,9 @@ def test_missing_weights_without_a_network(monkeypatch: pytest.MonkeyPatch, tmp_
     )
     assert "HF_HOME" in said
     assert "--weights PATH" in said
+
+
+def test_a_size_that_patches_do_not_fill_is_refused(tmp_path: Path) -> None:
+    file = saved(build("vit_tiny_patch16_224"), tmp_path)
+    with pytest.raises(ObserverError, match=r"patches of 16 px; 'size' must be a multiple .*230"):
+        resolve(f"timm/vit_tiny_patch16_224@size=230,weights={file}")

@@ -345,3 +345,16 @@ def test_missing_weights_without_a_network(monkeypatch: pytest.MonkeyPatch, tmp_
     assert said.startswith("the weights of 'torchvision/resnet18', resnet18-f37072fd.pth, are not")
     assert "TORCH_HOME" in said
     assert "--weights PATH" in said
+
+
+def test_weights_without_a_classifier_give_the_same_features(
+    resnet: nn.Module, tmp_path: Path
+) -> None:
+    weights = {k: v for k, v in resnet.state_dict().items() if not k.startswith("fc.")}
+    torch.save(weights, tmp_path / "body.pt")
+    torch.save(resnet.state_dict(), tmp_path / "whole.pt")
+    body, whole = (
+        resolve(f"torchvision/resnet18@weights={tmp_path / name}.pt") for name in ("body", "whole")
+    )
+    assert abilities(body) == ("encodes",)
+    assert torch.equal(features(body, frames(224)), features(whole, frames(224)))

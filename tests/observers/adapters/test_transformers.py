@@ -628,6 +628,7 @@ def test_without_a_preprocessor_file(tmp_path: Path) -> None:
     assert observer.wants.size_px == (32, 32)
     assert observer.network.normalise == NONE
     assert observer.network.settings == "readout=class token; no preprocessor file"
+    assert "no preprocessor file to say how pictures are normalised" in observer.network.unsure
 
 
 def test_a_processor_that_does_not_normalise(tmp_path: Path) -> None:
