@@ -682,15 +682,6 @@ def test_the_processor_by_another_name_has_the_same_batches(tmp_path: Path) -> N
     assert run.manifest.observers["pixels"]["batch_size"] == 8
 
 
-@pytest.mark.parametrize("training", [True, False])
-def test_a_module_is_given_back_in_the_mode_it_came_in(training: bool) -> None:
-    model = torch.nn.Sequential(torch.nn.Conv2d(3, 2, 3), torch.nn.Dropout())
-    model.train(training)
-    model[1].eval()
-    quick(model, out=None)
-    assert [part.training for part in model.modules()] == [training, training, False]
-
-
 def test_precision_is_for_networks_given_by_name(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def model(x):\n    return x\n")
     for thing in (f"{tmp_path}/mine.py:model", observe(brightness, name="mine")):

@@ -102,7 +102,7 @@ def no_more_than_there_is(device: str = "cpu") -> Iterator[None]:
     except ImportError:  # Windows
         yield
         return
-    if device != "cpu" or not Path("/proc/self/status").exists():
+    if device.partition(":")[0] != "cpu" or not Path("/proc/self/status").exists():
         yield
         return
     before = resource.getrlimit(resource.RLIMIT_DATA)
@@ -135,7 +135,14 @@ def is_out_of_memory(error: BaseException) -> bool:
     import torch
 
     text = str(error).lower()
-    signs = ("out of memory", "not enough memory", "allocate memory", "bad_alloc", "bad allocation")
+    signs = (
+        "out of memory",
+        "not enough memory",
+        "allocate memory",
+        "bad_alloc",
+        "bad allocation",
+        "start new thread",
+    )
     libraries = isinstance(error, RuntimeError | OSError) or type(error).__module__.startswith(
         "onnxruntime"
     )

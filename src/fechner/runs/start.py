@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from fechner.errors import FechnerError, RunFolderError, UnknownNameError
 from fechner.observers import observe
@@ -164,6 +164,9 @@ def _named(
         raise FechnerError(
             "--weights belongs to one observer; with several, write NAME@weights=PATH for each."
         )
+    if dtype is not None and dtype not in get_args(Dtype):
+        known = get_args(Dtype)
+        raise UnknownNameError("dtype", dtype, known, f"there are {', '.join(known)}")
     named: dict[str, Any] = {}
     for thing in observers:
         if isinstance(thing, str):

@@ -166,6 +166,7 @@ def _session(path: Path, device: str) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
     options.log_severity_level = 4  # what goes wrong is raised as well
+    options.enable_cpu_mem_arena = False  # it would keep what a batch that did not fit has taken
     providers = ["CPUExecutionProvider"]
     if device == "cuda" and "CUDAExecutionProvider" in onnxruntime.get_available_providers():
         providers.insert(0, "CUDAExecutionProvider")
