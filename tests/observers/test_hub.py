@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import torch
+from huggingface_hub import constants
 
 from fechner.errors import FechnerError, ObserverError
 from fechner.observers import hub
@@ -23,8 +24,6 @@ from fechner.observers.hub import (
     reachable,
 )
 from fechner.observers.weights import MissingWeightsError
-
-constants = pytest.importorskip("huggingface_hub.constants")
 
 
 @pytest.fixture(autouse=True)

@@ -252,6 +252,7 @@ def test_other_errors_are_not_about_memory(error: BaseException) -> None:
 
 
 def test_onnxruntime_says_it_in_an_exception_of_its_own() -> None:
-    state = pytest.importorskip("onnxruntime.capi.onnxruntime_pybind11_state")
+    from onnxruntime.capi import onnxruntime_pybind11_state as state
+
     words = "Failed to allocate memory for requested buffer of size 99"
     assert is_out_of_memory(state.RuntimeException(f"[ONNXRuntimeError] : 6 : {words}"))

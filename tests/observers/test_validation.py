@@ -388,8 +388,9 @@ def test_memory_of_large_features_is_measured() -> None:
 def test_exported_network_is_shown_fewer_pictures_where_memory_is_short(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    onnx = pytest.importorskip("onnx")
-    state = pytest.importorskip("onnxruntime.capi.onnxruntime_pybind11_state")
+    import onnx
+    from onnxruntime.capi import onnxruntime_pybind11_state as state
+
     from fechner.observers.adapters import onnx as adapter
 
     float32 = onnx.TensorProto.FLOAT

@@ -535,7 +535,8 @@ VIT = "timm/vit_tiny_patch16_224@size=32"
 @pytest.fixture(scope="module")
 def random_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import_torchvision()
-    timm = pytest.importorskip("timm")
+    import timm
+
     torch.manual_seed(0)
     path = tmp_path_factory.mktemp("weights") / "random.pt"
     torch.save(timm.create_model("vit_tiny_patch16_224").state_dict(), path)
@@ -596,8 +597,6 @@ class Malice:
 
 
 def test_a_pickle_is_refused_and_not_run(tmp_path: Path) -> None:
-    import_torchvision()
-    pytest.importorskip("timm")
     path = tmp_path / "evil.pt"
     torch.save({"state_dict": Malice(tmp_path / "victim")}, path)
     run = quick(VIT, out=tmp_path / "run", weights=path)
@@ -609,8 +608,6 @@ def test_a_pickle_is_refused_and_not_run(tmp_path: Path) -> None:
 
 
 def test_weights_that_are_not_there_leave_the_observer_out(tmp_path: Path) -> None:
-    import_torchvision()
-    pytest.importorskip("timm")
     run = quick(VIT, out=tmp_path / "run", weights=tmp_path / "nowhere.pt")
     assert f"there is no weights file '{tmp_path / 'nowhere.pt'}'" in run.left_out[0]
 
