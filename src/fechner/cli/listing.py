@@ -48,7 +48,7 @@ def observers(
                 entry.label,
                 entry.ability,
                 "yes" if entry.installed else f"pip install 'fechner[{entry.extra}]'",
-                entry.summary,
+                entry.summary + (f", as {entry.example}" if isinstance(entry, Family) else ""),
             )
             for entry in entries
         ),

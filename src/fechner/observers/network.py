@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 #: The side of pictures for networks that take any size.
-_ANY_SIZE = (224, 224)
+ANY_SIZE = (224, 224)
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class NetworkEncoder:
     def _layers(self) -> tuple[LayerInfo, ...]:
         import torch
 
-        height, width = self.wants.size_px or _ANY_SIZE
+        height, width = self.wants.size_px or ANY_SIZE
         like = next(self.module.parameters(), torch.empty(0))
         dtype = getattr(torch, self.wants.dtype)
 
@@ -161,6 +161,13 @@ class NetworkClassifier(NetworkEncoder):
         return full_precision(usable_output(scores, len(frames), self.name))
 
 
+def check_dtype(name: str) -> None:
+    """Say what is wrong with the name of a precision."""
+    known = get_args(Dtype)
+    if name not in known:
+        raise UnknownNameError("dtype", name, known, f"there are {', '.join(known)}")
+
+
 def encoder(
     network: Network,
     *,
@@ -178,13 +185,9 @@ def encoder(
     dtype
         Precision of the network; differences near threshold need float32.
     """
-    from dataclasses import replace
-
     import torch
 
-    if dtype not in get_args(Dtype):
-        known = get_args(Dtype)
-        raise UnknownNameError("dtype", dtype, known, f"there are {', '.join(known)}")
+    check_dtype(dtype)
     half = dtype in ("bfloat16", "float16")
     if half and next(network.module.parameters(), None) is None:
         raise ObserverError(f"the precision of '{name}' is fixed in its file; leave --dtype out.")

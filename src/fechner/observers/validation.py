@@ -13,14 +13,13 @@ from fechner.errors import FechnerError
 from fechner.observers.abilities import Compares, Encodes
 from fechner.observers.lifts import ComparesFeatures, lift
 from fechner.observers.memory import free_memory, is_out_of_memory, peak_memory
-from fechner.observers.network import NetworkEncoder
+from fechner.observers.network import ANY_SIZE, NetworkEncoder
 from fechner.stimuli import Field, Frames, Gabor, Layer, Stimulus, display, paint
 
 #: Contrasts of the Gabors that are shown, of 4 cycles per degree on grey of 100 cd/m2.
 _CONTRASTS = (0.01, 0.05, 0.2, 0.8)
 _GREY = (95.05, 100.0, 108.88)
 _PPD = 60.0
-_ANY_SIZE = 224
 
 #: Deviations, relative to the largest answer, up to which they are rounding. Batches of other
 #: sizes are summed in another order, which differences near threshold magnify.
@@ -202,7 +201,7 @@ def _frames(comparer: Compares, contrasts: Sequence[float], device: str) -> Fram
     import torch
 
     wants = comparer.wants
-    height, width = wants.size_px or (_ANY_SIZE, _ANY_SIZE)
+    height, width = wants.size_px or ANY_SIZE
     gabor = Gabor(4.0, sigma_deg=0.5)
     stimuli = [Stimulus(_GREY, (Layer(gabor, _GREY, contrast),)) for contrast in contrasts]
     return paint(

@@ -103,32 +103,24 @@ def _prefix(names: Collection[str]) -> str:
     return prefix
 
 
-def load_weights(module: nn.Module, path: Path | str, *, optional: tuple[str, ...] = ()) -> None:
+def load_weights(module: nn.Module, path: Path | str) -> None:
     """Put the weights of a file into a module; see `fit_weights`."""
     prefix = _prefix(module.state_dict())  # that was taken off, but is the name of a part
     weights = {f"{prefix}{key}": value for key, value in read_weights(path).items()}
-    fit_weights(module, weights, path, optional=optional)
+    fit_weights(module, weights, path)
 
 
-def fit_weights(
-    module: nn.Module,
-    weights: Mapping[str, Tensor],
-    path: Path | str,
-    *,
-    optional: tuple[str, ...] = (),
-) -> None:
+def fit_weights(module: nn.Module, weights: Mapping[str, Tensor], path: Path | str) -> None:
     """Put weights into a module; every parameter must be there and fit.
 
     Parameters
     ----------
     path
         Where they came from, for people.
-    optional
-        Beginnings of names that may be there in vain, such as a head that is not used.
     """
     own = module.state_dict()
     missing = [key for key in own if key not in weights and not key.endswith("num_batches_tracked")]
-    surplus = [key for key in weights if key not in own and not key.startswith(optional or ("\0",))]
+    surplus = [key for key in weights if key not in own]
     shapes = [k for k in own if k in weights and own[k].shape != weights[k].shape]
     problems = [
         f"{len(keys)} {what}: {_some(keys)}"

@@ -21,11 +21,12 @@ from fechner.observers.memory import (
     no_more_than_there_is,
 )
 from fechner.observers.validation import validate
+from fechner.observers.weights import hash_file
 from fechner.runs.keys import parameters, piece_key
 from fechner.runs.ledger import Entry, Ledger
 from fechner.runs.manifest import Manifest
 from fechner.runs.progress import Listener
-from fechner.runs.store import sha256, slug, write_dataset
+from fechner.runs.store import slug, write_dataset
 from fechner.suites import Test
 
 
@@ -219,7 +220,7 @@ def _is_done(folder: Path, entry: Entry | None, listener: Listener) -> bool:
     if entry is None or entry.status != "done":
         return False
     path = folder / entry.file
-    if path.is_file() and sha256(path) == entry.sha256:
+    if path.is_file() and hash_file(path) == entry.sha256:
         return True
     state = "damaged" if path.is_file() else "missing"
     listener.say(f"result file {path} is {state} and is measured anew.")

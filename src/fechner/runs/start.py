@@ -8,13 +8,14 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from fechner.errors import FechnerError, RunFolderError, UnknownNameError
 from fechner.observers import observe
 from fechner.observers.abilities import Dtype
 from fechner.observers.devices import best_device, check_device
 from fechner.observers.names import check_name, is_file, with_settings
+from fechner.observers.network import check_dtype
 from fechner.observers.readouts import check_readouts
 from fechner.runs.execute import execute
 from fechner.runs.manifest import FILE, Manifest, versions
@@ -164,9 +165,8 @@ def _named(
         raise FechnerError(
             "--weights belongs to one observer; with several, write NAME@weights=PATH for each."
         )
-    if dtype is not None and dtype not in get_args(Dtype):
-        known = get_args(Dtype)
-        raise UnknownNameError("dtype", dtype, known, f"there are {', '.join(known)}")
+    if dtype is not None:
+        check_dtype(dtype)
     named: dict[str, Any] = {}
     for thing in observers:
         if isinstance(thing, str):

@@ -94,11 +94,6 @@ def full_disk(path: Path) -> RunFolderError:
     )
 
 
-def sha256(path: Path) -> str:
-    """Return the hash of a file's content."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
 def write_dataset(path: Path, data: xr.Dataset) -> str:
     """Store a dataset and return the hash of the file.
 
