@@ -70,6 +70,23 @@ class Scene:
             drawn, height_px=height, width_px=width, ppd=drawn.ppd * width / drawn.width_px
         )
 
+    @property
+    def method(self) -> str:
+        """Where stimuli are shown, in sentences."""
+        field, display = self.field, self.display
+        depth = "without quantisation" if display.bits is None else f"in {display.bits} bits"
+        other = (
+            "is resampled for observers that want another size"
+            if self.resize
+            else "grows for observers that want more pixels, at the same pixels per degree"
+        )
+        return (
+            f"The field has {field.width_px} x {field.height_px} pixels at {field.ppd:g} pixels "
+            f"per degree and {other}. The display '{display.name}' goes from "
+            f"{display.black_cdm2:g} to {display.peak_cdm2:g} cd/m2, encoded by {display.eotf} "
+            f"{depth}."
+        )
+
     def at_ppd(self, ppd: float) -> Scene:
         """Return the same scene at another number of pixels per degree."""
         return replace(self, field=replace(self.field, ppd=ppd))
@@ -90,11 +107,20 @@ def geometry(scene: Scene, wants: Wants) -> dict[str, float | int]:
 
 @dataclass(frozen=True)
 class Sample:
-    """A stimulus for people to look at, with its place on the axes."""
+    """A stimulus for people to look at, with its place on the axes.
+
+    Parameters
+    ----------
+    x, y
+        Labels of its column and row.
+    at
+        Its abscissa; NaN for one that stands beside the axis.
+    """
 
     stimulus: Stimulus
     x: str
     y: str
+    at: float
 
 
 class Experiment(Protocol):
@@ -136,6 +162,11 @@ class Experiment(Protocol):
     @property
     def axes(self) -> tuple[str, str]:
         """What varies from left to right and from top to bottom, with units."""
+        ...
+
+    @property
+    def method(self) -> str:
+        """What is shown, asked and compared, in sentences made from its own parameters."""
         ...
 
     def pieces(self) -> Sequence[Piece]:

@@ -7,6 +7,7 @@ and at the reference frequency for each reference contrast. Where the curves cro
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -57,6 +58,23 @@ class FrequencyMatching:
     def axes(self) -> tuple[str, str]:
         """Test frequency and reference contrast."""
         return "test frequency (cycles/degree)", "contrast of the reference (michelson)"
+
+    @property
+    def method(self) -> str:
+        """What is shown and asked, made from the parameters."""
+        how = {
+            "response": "to which the response, against a uniform field, is the same as to the "
+            "reference grating",
+            "direct": "that differs least from the reference grating",
+        }[self.by]
+        frequencies, references, _ = self._human()
+        return (
+            f"Gratings of {len(frequencies)} frequencies from {frequencies[0]:g} to "
+            f"{frequencies[-1]:g} cycles/degree at {self.luminance_cdm2:g} cd/m2 are matched to "
+            f"one of {self.reference_frequency_cpd:g} cycles/degree at {len(references)} contrasts "
+            f"from {references.min():.3g} to {references.max():.3g}. The match is the contrast "
+            f"{how}, found on a grid of {len(self.contrasts)} contrasts. {self.scene.method}"
+        )
 
     def pieces(self) -> Sequence[Piece]:
         """Return one piece: every match needs the reference's responses."""
@@ -136,9 +154,10 @@ class FrequencyMatching:
                 self._grating(self.reference_frequency_cpd, contrast),
                 x=f"reference {self.reference_frequency_cpd:g}",
                 y=f"{contrast:.3g}",
+                at=math.nan,
             )
             tests = [
-                Sample(self._grating(f, match), x=f"{f:g}", y=f"{contrast:.3g}")
+                Sample(self._grating(f, match), x=f"{f:g}", y=f"{contrast:.3g}", at=float(f))
                 for f, match in zip(frequencies, matches, strict=True)
             ]
             rows.append([reference, *tests[::2]])

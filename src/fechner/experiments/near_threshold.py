@@ -67,6 +67,23 @@ class NearThreshold:
         """Abscissa and contrast, with units."""
         return ABSCISSAE[self.task.over], f"contrast ({self.task.unit})"
 
+    @property
+    def method(self) -> str:
+        """What is shown and asked, made from the parameters."""
+        low, high = self.ratios[0], self.ratios[-1]
+        limits = (
+            "Points that the display or the pixels cannot hold are left out and named."
+            if self.drop
+            else "Points that the display or the pixels cannot hold are shown all the same."
+        )
+        return (
+            f"{self.task.method} At each, the target is shown at {len(self.ratios)} multiples of "
+            f"the human threshold from {low:g} to {high:g}, equally spaced in log contrast, and "
+            f"the observer's response is its difference from the reference. {limits} For the "
+            f"surface, {len(self.task.surface_abscissae)} x {len(self.task.contrasts)} stimuli "
+            f"span the plane. {self.scene.method}"
+        )
+
     def pieces(self) -> Sequence[Piece]:
         """List score pieces, then surface pieces."""
         n, m = len(self.task.score_abscissae), len(self.task.surface_abscissae)
@@ -197,6 +214,7 @@ class NearThreshold:
                     self._stimulus(column, row),
                     x=f"{self.task.surface_abscissae[column]:.3g}",
                     y=f"{self.task.contrasts[row]:.3g}",
+                    at=self.task.surface_abscissae[column],
                 )
                 for column in columns
             ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -43,6 +43,24 @@ ABSCISSAE: dict[Abscissa, str] = {
 }
 
 
+_DIRECTIONS = {"ach": "achromatic", "rg": "red-green", "yv": "yellow-violet"}
+
+
+#: Abscissae as words, and their units.
+_WORDS: dict[Abscissa, tuple[str, str]] = {
+    "frequency_cpd": ("spatial frequencies", " cycles/degree"),
+    "luminance_cdm2": ("luminances", " cd/m2"),
+    "area_deg2": ("areas", " degree2"),
+    "mask_contrast": ("contrasts of the mask", ""),
+}
+
+
+def _between(over: Abscissa, values: tuple[float, ...]) -> str:
+    """Return how many values there are, of what, and in which range."""
+    what, unit = _WORDS[over]
+    return f"{len(values)} {what} from {values[0]:.3g} to {values[-1]:.3g}{unit}"
+
+
 class Task(Protocol):
     """What detection and masking have in common."""
 
@@ -54,6 +72,16 @@ class Task(Protocol):
     @property
     def unit(self) -> Unit:
         """Unit of the contrast axis."""
+        ...
+
+    @property
+    def detects(self) -> bool:
+        """Whether the target is shown on nothing, so that sensitivity is the word."""
+        ...
+
+    @property
+    def method(self) -> str:
+        """What is shown and where human thresholds come from, in sentences."""
         ...
 
     @property
@@ -122,10 +150,44 @@ class Detection:
     noise_generator: Generator = "pcg64"
     one_draw: bool = False
 
+    detects: ClassVar[bool] = True
+
     @property
     def unit(self) -> Unit:
         """Unit of the contrast axis."""
         return "rms" if self.pattern == "noise" else "dkl"
+
+    @property
+    def method(self) -> str:
+        """What is shown and where human thresholds come from."""
+        fixed: dict[Abscissa, str] = {
+            "frequency_cpd": f"of {self.frequency_cpd:g} cycles/degree",
+            "area_deg2": f"in a window of sigma {self.sigma_deg:g} degree",
+            "luminance_cdm2": f"on a uniform field of {self.luminance_cdm2:g} cd/m2",
+        }
+        if self.pattern == "noise":
+            del fixed["area_deg2"]
+        held = " ".join(text for name, text in fixed.items() if name != self.over)
+        what = {
+            "gabor": f"A Gabor patch ({_DIRECTIONS.get(self.direction, self.direction)})",
+            "noise": "Noise one octave wide",
+        }[self.pattern]
+        area = self.human_area_deg2
+        human_area = "" if area is None else f", for an area of {area:.3g} degree2"
+        own = (
+            f"converted to {self.unit} contrast"
+            if self.human_in_own_unit
+            else "taken as they are, without a change of unit"
+        )
+        below = (
+            ""
+            if self.scored_below is None
+            else f" Only those below {self.scored_below:g} are scored."
+        )
+        return (
+            f"{what} {held}, at {_between(self.over, self.values)}.{below} Human thresholds are "
+            f"castleCSF's{human_area}, {own}."
+        )
 
     @property
     def surface_abscissae(self) -> tuple[float, ...]:
@@ -232,6 +294,24 @@ class Masking:
 
     over: Abscissa = "mask_contrast"
     unit: Unit = "michelson"
+
+    detects: ClassVar[bool] = False
+
+    @property
+    def method(self) -> str:
+        """What is shown and where human thresholds come from."""
+        mask = (
+            "a grating of the same frequency and phase"
+            if self.noise_mask_cpd is None
+            else f"noise up to {self.noise_mask_cpd:g} cycles/degree, its contrast RMS"
+        )
+        low, high = self.scored
+        return (
+            f"A Gabor patch of {self.frequency_cpd:g} cycles/degree and a window of sigma "
+            f"{self.sigma_deg:g} degree at {self.luminance_cdm2:g} cd/m2, on {mask}. The reference "
+            f"is the mask alone. Human thresholds are the data set {self.data}, at mask contrasts "
+            f"between {low:g} and {high:g}."
+        )
 
     @property
     def surface_abscissae(self) -> tuple[float, ...]:

@@ -1,7 +1,20 @@
-"""How human: alignment, matching error, intervals."""
+"""How human: alignment, matching error, intervals, and panels that show what was scored."""
 
 from fechner.scores.alignment import Alignment
 from fechner.scores.matching import MatchingError
-from fechner.scores.score import Score, Scorer
+from fechner.scores.matching_panels import matching_panels
+from fechner.scores.panels import MakesPanels, Panel
+from fechner.scores.score import Score, Scorer, distance
+from fechner.scores.threshold_panels import threshold_panels
 
-__all__ = ["Alignment", "MatchingError", "Score", "Scorer"]
+__all__ = [
+    "Alignment",
+    "MakesPanels",
+    "MatchingError",
+    "Panel",
+    "Score",
+    "Scorer",
+    "distance",
+    "matching_panels",
+    "threshold_panels",
+]

@@ -122,24 +122,34 @@ def outputs(data: xr.Dataset) -> Iterator[tuple[str, str, xr.Dataset]]:
             yield str(layer), str(readout), data.sel(layer=layer, readout=readout)
 
 
+def criterion(data: xr.Dataset) -> float:
+    """Return an observer's own response at the human threshold where people are most sensitive.
+
+    NaN where no point was scored whole.
+    """
+    points = _scored_points(data)
+    if len(points) == 0:
+        return float("nan")
+    anchor = points[np.argmin(data["human_threshold"].values[points])]
+    log_ratio = np.log(data["ratio"].values)
+    return float(np.interp(0.0, log_ratio, data["response"].values[anchor]))
+
+
 def _threshold_error(data: xr.Dataset, layer: str, readout: str) -> Score:
     """Return how far thresholds at one criterion lie from human ones, in dB.
 
-    The criterion is the observer's own response at the human threshold where people are most
-    sensitive; there the error is 0 by definition.
+    Where people are most sensitive the error is 0 by definition of the criterion.
     """
     points = _scored_points(data)
-    anchor = points[np.argmin(data["human_threshold"].values[points])]
     contrasts = data["contrast"].values
     grid, surface_contrasts = _Surface(data), data["surface_contrast"].values
-    log_ratio = np.log(data["ratio"].values)
-    criterion = float(np.interp(0.0, log_ratio, data["response"].values[anchor]))
+    level = criterion(data)
     errors, missed = [], 0
     for point in points:
         x = np.full(len(surface_contrasts), np.log2(data["abscissa"].values[point]))
         human = float(data["human_threshold"].values[point])
         responses = grid(x, np.log(surface_contrasts))
-        found = find_crossing(surface_contrasts, responses, criterion, near=human)
+        found = find_crossing(surface_contrasts, responses, level, near=human)
         errors.append(20 * np.log10(found.contrast / human))
         missed += found.candidates == 0
     squares = np.square(errors)
@@ -162,8 +172,8 @@ def _threshold_error(data: xr.Dataset, layer: str, readout: str) -> Score:
         layer=layer,
         readout=readout,
         note=_join(
-            f"criterion {criterion:.3g}: the response at the human threshold of "
-            f"{data['human_threshold'].values[anchor]:.3g}",
+            f"criterion {level:.3g}: the response at the human threshold of "
+            f"{data['human_threshold'].values[points].min():.3g}",
             f"{missed} of {len(points)} thresholds outside the tested contrasts" if missed else "",
         ),
     )

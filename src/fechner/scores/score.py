@@ -47,6 +47,18 @@ class Score:
     note: str = ""
 
 
+def distance(score: Score) -> float:
+    """Return how far a score is from human: 0 is perfect, 1 is chance, more is worse than chance.
+
+    Examples
+    --------
+    >>> half = Score("alignment", 0.5, 0.4, 0.6, True, best=1.0, chance=0.0, resampled="x", n=9)
+    >>> distance(half)
+    0.5
+    """
+    return (score.best - score.value) / (score.best - score.chance)
+
+
 class Scorer(Protocol):
     """Turns the stored answers of one experiment into scores; the first is the main one."""
 

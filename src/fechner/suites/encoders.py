@@ -17,7 +17,7 @@ import numpy as np
 from fechner.experiments import Detection, FrequencyMatching, Masking, NearThreshold
 from fechner.experiments.base import Scene
 from fechner.human import DATASETS
-from fechner.scores import Alignment, MatchingError
+from fechner.scores import Alignment, MatchingError, matching_panels, threshold_panels
 from fechner.stimuli import OPPONENT, OPPONENT_CAI2025, Field, display
 from fechner.suites.suite import Options, Suite, Test
 
@@ -162,12 +162,16 @@ def tests(options: Options) -> list[Test]:
         _spaced(0.001, 1, 33),
     )
     return [
-        *(Test(experiment, Alignment(_CSF_ERROR_DB)) for experiment in detection),
+        *(Test(experiment, Alignment(_CSF_ERROR_DB), threshold_panels) for experiment in detection),
         *(
-            Test(experiment, Alignment(DATASETS[experiment.reference].uncertainty_db))
+            Test(
+                experiment,
+                Alignment(DATASETS[experiment.reference].uncertainty_db),
+                threshold_panels,
+            )
             for experiment in masking
         ),
-        Test(matching, MatchingError(DATASETS[matching.reference].uncertainty_db)),
+        Test(matching, MatchingError(DATASETS[matching.reference].uncertainty_db), matching_panels),
     ]
 
 

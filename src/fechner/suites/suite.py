@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from fechner.errors import FechnerError
 from fechner.experiments import Experiment
-from fechner.scores import Scorer
+from fechner.scores import MakesPanels, Panel, Scorer
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 Mode = Literal["default", "published"]
 
 
 @dataclass(frozen=True)
 class Test:
-    """An experiment and how it is scored."""
+    """An experiment, how it is scored, and how it is looked at."""
 
     experiment: Experiment
     scorer: Scorer
+    makes_panels: MakesPanels
 
     @property
     def id(self) -> str:
         """The experiment's id."""
         return self.experiment.id
+
+    def panels(self, data: xr.Dataset) -> Sequence[Panel]:
+        """Return the panels of one layer and read-out."""
+        return self.makes_panels(self.experiment, data)
 
 
 @dataclass(frozen=True)

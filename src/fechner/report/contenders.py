@@ -1,0 +1,89 @@
+"""Contenders: the observers of one or several runs, under labels that tell them apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fechner.runs import Run
+from fechner.suites import Options, Suite, Test, suite
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@dataclass(frozen=True)
+class Contender:
+    """An observer of a run.
+
+    Parameters
+    ----------
+    label
+        Its name, with the run's where several runs have an observer of that name.
+    """
+
+    label: str
+    run: Run
+    observer: str
+
+    def data(self, test: str) -> xr.Dataset | None:
+        """Return its raw answers in a test, None if they are not complete or not there."""
+        if test not in self.run.manifest.tests:
+            return None
+        return self.run.data(self.observer, test)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Contenders that were asked the same questions: the same suite with the same options."""
+
+    suite: Suite
+    options: Options
+    contenders: tuple[Contender, ...]
+
+    @property
+    def title(self) -> str:
+        """The suite and what differs from its defaults."""
+        options = self.options
+        parts = [
+            self.suite.name,
+            "as published" if options.mode == "published" else "",
+            f"{options.ppd:g} pixels/degree" if options.ppd is not None else "",
+            f"seed {options.seed}" if options.seed else "",
+            {None: "", True: "resampled", False: "drawn at each observer's size"}[options.resize],
+        ]
+        return ", ".join(part for part in parts if part)
+
+    @property
+    def tests(self) -> list[Test]:
+        """The tests that any of the runs has, in the suite's order."""
+        every = {name for each in self.contenders for name in each.run.manifest.tests}
+        return [test for test in self.suite.tests(self.options) if test.id in every]
+
+
+def contenders(runs: Sequence[Run]) -> list[Contender]:
+    """Return the observers of all runs, in order."""
+    every = [(run, observer) for run in runs for observer in run.observers]
+    often = Counter(observer for _, observer in every)
+    folders = Counter(run.folder.name for run in runs)
+
+    def label(run: Run, observer: str) -> str:
+        if often[observer] == 1:
+            return observer
+        where = run.folder.name if folders[run.folder.name] == 1 else str(run.folder)
+        return f"{observer} ({where})"
+
+    return [Contender(label(run, observer), run, observer) for run, observer in every]
+
+
+def groups(every: Sequence[Contender]) -> list[Group]:
+    """Put contenders together that were asked the same questions."""
+    together: dict[tuple[str, Options], list[Contender]] = {}
+    for contender in every:
+        manifest = contender.run.manifest
+        together.setdefault((manifest.suite, manifest.options), []).append(contender)
+    return [
+        Group(suite(name), options, tuple(members)) for (name, options), members in together.items()
+    ]

@@ -1,0 +1,138 @@
+"""Panels: what there is to see in the answers to a test, without saying how it is drawn.
+
+A panel has two axes and marks on them. A suite binds a test to the function that makes its panels
+from stored answers; the page and the figures for papers draw the same panels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis.
+
+    Parameters
+    ----------
+    label
+        What varies, with its unit.
+    log
+        Whether it is logarithmic.
+    ticks
+        Names of the positions 0, 1, 2..., where values have none of their own.
+    """
+
+    label: str
+    log: bool = False
+    ticks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Surface:
+    """Responses over a plane.
+
+    Parameters
+    ----------
+    z
+        Responses, [x, y].
+    log
+        Whether colours follow the logarithm of the response.
+    doubtful
+        Cells whose stimulus could not be shown as meant, [x, y].
+    criterion
+        The response whose contour is drawn as the observer's own threshold; NaN for none.
+    """
+
+    x: Floats
+    y: Floats
+    z: Floats
+    label: str = "response"
+    log: bool = False
+    doubtful: NDArray[np.bool_] | None = None
+    criterion: float = float("nan")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A curve, with a band from ``low`` to ``high`` where there is one.
+
+    Parameters
+    ----------
+    group
+        Lines of the same group have the same colour.
+    human
+        Whether it is what people did: dashed.
+    """
+
+    x: Floats
+    y: Floats
+    label: str
+    group: int = 0
+    human: bool = False
+    low: Floats | None = None
+    high: Floats | None = None
+
+
+@dataclass(frozen=True)
+class Points:
+    """Single points, coloured by a third quantity where there is one."""
+
+    x: Floats
+    y: Floats
+    label: str = ""
+    colour: Floats | None = None
+    colour_axis: Axis = field(default_factory=lambda: Axis(""))
+
+
+Mark = Surface | Line | Points
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Two axes and what is on them.
+
+    Parameters
+    ----------
+    kind
+        Short name; panels of one kind are set side by side and share their axes.
+    title
+        What is to be seen, in a line.
+    """
+
+    kind: str
+    title: str
+    x: Axis
+    y: Axis
+    marks: tuple[Mark, ...]
+
+
+class MakesPanels(Protocol):
+    """Turns the answers of one layer and read-out into panels."""
+
+    def __call__(self, experiment: Any, data: xr.Dataset) -> Sequence[Panel]:
+        """Return the panels that the stored answers allow, the most telling first."""
+        ...
+
+
+def spans_decades(values: Floats) -> bool:
+    """Whether values are better seen on a logarithmic scale: none negative, a tenfold range.
+
+    Examples
+    --------
+    >>> spans_decades(np.array([0.0, 0.01, 1.0])), spans_decades(np.array([-1.0, 0.01, 1.0]))
+    (True, False)
+    """
+    known = values[np.isfinite(values)]
+    positive = known[known > 0]
+    return bool(len(positive) and (known >= 0).all() and positive.max() > 10 * positive.min())
