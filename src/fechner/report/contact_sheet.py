@@ -66,12 +66,12 @@ def _draw_row(
     scene = experiment.scene
     frames = paint([sample.stimulus for sample in row], scene.field, scene.display)
     draw.text((_MARGIN, top + scene.field.height_px // 2 - 8), row[0].y, "#444444", _font(13))
-    for number, pixels in enumerate(_visible(frames)):
+    for number, pixels in enumerate(visible(frames)):
         left = _MARGIN + _LEFT + number * (scene.field.width_px + _GAP)
         sheet.paste(Image.fromarray(pixels), (left, top))
 
 
-def _visible(frames: Frames) -> NDArray[np.uint8]:
+def visible(frames: Frames) -> NDArray[np.uint8]:
     """Return 8-bit pictures [n, h, w, 3], dithered so that low contrasts are not lost."""
     import torch
 

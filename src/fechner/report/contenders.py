@@ -41,6 +41,7 @@ class Group:
 
     suite: Suite
     options: Options
+    runs: tuple[Run, ...]
     contenders: tuple[Contender, ...]
 
     @property
@@ -59,7 +60,7 @@ class Group:
     @property
     def tests(self) -> list[Test]:
         """The tests that any of the runs has, in the suite's order."""
-        every = {name for each in self.contenders for name in each.run.manifest.tests}
+        every = {name for run in self.runs for name in run.manifest.tests}
         return [test for test in self.suite.tests(self.options) if test.id in every]
 
 
@@ -78,12 +79,18 @@ def contenders(runs: Sequence[Run]) -> list[Contender]:
     return [Contender(label(run, observer), run, observer) for run, observer in every]
 
 
-def groups(every: Sequence[Contender]) -> list[Group]:
-    """Put contenders together that were asked the same questions."""
-    together: dict[tuple[str, Options], list[Contender]] = {}
-    for contender in every:
-        manifest = contender.run.manifest
-        together.setdefault((manifest.suite, manifest.options), []).append(contender)
+def groups(runs: Sequence[Run]) -> list[Group]:
+    """Put runs together whose observers were asked the same questions."""
+    every = contenders(runs)
+    together: dict[tuple[str, Options], list[Run]] = {}
+    for run in runs:
+        together.setdefault((run.manifest.suite, run.manifest.options), []).append(run)
     return [
-        Group(suite(name), options, tuple(members)) for (name, options), members in together.items()
+        Group(
+            suite(name),
+            options,
+            tuple(members),
+            tuple(each for each in every if each.run in members),
+        )
+        for (name, options), members in together.items()
     ]

@@ -69,10 +69,10 @@ def execute(
     scores_only: bool,
     listener: Listener,
     trust_remote_code: bool = False,
-) -> list[str]:
+) -> None:
     """Measure whatever is missing. Killing it anywhere loses at most the piece under way.
 
-    Returns a line for every observer that had to be left out.
+    Observers that cannot be measured are left out, and the manifest says why.
 
     Parameters
     ----------
@@ -82,7 +82,6 @@ def execute(
     ledger = Ledger(folder / "ledger.sqlite")
     plans = {name: jobs(name, tests, scores_only) for name in observers}
     listener.start(sum(job.piece.images for plan in plans.values() for job in plan))
-    left_out = []
     for name, plan in plans.items():
         with _log(folder / "log.txt", name), no_more_than_there_is(manifest.device):
             try:
@@ -91,13 +90,14 @@ def execute(
                 observer = (
                     given if given is not None else _resolve(name, manifest, trust_remote_code)
                 )
+                manifest.left_out.pop(name, None)
                 _execute_observer(folder, manifest, ledger, observer, plan, listener)
             except RunFolderError:
                 raise
             except FechnerError as error:
-                left_out.append(f"{name} was left out: {error}")
-                listener.say(left_out[-1])
-    return left_out
+                manifest.left_out[name] = str(error)
+                manifest.write(folder)
+                listener.say(f"{name} was left out: {error}")
 
 
 def _resolve(name: str, manifest: Manifest, trust_remote_code: bool) -> Any:

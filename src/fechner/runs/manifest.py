@@ -22,7 +22,8 @@ class Manifest:
     ``suite`` to ``readouts`` say which run this is; ``device`` to ``batch_size`` are reused on
     resume so that results stay the same to the bit. ``layers`` are patterns, None for the natural
     stages of each encoder. ``batch_size`` is what was asked for, None for what fits; what each
-    observer got stands with it in ``observers``.
+    observer got stands with it in ``observers``. ``machine`` is the hardware it was started on;
+    ``left_out`` are observers that could not be measured, and why.
     """
 
     suite: str
@@ -39,6 +40,8 @@ class Manifest:
     observers: dict[str, dict[str, Any]] = field(default_factory=dict)
     tests: dict[str, dict[str, Any]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    machine: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
     format: int = FORMAT
 
     @property
@@ -100,3 +103,34 @@ def versions() -> dict[str, str]:
         "python": platform.python_version(),
         "torch": torch.__version__,
     }
+
+
+def machine(device: str) -> dict[str, str]:
+    """Return the hardware that a run is started on, without anything that names the machine."""
+    import os
+    import platform
+
+    import psutil
+    import torch
+
+    found = {
+        "system": platform.system(),
+        "processor": _processor(),
+        "cores": str(os.cpu_count()),
+        "memory": f"{psutil.virtual_memory().total / 2**30:.0f} GB",
+    }
+    if device.startswith("cuda"):
+        found["accelerator"] = torch.cuda.get_device_name(device)
+    return found
+
+
+def _processor() -> str:
+    """Return the processor's name; Linux has it in a file, others in ``platform``."""
+    import platform
+
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    except OSError:
+        names = []
+    return next(iter(names), platform.processor() or platform.machine())

@@ -18,10 +18,11 @@ from fechner.observers.names import check_name, is_file, with_settings
 from fechner.observers.network import check_dtype
 from fechner.observers.readouts import check_readouts
 from fechner.runs.execute import execute
-from fechner.runs.manifest import FILE, Manifest, versions
+from fechner.runs.manifest import FILE, Manifest, machine, versions
 from fechner.runs.progress import Bar, Listener, Silent
 from fechner.runs.run import Run
-from fechner.runs.store import LOCK, only_writer
+from fechner.runs.store import only_writer
+from fechner.runs.writer import LOCK, Plan
 from fechner.suites import Options, Test, expand, suite
 
 
@@ -114,15 +115,14 @@ def evaluate(
         named = _named(expand(observers), place or best_device(), weights, dtype)
         folder = Path(tempfile.mkdtemp(prefix="fechner-") if out is None else out)
         _refuse_other_things(folder)
-        with only_writer(folder), Bar() if progress else nullcontext(Silent()) as listener:
+        plan = Plan(list(named), [test.id for test in chosen], scores_only)
+        with only_writer(folder, plan), Bar() if progress else nullcontext(Silent()) as listener:
             manifest = _manifest(
                 folder, suite, options, readouts, patterns, place, threads, batch_size
             )
-            left_out = _execute(
-                folder, manifest, named, chosen, scores_only, listener, trust_remote_code
-            )
+            _execute(folder, manifest, named, chosen, scores_only, listener, trust_remote_code)
     run = Run(folder)
-    run.left_out, run.told = left_out, listener.told
+    run.told = listener.told
     if out is None:
         weakref.finalize(run, shutil.rmtree, folder, ignore_errors=True)
     return run
@@ -136,13 +136,13 @@ def _execute(
     scores_only: bool,
     listener: Listener,
     trust_remote_code: bool,
-) -> list[str]:
+) -> None:
     import torch
 
     before = torch.get_num_threads()
     torch.set_num_threads(manifest.threads)
     try:
-        return execute(
+        execute(
             folder,
             manifest,
             observers,
@@ -253,6 +253,7 @@ def _manifest(
         threads=threads or torch.get_num_threads(),
         batch_size=batch_size,
         versions=versions(),
+        machine=machine(device or best_device()),
     )
     if not (folder / FILE).exists():
         wanted.write(folder)

@@ -73,6 +73,8 @@ class Line:
         Lines of the same group have the same colour.
     human
         Whether it is what people did: dashed.
+    names
+        Names of its points, where they have any.
     """
 
     x: Floats
@@ -82,6 +84,7 @@ class Line:
     human: bool = False
     low: Floats | None = None
     high: Floats | None = None
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

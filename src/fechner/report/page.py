@@ -1,0 +1,130 @@
+"""One self-contained page about some runs: opens offline, can be sent as a file."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import fechner
+from fechner.errors import FechnerError
+from fechner.references import reference
+from fechner.report.contenders import groups
+from fechner.report.page_data import chapter, drawn
+from fechner.report.stimulus_images import sprite
+from fechner.runs import Run
+from fechner.runs.progress import followed
+from fechner.runs.store import write_atomically
+from fechner.scores import distance
+
+
+def make_page(runs: Sequence[Run], progress: bool = False) -> str:
+    """Return a page about runs as HTML that needs nothing else.
+
+    Parameters
+    ----------
+    progress
+        Whether to show progress bars on stderr.
+    """
+    import jinja2
+
+    if not runs:
+        raise FechnerError("name at least one run folder.")
+    chapters = [chapter(group, progress) for group in groups(runs)]
+    painted = {
+        f"sprite-{i}-{j}": test.experiment
+        for i, each in enumerate(chapters)
+        for j, test in enumerate(each.tests)
+    }
+    names = list(painted)
+    sprites = {
+        name: sprite(painted[name])
+        for name in (followed(names, "painting stimuli") if progress else names)
+    }
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("fechner.report", "page"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters |= {
+        "number": _number,
+        "near": _near,
+        "json": _pretty,
+        "distance": distance,
+    }
+    return environment.get_template("page.html").render(
+        chapters=chapters,
+        sprites=sprites,
+        facts=[_facts(run) for run in runs],
+        reference=reference,
+        version=fechner.__version__,
+        style=_text("page.css"),
+        script=_text("page.js"),
+        plotly=_packed(_plotly()),
+        data=_packed(json.dumps([drawn(each) for each in chapters], separators=(",", ":"))),
+        single=len(chapters) == 1,
+    )
+
+
+def write_page(runs: Sequence[Run], path: Path | str, progress: bool = False) -> int:
+    """Write a page about runs and return its size in bytes."""
+    content = make_page(runs, progress).encode()
+    write_atomically(Path(path), content)
+    return len(content)
+
+
+def _text(name: str) -> str:
+    return (Path(__file__).parent / "page" / name).read_text("utf-8")
+
+
+def _plotly() -> str:
+    from plotly.offline import get_plotlyjs
+
+    script: str = get_plotlyjs()
+    return script
+
+
+def _packed(text: str) -> str:
+    """Return text as base64 of gzip, which browsers unpack; the same text gives the same bytes."""
+    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+
+
+def _number(value: float, digits: int = 3) -> str:
+    return "n/a" if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def _near(distance: float) -> str:
+    """Return how strongly a cell is coloured: near human one way, beyond chance the other."""
+    if math.isnan(distance):
+        return "--near: 0%; --beyond: 0%"
+    near, beyond = max(0.0, 1 - distance), min(1.0, max(0.0, distance - 1))
+    return f"--near: {min(near, 1):.0%}; --beyond: {beyond:.0%}"
+
+
+def _pretty(value: Any) -> str:
+    return json.dumps(value, indent=1)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Where the results of a run come from."""
+
+    run: Run
+    images: dict[str, int]
+    seconds: dict[str, float]
+
+
+def _facts(run: Run) -> Facts:
+    images: dict[str, int] = dict.fromkeys(run.observers, 0)
+    seconds: dict[str, float] = dict.fromkeys(run.observers, 0.0)
+    for entry in run.entries():
+        images[entry.observer] = images.get(entry.observer, 0) + entry.images
+        seconds[entry.observer] = seconds.get(entry.observer, 0.0) + entry.seconds
+    return Facts(run, images, seconds)

@@ -1,0 +1,455 @@
+"use strict";
+(async () => {
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const trouble = (text) => {
+    const line = document.getElementById("trouble");
+    line.textContent = text;
+    line.hidden = false;
+  };
+
+  async function unpack(id) {
+    const bytes = Uint8Array.from(atob(document.getElementById(id).textContent.trim()), (c) => c.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Response(stream).text();
+  }
+
+  // ---- leaderboard: sorting, filtering, details
+
+  const words = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
+  const matches = (label, wanted) => wanted.every((word) => label.toLowerCase().includes(word));
+
+  function filter(chapter) {
+    const wanted = words(chapter.querySelector(".filter").value);
+    const published = chapter.querySelector(".show-published")?.checked;
+    const rows = all(".leaderboard tbody tr", chapter);
+    for (const row of rows) {
+      row.hidden = !matches(row.dataset.label, wanted) || (row.classList.contains("printed") && !published);
+    }
+    const kept = new Set(rows.filter((row) => !row.hidden && row.dataset.contender).map((row) => row.dataset.contender));
+    for (const card of all("figure[data-contender]", chapter)) card.hidden = !kept.has(card.dataset.contender);
+    for (const row of all(".numbers tbody tr", chapter)) row.hidden = !matches(row.dataset.label, wanted);
+    const shown = rows.filter((row) => !row.hidden).length;
+    chapter.querySelector(".count").textContent = shown === rows.length || !wanted.length ? "" : `${shown} shown`;
+  }
+
+  function sort(heading) {
+    const table = heading.closest("table");
+    const column = heading.cellIndex;
+    const numeric = heading.dataset.sort === "number";
+    const before = heading.getAttribute("aria-sort");
+    // The first press puts the best on top: the largest where more is better.
+    const first = heading.dataset.better === "high" ? "descending" : "ascending";
+    const order = before === first ? (first === "ascending" ? "descending" : "ascending") : first;
+    for (const other of all("th", heading.parentElement)) other.removeAttribute("aria-sort");
+    heading.setAttribute("aria-sort", order);
+    const sign = order === "ascending" ? 1 : -1;
+    const value = (row) => (numeric ? parseFloat(row.cells[column].dataset.value) : row.dataset.label);
+    const rows = [...table.tBodies[0].rows].map((row) => [value(row), row]);
+    rows.sort(([a], [b]) => {
+      if (!numeric) return sign * a.localeCompare(b);
+      if (Number.isNaN(a) || Number.isNaN(b)) return Number.isNaN(a) - Number.isNaN(b);
+      return sign * (a - b);
+    });
+    table.tBodies[0].append(...rows.map(([, row]) => row));
+  }
+
+  for (const chapter of all(".chapter")) {
+    chapter.querySelector(".filter").addEventListener("input", () => filter(chapter));
+    chapter.querySelector(".show-published")?.addEventListener("change", () => filter(chapter));
+    for (const heading of all(".leaderboard thead th", chapter)) {
+      heading.querySelector("button").addEventListener("click", () => sort(heading));
+    }
+    const line = chapter.querySelector(".detail");
+    const tell = (event) => {
+      const cell = event.target.closest("td[data-detail]");
+      if (cell) line.textContent = `${cell.parentElement.cells[0].textContent.trim()}: ${cell.dataset.detail}`;
+    };
+    const table = chapter.querySelector(".leaderboard");
+    for (const kind of ["mouseover", "focusin", "click"]) table.addEventListener(kind, tell);
+  }
+
+  // ---- stimuli, one pixel on one pixel
+
+  const loupe = document.getElementById("loupe");
+  for (const picture of all(".stimulus")) {
+    picture.addEventListener("click", () => {
+      const [width, height] = [picture.dataset.width / devicePixelRatio, picture.dataset.height / devicePixelRatio];
+      const screen = loupe.querySelector("div");
+      const section = picture.closest(".test");
+      screen.className = section.dataset.sprite;
+      screen.style.cssText = `width:${width}px;height:${height}px;background-position:${picture.style.backgroundPosition}`;
+      loupe.querySelector("p").textContent = picture.title.split(": press")[0];
+      loupe.showModal();
+    });
+  }
+  loupe.addEventListener("click", (event) => event.target === loupe && loupe.close());
+
+  // ---- plots
+
+  let data;
+  try {
+    data = JSON.parse(await unpack("packed-data"));
+    const script = document.createElement("script");
+    script.textContent = await unpack("packed-plotly");
+    document.head.append(script);
+  } catch (error) {
+    trouble(`Plots cannot be shown by this browser (${error.message}); the tables are complete.`);
+    document.documentElement.dataset.ready = "tables";
+    return;
+  }
+  const Plotly = window.Plotly;
+
+  // Okabe and Ito's colours, which people with any kind of colour vision can tell apart.
+  const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a7fd0", "#999999"];
+  const DASHES = ["solid", "dash", "dot", "dashdot"];
+  const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon"];
+  // Parts of viridis that stand out on a light and on a dark ground.
+  const RAMPS = {
+    light: ["#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#4fb457", "#86ac26", "#b59f10"],
+    dark: ["#9a7fe0", "#7d8fe0", "#55a3d8", "#35b4c4", "#2fbfa0", "#4dcb7a", "#86d549", "#c2df23", "#fde725"],
+  };
+  // Plotly reads a few tags in text; names are plain text.
+  const plain = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  const short = (text, length = 34) => (text.length > length ? `${text.slice(0, length / 2 - 1)}…${text.slice(-length / 2 + 1)}` : text);
+  const isDark = () => {
+    const chosen = document.documentElement.dataset.theme;
+    return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  };
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const format = (value) => (value === null || value === undefined ? "n/a" : Number(value).toPrecision(3));
+
+  // Whole numbers instead of Plotly's powers and lone digits: 0.5, 1, 2, 5, 10.
+  const ONE_TWO_FIVE = Array.from({ length: 17 }, (_, i) => [1, 2, 5].map((digit) => Number(`${digit}e${i - 8}`))).flat();
+  const LOG_TICKS = { tickvals: ONE_TWO_FIVE, ticktext: ONE_TWO_FIVE.map(String) };
+
+  function axis(spec, more = {}) {
+    return {
+      title: { text: plain(spec.label), font: { size: 12 }, standoff: 6 },
+      type: spec.log ? "log" : "linear",
+      gridcolor: colour("--line"), linecolor: colour("--soft"), zeroline: false, ticks: "outside",
+      tickcolor: colour("--soft"), automargin: true, ...(spec.log ? LOG_TICKS : {}),
+      ...(spec.ticks && spec.ticks.length ? { tickvals: spec.ticks.map((_, i) => i), ticktext: spec.ticks.map((t) => plain(short(t, 20))) } : {}),
+      ...more,
+    };
+  }
+
+  function layout(more) {
+    return {
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "closest",
+      font: { color: colour("--ink"), size: 11, family: "system-ui, sans-serif" },
+      margin: { l: 52, r: 12, t: 8, b: 40 }, showlegend: false, ...more,
+    };
+  }
+
+  function logTicks(values) {
+    const known = values.filter((v) => v !== null && v > 0);
+    const [low, high] = [Math.log10(Math.min(...known)), Math.log10(Math.max(...known))];
+    const ticks = [];
+    for (let decade = Math.floor(low); decade <= high; decade += 1) {
+      for (const digit of [1, 2, 5]) {
+        const at = decade + Math.log10(digit);
+        if (at >= low - 1e-9 && at <= high + 1e-9) ticks.push(at);
+      }
+    }
+    const sparse = ticks.length > 8 ? ticks.filter((t) => Math.abs(t - Math.round(t)) < 1e-9) : ticks;
+    return { tickvals: sparse, ticktext: sparse.map((t) => String(Number((10 ** t).toPrecision(1)))) };
+  }
+
+  function surface(mark, panel) {
+    const flat = mark.z.flat().filter((v) => v !== null && (!mark.log || v > 0));
+    if (!flat.length) return [];
+    const least = Math.min(...flat);
+    const shade = (v) => (v === null ? null : mark.log ? Math.log10(Math.max(v, least)) : v);
+    const traces = [{
+      type: "contour", x: mark.x, y: mark.y, z: mark.z.map((row) => row.map(shade)), customdata: mark.z,
+      colorscale: "Viridis", ncontours: 14, contours: { coloring: "heatmap" }, line: { width: 0.5, color: "rgba(255,255,255,.45)" },
+      colorbar: { thickness: 9, outlinewidth: 0, title: { text: plain(mark.label), side: "right", font: { size: 11 } }, ...(mark.log ? logTicks(flat) : {}) },
+      hovertemplate: `${plain(panel.x.label)}: %{x:.3g}<br>${plain(panel.y.label)}: %{y:.3g}<br>${plain(mark.label)}: %{customdata:.3g}<extra></extra>`,
+    }];
+    if (mark.criterion !== null && (!mark.log || mark.criterion > 0)) {
+      const level = shade(mark.criterion);
+      traces.push({
+        type: "contour", x: mark.x, y: mark.y, z: traces[0].z, showscale: false, hoverinfo: "skip", autocontour: false,
+        contours: { coloring: "none", start: level, end: level, size: 1, showlabels: false }, line: { color: "#ffffff", width: 2 },
+      });
+    }
+    if (mark.doubtful.length) {
+      traces.push({
+        type: "scatter", mode: "markers", x: mark.doubtful.map(([i]) => mark.x[i]), y: mark.doubtful.map(([, j]) => mark.y[j]),
+        marker: { symbol: "x-thin-open", size: 4, color: "rgba(255,255,255,.75)", line: { width: 1 } }, hovertemplate: "cannot be shown as meant<extra></extra>",
+      });
+    }
+    return traces;
+  }
+
+  // Lines that have a human counterpart each are an ordered set; others are kinds.
+  const isOrdered = (panel) => panel.marks.some((mark) => mark.human && mark.group > 0);
+  function tint(group, panel) {
+    if (!isOrdered(panel)) return COLOURS[group % COLOURS.length];
+    const groups = new Set(panel.marks.map((mark) => mark.group)).size;
+    const ramp = RAMPS[isDark() ? "dark" : "light"];
+    return ramp[Math.round((group / Math.max(1, groups - 1)) * (ramp.length - 1))];
+  }
+
+  function key(panel) {
+    const chips = panel.marks.filter((mark) => mark.type === "line" && !mark.human).map((mark) => {
+      const chip = document.createElement("span");
+      const swatch = document.createElement("i");
+      swatch.style.background = tint(mark.group, panel);
+      chip.append(swatch, mark.label);
+      return chip;
+    });
+    const line = document.createElement("small");
+    line.className = "chips";
+    line.panel = panel;
+    line.append("People dashed, the observer solid, a colour per reference: ", ...chips);
+    return line;
+  }
+
+  function line(mark, panel, context) {
+    const tone = context.onSurface ? "#ffffff" : tint(mark.group, panel);
+    const dash = mark.human ? "dash" : DASHES[Math.floor(mark.group / COLOURS.length) % DASHES.length];
+    const traces = [];
+    if (mark.low) {
+      traces.push(
+        { type: "scatter", mode: "lines", x: mark.x, y: mark.high, line: { width: 0 }, hoverinfo: "skip", showlegend: false, legendgroup: `g${mark.group}` },
+        { type: "scatter", mode: "lines", x: mark.x, y: mark.low, line: { width: 0 }, fill: "tonexty", fillcolor: `${tone}22`, hoverinfo: "skip", showlegend: false, legendgroup: `g${mark.group}` },
+      );
+    }
+    const names = mark.names || mark.x.map(() => mark.label);
+    if (context.onSurface) {
+      traces.push({ type: "scatter", mode: "lines", x: mark.x, y: mark.y, line: { color: "#000000", width: 5 }, hoverinfo: "skip", showlegend: false });
+    }
+    traces.push({
+      type: "scatter", mode: mark.names ? "lines+markers" : "lines", x: mark.x, y: mark.y, name: plain(short(mark.label, 44)), legendgroup: `g${mark.group}`,
+      line: { color: tone, width: mark.human ? 2 : 2.2, dash }, marker: { size: 6, symbol: SYMBOLS[mark.group % SYMBOLS.length] },
+      text: names.map(plain),
+      hovertemplate: `${mark.human ? "people, " : ""}%{text}<br>%{x:.3g}, %{y:.3g}<extra></extra>`,
+    });
+    return traces;
+  }
+
+  function points(mark, panel) {
+    const shade = mark.colour && mark.colour.map((v) => (mark.colourAxis.log ? Math.log10(v) : v));
+    return [{
+      type: "scatter", mode: "markers", x: mark.x, y: mark.y, customdata: mark.colour || [], name: plain(mark.label),
+      marker: mark.colour ? {
+        size: 5.5, color: shade, colorscale: "Viridis", line: { width: 0.5, color: colour("--soft") },
+        colorbar: { thickness: 9, outlinewidth: 0, title: { text: plain(mark.colourAxis.label), side: "right", font: { size: 11 } }, ...(mark.colourAxis.log ? logTicks(mark.colour) : {}) },
+      } : { size: 6, color: COLOURS[0] },
+      hovertemplate: `${plain(panel.x.label)}: %{x:.3g}<br>${plain(panel.y.label)}: %{y:.3g}${mark.colour ? `<br>${plain(mark.colourAxis.label)}: %{customdata:.3g}` : ""}<extra></extra>`,
+    }];
+  }
+
+  function traces(panel) {
+    const onSurface = panel.marks.some((mark) => mark.type === "surface");
+    const drawers = { surface, line, points };
+    return panel.marks.flatMap((mark) => drawers[mark.type](mark, panel, { onSurface }));
+  }
+
+  const CONFIG = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"], displayModeBar: "hover" };
+
+  // Zooming one panel of a kind zooms all observers' panels of that kind.
+  const zooms = new Map();
+  function link(canvas, key) {
+    canvas.on("plotly_relayout", (change) => {
+      if (canvas.following) return;
+      const ranges = {};
+      for (const name of ["xaxis", "yaxis"]) {
+        if (`${name}.autorange` in change) ranges[`${name}.autorange`] = true;
+        else if (`${name}.range[0]` in change) ranges[`${name}.range`] = [change[`${name}.range[0]`], change[`${name}.range[1]`]];
+        else if (`${name}.range` in change) ranges[`${name}.range`] = change[`${name}.range`];
+      }
+      if (!Object.keys(ranges).length) return;
+      const state = { ...(zooms.get(key) || {}) };
+      for (const [name, value] of Object.entries(ranges)) {
+        const which = name.split(".")[0];
+        for (const old of Object.keys(state)) if (old.startsWith(which)) delete state[old];
+        if (!name.endsWith("autorange")) state[name] = value;
+      }
+      zooms.set(key, state);
+      for (const other of all(".canvas.drawn")) if (other !== canvas && other.zoomKey === key) follow(other, ranges);
+    });
+  }
+  async function follow(canvas, ranges) {
+    canvas.following = true;
+    await Plotly.relayout(canvas, ranges);
+    canvas.following = false;
+  }
+
+  // Small pictures of the stimuli under the axis, where they stand on it.
+  function placeStimuli(canvas, section) {
+    const strip = canvas.parentElement.querySelector(".axis-stimuli");
+    if (!strip) return;
+    const { xaxis, _size: size } = canvas._fullLayout;
+    const at = JSON.parse(section.dataset.at);
+    const columns = Number(section.dataset.columns);
+    let last = -Infinity;
+    strip.replaceChildren(...at.flatMap((value, column) => {
+      if (value === null) return [];
+      const x = xaxis.l2p(xaxis.d2l(value));
+      if (!(x >= 0 && x <= xaxis._length) || x - last < 38) return [];
+      last = x;
+      const icon = document.createElement("i");
+      icon.className = section.dataset.sprite;
+      icon.style.left = `${size.l + x}px`;
+      icon.style.backgroundPosition = `${(100 * column) / Math.max(1, columns - 1)}% 0%`;  // the strongest
+      return [icon];
+    }));
+  }
+
+  function drawPanel(figure) {
+    const chapter = data[figure.closest(".chapter").dataset.chapter];
+    const section = figure.closest(".test");
+    const { contender, kind } = figure.dataset;
+    const place = Number(figure.querySelector("select")?.value || 0);
+    const found = (chapter.panels[section.dataset.test][contender][place] || []).find((panel) => panel.kind === kind);
+    const canvas = figure.querySelector(".canvas");
+    const score = chapter.scores[section.dataset.test][contender][place];
+    figure.querySelector(".score").textContent = score ? `${format(score[0])} [${format(score[1])}, ${format(score[2])}]` : "";
+    if (!found) return;
+    const zoomKey = `${figure.closest(".chapter").dataset.chapter} ${section.dataset.test} ${kind}`;
+    const plane = found.marks.find((mark) => mark.type === "surface");
+    const within = (values, log) => (plane ? { range: [Math.min(...values), Math.max(...values)].map((v) => (log ? Math.log10(v) : v)) } : {});
+    const specification = layout({ xaxis: axis(found.x, within(plane?.x, found.x.log)), yaxis: axis(found.y, within(plane?.y, found.y.log)) });
+    canvas.zoomKey = zoomKey;
+    Plotly.react(canvas, traces(found), specification, CONFIG).then(() => {
+      if (!canvas.classList.contains("drawn")) {
+        canvas.classList.add("drawn");
+        link(canvas, zoomKey);
+        canvas.on("plotly_afterplot", () => placeStimuli(canvas, section));
+      }
+      placeStimuli(canvas, section);
+      const state = zooms.get(zoomKey);
+      if (state && Object.keys(state).length) follow(canvas, state);
+    });
+  }
+
+  function drawDepth(figure) {
+    const chapter = data[figure.closest(".chapter").dataset.chapter];
+    const panel = chapter.depth[figure.closest(".test").dataset.test];
+    const canvas = figure.querySelector(".canvas");
+    const wide = figure.clientWidth > 700;
+    Plotly.react(canvas, traces(panel), layout({
+      xaxis: axis(panel.x), yaxis: axis(panel.y), showlegend: true,
+      legend: wide ? { groupclick: "togglegroup" } : { orientation: "h", y: -0.25, groupclick: "togglegroup" },
+    }), CONFIG).then(() => canvas.classList.add("drawn"));
+  }
+
+  function drawProfile(figure) {
+    const chapter = data[figure.closest(".chapter").dataset.chapter];
+    const names = chapter.tests.map((test) => test.id);
+    const wide = figure.clientWidth > 700;
+    const shown = chapter.standings.map((standing, number) => {
+      const known = standing.distances.map((cell) => cell || [null, null, null]);
+      const spread = (chapter.standings.length > 1 ? (number / (chapter.standings.length - 1) - 0.5) * 0.36 : 0);
+      const near = known.map(([d]) => (d === null ? null : 1 - d));
+      return {
+        type: "scatter", mode: "lines+markers", x: names.map((_, i) => i + spread), y: near, name: plain(short(standing.label, wide ? 40 : 26)),
+        visible: number < 8 ? true : "legendonly", line: { color: COLOURS[number % COLOURS.length], width: 1, dash: "dot" },
+        marker: { size: 8, symbol: SYMBOLS[number % SYMBOLS.length], color: COLOURS[number % COLOURS.length] },
+        error_y: { type: "data", symmetric: false, thickness: 1, width: 2, array: known.map(([d, low]) => (low === null ? 0 : d - low)), arrayminus: known.map(([d, , high]) => (high === null ? 0 : high - d)) },
+        text: names.map((name) => `${plain(standing.label)}<br>${plain(name)}`), hovertemplate: "%{text}: %{y:.3f}<extra></extra>",
+      };
+    });
+    const canvas = figure.querySelector(".canvas");
+    Plotly.react(canvas, shown, layout({
+      xaxis: axis({ label: "" }, { tickvals: names.map((_, i) => i), ticktext: names.map(plain), tickangle: wide ? "auto" : -60, range: [-0.5, names.length - 0.5] }),
+      yaxis: axis({ label: "closeness to human" }), showlegend: chapter.standings.length > 1,
+      legend: wide ? {} : { orientation: "h", y: -0.6 },
+      shapes: [0, 1].map((y) => ({ type: "line", xref: "paper", x0: 0, x1: 1, y0: y, y1: y, line: { color: colour("--soft"), width: 1, dash: y ? "solid" : "dot" } })),
+    }), CONFIG).then(() => canvas.classList.add("drawn"));
+  }
+
+  const draw = (figure) => ({ panel: drawPanel, depth: drawDepth, profile: drawProfile })[figure.dataset.plot](figure);
+
+  const HEADINGS = { surface: "People dashed; the observer's own contour through the human threshold where people are most sensitive, solid; × cannot be shown as meant. Zoom is linked." };
+
+  function card(chapter, section, number, kind) {
+    const contender = chapter.contenders[number];
+    const figure = document.createElement("figure");
+    figure.className = "plot";
+    Object.assign(figure.dataset, { plot: "panel", contender: number, kind });
+    const caption = document.createElement("figcaption");
+    const name = document.createElement("b");
+    name.textContent = contender.label;
+    name.title = contender.label;
+    const below = document.createElement("div");
+    below.append(Object.assign(document.createElement("span"), { className: "score" }));
+    caption.append(name, below);
+    figure.append(caption);
+    if (contender.places.length > 1) {
+      const choice = document.createElement("select");
+      choice.setAttribute("aria-label", "Layer and read-out");
+      contender.places.forEach(([layer, readout], index) => choice.append(new Option(`${layer}, ${readout}`, index)));
+      choice.addEventListener("change", () => {
+        for (const other of all(`figure[data-contender="${number}"] select`, section)) other.value = choice.value;
+        for (const other of all(`figure[data-contender="${number}"]`, section)) drawPanel(other);
+      });
+      below.append(choice);
+    }
+    const canvas = document.createElement("div");
+    canvas.className = "canvas";
+    figure.append(canvas);
+    if (kind !== "responses") {
+      const strip = document.createElement("div");
+      strip.className = "axis-stimuli";
+      figure.append(strip);
+    }
+    return figure;
+  }
+
+  for (const main of all(".chapter")) {
+    const chapter = data[main.dataset.chapter];
+    for (const section of all(".test", main)) {
+      const own = chapter.panels[section.dataset.test];
+      const every = own.flatMap((places) => places.flat());
+      const kinds = new Map(every.map((panel) => [panel.kind, panel.title]));
+      const room = section.querySelector(".panels");
+      for (const [kind, title] of kinds) {
+        const heading = document.createElement("h4");
+        heading.textContent = `${title} `;
+        if (HEADINGS[kind]) heading.append(Object.assign(document.createElement("small"), { textContent: HEADINGS[kind] }));
+        const example = every.find((panel) => panel.kind === kind);
+        if (isOrdered(example)) heading.append(key(example));
+        room.append(heading);
+        own.forEach((places, number) => {
+          if (places.some((panels) => panels.some((panel) => panel.kind === kind))) room.append(card(chapter, section, number, kind));
+        });
+      }
+      const depth = chapter.depth[section.dataset.test];
+      if (depth) {
+        const figure = section.querySelector(".depth");
+        figure.hidden = false;
+        figure.querySelector("figcaption").textContent = `${depth.title}, with 95 % intervals; point at a mark for its layer.`;
+      }
+    }
+  }
+
+  const seen = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting) continue;
+      seen.unobserve(entry.target);
+      draw(entry.target);
+    }
+  }, { rootMargin: "500px" });
+  for (const figure of all("figure.plot")) seen.observe(figure);
+
+  function redraw() {
+    for (const line of all(".chips")) line.replaceWith(key(line.panel));
+    for (const canvas of all(".canvas.drawn")) draw(canvas.parentElement);
+  }
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  document.getElementById("theme").addEventListener("click", () => {
+    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+    redraw();
+  });
+  window.addEventListener("beforeprint", () => {
+    all("details").forEach((part) => { part.open = true; });
+    all("figure.plot").filter((figure) => !figure.hidden).forEach((figure) => {
+      if (!figure.querySelector(".canvas.drawn")) draw(figure);
+      else Plotly.Plots.resize(figure.querySelector(".canvas"));
+    });
+  });
+  document.documentElement.dataset.ready = "plots";
+})();
