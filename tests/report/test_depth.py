@@ -1,0 +1,57 @@
+import numpy as np
+
+from fechner.report.depth import depth_panel
+from fechner.runs import Result
+from fechner.scores import Score
+from fechner.scores.panels import Line
+
+
+def result(value: float, layer: str, readout: str = "angle", main: bool = True) -> Result:
+    score = Score(
+        "alignment",
+        value,
+        value - 0.1,
+        value + 0.1,
+        True,
+        best=1.0,
+        chance=0.0,
+        resampled="abscissae",
+        n=9,
+        layer=layer,
+        readout=readout,
+    )
+    return Result("observer", "encoders", "area", "default", score, main=main)
+
+
+def lines(panel: object) -> dict[str, Line]:
+    return {mark.label: mark for mark in panel.marks}  # type: ignore[attr-defined]
+
+
+def test_observers_with_one_layer_have_no_depth() -> None:
+    assert depth_panel([("pixels", result(0.5, "output"))]) is None
+    assert depth_panel([]) is None
+
+
+def test_the_same_layers_are_named_on_the_axis() -> None:
+    labelled = [("a", result(0.1 * i, layer)) for i, layer in enumerate(("x", "y", "z"))]
+    panel = depth_panel([*labelled, ("a", result(9.0, "x", main=False))])
+    assert panel is not None
+    assert panel.x.ticks == ("x", "y", "z")
+    (line,) = lines(panel).values()
+    np.testing.assert_allclose(line.y, [0.0, 0.1, 0.2])
+    np.testing.assert_allclose(line.x, [0, 1, 2])
+    assert line.low is not None
+    np.testing.assert_allclose(line.low, line.y - 0.1)
+
+
+def test_other_layers_share_a_scale_from_first_to_last() -> None:
+    labelled = [("a", result(0.1, layer)) for layer in "xyz"]
+    labelled += [("b", result(0.2, layer, "l2")) for layer in "pq"]
+    panel = depth_panel(labelled)
+    assert panel is not None
+    assert panel.x.ticks == ()
+    found = lines(panel)
+    assert list(found) == ["a angle", "b l2"]
+    np.testing.assert_allclose(found["a angle"].x, [0, 0.5, 1])
+    np.testing.assert_allclose(found["b l2"].x, [0, 1])
+    assert found["b l2"].names == ("p", "q")
