@@ -49,7 +49,8 @@ def test_csv_has_the_promised_columns_and_numbers(run_folder: Path) -> None:
     text = fechner("scores", str(run_folder), "--format", "csv").stdout
     rows = list(csv.DictReader(io.StringIO(text)))
     assert text.splitlines()[0] == (
-        "observer,suite,test,score,value,low,high,higher_is_better,mode,layer,readout,published"
+        "observer,suite,test,score,value,low,high,higher_is_better,mode,layer,readout,published,"
+        "note"
     )
     values = {(row["observer"], row["score"]): row for row in rows}
     row = values["pixels", "alignment"]

@@ -76,8 +76,24 @@ def test_text_aligns_and_names_what_was_left_out_once() -> None:
 def test_markdown_escapes_bars_and_latex_its_own() -> None:
     assert r"a\|b" in FORMATS["md"]([result(ODD, "area", 0.5)])
     latex = FORMATS["latex"]([result(ODD, "area", 0.5)])
-    assert r"a|b \& " in latex
+    assert r"a\textbar{}b \& " in latex
     assert r"\_\{\%\}" in latex
+
+
+@pytest.mark.parametrize("format", ["table", "md", "latex"])
+def test_notes_stand_below_the_table_escaped(format: str) -> None:
+    note = "10 % of 200_points left out"
+    *table, last = FORMATS[format]([result(ODD, "area", 0.5, note=note)]).splitlines()
+    escaped = r"10 \% of 200\_points left out" if format == "latex" else note
+    assert f"area: {escaped} (a" in last
+    assert not any("left out" in line for line in table)
+
+
+def test_csv_has_notes_last() -> None:
+    note = 'criterion "1",\n2'
+    (row,) = csv.DictReader(io.StringIO(FORMATS["csv"]([result("a", "area", 0.5, note=note)])))
+    assert list(row)[-1] == "note"
+    assert row["note"] == note
 
 
 # Layers and read-outs
@@ -178,7 +194,7 @@ def test_csv_and_json_have_every_layer_and_readout() -> None:
     results = looked_into()
     rows = list(csv.DictReader(io.StringIO(FORMATS["csv"](results))))
     assert tuple(rows[0]) == COLUMNS
-    assert COLUMNS[-4:] == ("mode", "layer", "readout", "published")
+    assert COLUMNS[-5:] == ("mode", "layer", "readout", "published", "note")
     places = [(row["observer"], row["test"], row["layer"], row["readout"]) for row in rows]
     assert len(set(places)) == len(places) == 9
     assert ("net", "luminance", "blocks.0", "l2") in places

@@ -136,8 +136,8 @@ def command(
             if problem not in done.told:
                 typer.echo(problem, err=True)
         if results:
-            again = f"`fechner scores {place}` prints them again"
-            typer.echo(f"Results are in {place}; {again}.", err=True)
+            ways = f"`fechner report {place}` makes a page of them, `fechner scores` prints them"
+            typer.echo(f"Results are in {place}; {ways}.", err=True)
         failed = failed or bool(problems)
     if len(_seeds(seed)) > 1:
         typer.echo(to_spread(runs))

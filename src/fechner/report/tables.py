@@ -10,6 +10,8 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from fechner.report.markup import as_latex, as_markdown, latex_row, markdown_row
+
 if TYPE_CHECKING:
     from fechner.runs import Result
 
@@ -26,6 +28,7 @@ COLUMNS = (
     "layer",
     "readout",
     "published",
+    "note",
 )
 
 
@@ -45,6 +48,7 @@ def records(results: Sequence[Result]) -> list[dict[str, Any]]:
             "layer": result.score.layer,
             "readout": result.score.readout,
             "published": result.published,
+            "note": result.score.note,
         }
         for result in results
     ]
@@ -52,10 +56,15 @@ def records(results: Sequence[Result]) -> list[dict[str, Any]]:
 
 def to_csv(results: Sequence[Result]) -> str:
     """Return all scores as CSV; numbers keep six digits, what cannot be computed is empty."""
+    return csv_text(COLUMNS, records(results))
+
+
+def csv_text(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> str:
+    """Return records as CSV."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
-    for record in records(results):
+    for record in rows:
         writer.writerow({key: _csv_value(value) for key, value in record.items()})
     return text.getvalue()
 
@@ -74,14 +83,20 @@ def to_json(results: Sequence[Result]) -> str:
         {**record, **{key: value for key, value in vars(result.score).items() if key != "name"}}
         for record, result in zip(records(results), results, strict=True)
     ]
-    clean = [
-        {
-            key: None if isinstance(value, float) and math.isnan(value) else value
-            for key, value in row.items()
-        }
-        for row in rows
-    ]
-    return json.dumps(clean, indent=2) + "\n"
+    return json_text(rows)
+
+
+def json_text(found: Any) -> str:
+    """Return whatever was found as JSON; what cannot be computed is null."""
+    return json.dumps(_json_value(found), indent=2) + "\n"
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _json_value(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json_value(each) for each in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _grid(results: Sequence[Result]) -> tuple[list[str], list[list[str]], list[str]]:
@@ -97,9 +112,9 @@ def _grid(results: Sequence[Result]) -> tuple[list[str], list[list[str]], list[s
     for result in shown:
         score = result.score
         label = f"{score.name} {'↑' if score.higher_is_better else '↓'} {result.place}".strip()
-        cell = f"{_number(score.value)} [{_number(score.low)}, {_number(score.high)}]"
+        cell = f"{number(score.value)} [{number(score.low)}, {number(score.high)}]"
         if result.mode == "published" and not math.isnan(result.published):
-            cell += f" paper {_number(result.published)}"
+            cell += f" paper {number(result.published)}"
         rows.setdefault((result.test, label), {})[result.observer] = cell
         if score.note:
             notes.setdefault(f"{result.test}: {score.note}", []).append(result.observer)
@@ -111,11 +126,18 @@ def _grid(results: Sequence[Result]) -> tuple[list[str], list[list[str]], list[s
     return ["test", "score", *observers], body, lines
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """Return a score as tables have it.
+
+    Examples
+    --------
+    >>> number(0.52149), number(math.nan)
+    ('0.521', 'n/a')
+    """
     return "n/a" if math.isnan(value) else f"{value:.3f}"
 
 
-def _aligned(header: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
+def aligned(header: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
     """Return the lines of a plain text table."""
     widths = [max(len(row[i]) for row in [header, *body]) for i in range(len(header))]
 
@@ -129,7 +151,7 @@ def _aligned(header: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
 def to_text(results: Sequence[Result]) -> str:
     """Return main scores with 95 % intervals as a plain text table."""
     header, body, notes = _grid(results)
-    return "\n".join([*_aligned(header, body), *notes]) + "\n"
+    return "\n".join([*aligned(header, body), *notes]) + "\n"
 
 
 def to_layers(results: Sequence[Result]) -> str:
@@ -141,9 +163,9 @@ def to_layers(results: Sequence[Result]) -> str:
         rows: dict[tuple[str, str], dict[str, str]] = {}
         for result in own:
             place = (result.score.layer, result.score.readout)
-            rows.setdefault(place, {})[result.test] = _number(result.score.value)
+            rows.setdefault(place, {})[result.test] = number(result.score.value)
         body = [[*place, *(row.get(test, "") for test in tests)] for place, row in rows.items()]
-        tables.append("\n".join([observer, *_aligned(["layer", "read-out", *tests], body)]))
+        tables.append("\n".join([observer, *aligned(["layer", "read-out", *tests], body)]))
     return "\n\n".join(tables) + "\n"
 
 
@@ -170,49 +192,43 @@ def to_spread(runs: Sequence[Sequence[Result]]) -> str:
             [
                 *place,
                 str(len(found)),
-                _number(statistics.fmean(found)),
+                number(statistics.fmean(found)),
                 "n/a" if math.isnan(low) else f"{statistics.pstdev(found):.4f}",
-                f"{_number(low)} to {_number(high)}",
-                f"[{_number(score.low)}, {_number(score.high)}]",
+                f"{number(low)} to {number(high)}",
+                f"[{number(score.low)}, {number(score.high)}]",
                 "yes" if inside else "no",
             ]
         )
     header = ["observer", "test", "read-out", "seeds", "mean", "sd", "range", "interval", "inside"]
-    return "\n".join(_aligned(header, body)) + "\n"
+    return "\n".join(aligned(header, body)) + "\n"
 
 
 def to_markdown(results: Sequence[Result]) -> str:
     """Return main scores as a Markdown table."""
     header, body, notes = _grid(results)
-    rows = [header, ["---"] * len(header), *body]
-    table = "\n".join("| " + " | ".join(_escaped(cell, "|") for cell in row) + " |" for row in rows)
-    return table + "\n" + "".join(f"\n- {note}" for note in notes) + ("\n" if notes else "")
+    lines = [markdown_row(header), markdown_row(["---"] * len(header)), *map(markdown_row, body)]
+    if notes:
+        lines += ["", *(f"- {as_markdown(note)}" for note in notes)]
+    return "\n".join(lines) + "\n"
 
 
 def to_latex(results: Sequence[Result]) -> str:
-    """Return main scores as a LaTeX table (booktabs)."""
-    header, body, _ = _grid(results)
-
-    def row(cells: Sequence[str]) -> str:
-        text = " & ".join(_escaped(cell, "&%$#_{}") for cell in cells)
-        return text.replace("↑", r"$\uparrow$").replace("↓", r"$\downarrow$") + r" \\"
-
+    """Return main scores as a LaTeX table (booktabs), with what must be known of them below it."""
+    header, body, notes = _grid(results)
+    below = [rf"{{\footnotesize\noindent {as_latex(note)}\par}}" for note in notes]
     return "\n".join(
         [
-            r"\begin{tabular}{ll" + "l" * (len(header) - 2) + "}",
+            rf"\begin{{tabular}}{{{'l' * len(header)}}}",
             r"\toprule",
-            row(header),
+            latex_row(header),
             r"\midrule",
-            *map(row, body),
+            *map(latex_row, body),
             r"\bottomrule",
             r"\end{tabular}",
+            *([r"\par\smallskip", *below] if below else []),
             "",
         ]
     )
-
-
-def _escaped(text: str, special: str) -> str:
-    return "".join(f"\\{character}" if character in special else character for character in text)
 
 
 FORMATS: dict[str, Callable[[Sequence[Result]], str]] = {

@@ -19,7 +19,10 @@ from fechner.scores import Score
 from fechner.suites import Test, published_scores, suite
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
+
+    from fechner.report.frames import What
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,6 @@ class Run:
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
         self.manifest = Manifest.read(self.folder)
-        #: Lines about observers that were left out when this run was started.
-        self.left_out: list[str] = []
         #: What people were already told while it ran.
         self.told: list[str] = []
 
@@ -69,6 +70,11 @@ class Run:
         return list(self.manifest.observers)
 
     @property
+    def left_out(self) -> list[str]:
+        """Lines about observers that could not be measured."""
+        return [f"{name} was left out: {why}" for name, why in self.manifest.left_out.items()]
+
+    @property
     def tests(self) -> list[Test]:
         """The tests of the suite that this run has, in the suite's order."""
         every = suite(self.manifest.suite).tests(self.manifest.options)
@@ -78,8 +84,15 @@ class Run:
         """Return what the ledger says."""
         return Ledger(self.folder / "ledger.sqlite").entries()
 
-    def data(self, observer: str, test: str) -> xr.Dataset | None:
-        """Return the raw answers of an observer in a test, None if they are not complete."""
+    def data(self, observer: str, test: str, for_scores: bool | None = None) -> xr.Dataset | None:
+        """Return the raw answers of an observer in a test, None if they are not complete.
+
+        Parameters
+        ----------
+        for_scores
+            True for what scores need alone, False for what is for figures only; if None, both,
+            where the latter was measured.
+        """
         import xarray as xr
 
         experiment = self._test(test).experiment
@@ -95,23 +108,23 @@ class Run:
         fingerprint = self.manifest.observers[observer]["fingerprint"]
         done = {entry.key: entry for entry in self.entries() if entry.status == "done"}
         joined = []
-        for for_scores in (True, False):
-            pieces = [piece for piece in experiment.pieces() if piece.for_scores == for_scores]
+        for part in (True, False) if for_scores is None else (for_scores,):
+            pieces = [piece for piece in experiment.pieces() if piece.for_scores == part]
             keys = [piece_key(experiment, piece, fingerprint) for piece in pieces]
             if pieces and all(key in done for key in keys):
                 parts = [
                     read_dataset(self.folder / done[key].file, done[key].sha256) for key in keys
                 ]
                 joined.append(_join(parts))
-            elif for_scores:
+            elif part or for_scores is False:
                 return None
         return xr.merge(joined, combine_attrs="override", join="exact", compat="equals")
 
     def assess(self, progress: bool = False) -> tuple[list[Result], list[str]]:
         """Score everything that is complete, and say what is not, in one line each."""
         results: list[Result] = []
-        problems = list(self.left_out)
-        failed = {(e.observer, e.test): e.message for e in self.entries() if e.status == "failed"}
+        problems = self.left_out
+        self.entries()  # a damaged ledger is not the problem of each observer
         places = [(observer, test) for observer in self.observers for test in self.tests]
         for observer, test in followed(places, "scoring") if progress else places:
             try:
@@ -120,13 +133,22 @@ class Run:
                 problems.append(f"{observer} {test.id}: {error}")
                 continue
             if data is None:
-                why = failed.get((observer, test.id), "not finished")
-                problems.append(f"{observer} {test.id}: {why}")
+                problems.append(f"{observer} {test.id}: {self.why_incomplete(observer, test.id)}")
                 continue
-            results += self._results(observer, test, data)
+            results += self.score(observer, test, data)
         return results, problems
 
-    def _results(self, observer: str, test: Test, data: xr.Dataset) -> list[Result]:
+    def why_incomplete(self, observer: str, test: str, otherwise: str = "not finished") -> str:
+        """Say what went wrong where the answers of an observer in a test are not complete."""
+        failed = [
+            entry.message
+            for entry in self.entries()
+            if (entry.observer, entry.test, entry.status) == (observer, test, "failed")
+        ]
+        return failed[-1] if failed else otherwise
+
+    def score(self, observer: str, test: Test, data: xr.Dataset) -> list[Result]:
+        """Score the answers of an observer in a test."""
         own = suite(self.manifest.suite)
         printed = published_scores(own.name).get((observer, test.id), math.nan)
         layers = [str(layer) for layer in data["layer"].values]
@@ -169,6 +191,26 @@ class Run:
         from fechner.report.tables import to_text
 
         return to_text(self.scores())
+
+    def report(self, path: Path | str) -> Path:
+        """Write one self-contained HTML page about this run, and return where it is."""
+        from fechner.report.page import write_page
+
+        write_page([self], path)
+        return Path(path)
+
+    def to_dataframe(self, what: What = "scores") -> pd.DataFrame:
+        """Return scores, or the raw answers behind them, as a tidy frame.
+
+        Parameters
+        ----------
+        what
+            ``"scores"``, a row for each; ``"responses"``, a row for each raw answer that scores are
+            computed from; ``"surfaces"``, a row for each that is for figures only.
+        """
+        from fechner.report.frames import to_dataframe
+
+        return to_dataframe(self, what)
 
 
 def _is_own(readout: str, of_suite: Sequence[str]) -> bool:

@@ -1,0 +1,309 @@
+"""Exports: scores and raw answers of runs as files for other programs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from fechner.errors import FechnerError, UnknownNameError
+from fechner.report.contenders import groups
+from fechner.report.destinations import checked_file, filled_folder, replaced_file, suffix_of
+from fechner.report.frame_files import WRITERS, import_pyarrow
+from fechner.report.frames import (
+    FOR_SCORES,
+    OF_ANSWERS,
+    OF_SCORES,
+    Schema,
+    What,
+    answers,
+    answers_frame,
+    check_what,
+    fitted,
+    merged,
+    schema,
+    scores_frame,
+)
+from fechner.report.markup import as_latex, as_markdown
+from fechner.report.tables import to_latex, to_markdown
+from fechner.runs import Result, Run
+from fechner.runs.progress import followed
+from fechner.runs.store import slug, write_dataset
+from fechner.suites import Test
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+#: Scores for people to read have tables of their own, with a title where there are several.
+_TABLES: dict[str, tuple[Callable[[Sequence[Result]], str], Callable[[str], str]]] = {
+    ".md": (to_markdown, lambda title: f"**{as_markdown(title)}**\n\n"),
+    ".tex": (to_latex, lambda title: rf"\noindent\textbf{{{as_latex(title)}}}\par" + "\n"),
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """An observer in a test of a run; ``label`` tells runs apart."""
+
+    run: Run
+    label: str
+    observer: str
+    test: Test
+
+
+class Export:
+    """What is taken from runs, and how much of it there is.
+
+    Parameters
+    ----------
+    what
+        Which answers are needed; None for all that were measured.
+    tell
+        Takes a line about each observer that is not complete.
+    """
+
+    def __init__(
+        self,
+        runs: Sequence[Run],
+        what: What | None,
+        observers: Sequence[str] | None,
+        tests: Sequence[str] | None,
+        tell: Callable[[str], None],
+        progress: bool,
+    ) -> None:
+        self.runs = list({run.folder.resolve(): run for run in runs}.values())
+        self.what: What = what or "scores"
+        for run in self.runs:
+            run.entries()  # a damaged ledger is told once, and not of each observer
+        self.places = _places(self.runs, observers, tests)
+        self._left_out = [line for run in self.runs for line in run.left_out if not observers]
+        self._tell = tell
+        self._progress = progress
+
+    def found(self, doing: str) -> Iterator[tuple[Place, xr.Dataset]]:
+        """Go through what is complete; at the end, tell what is not."""
+        missing: dict[tuple[str, str], list[str]] = {}
+        anything = False
+        for place in self.followed(self.places, doing):
+            data = answers(place.run, place.observer, place.test, FOR_SCORES[self.what])
+            if not isinstance(data, str):
+                anything = True
+                yield place, data
+            elif data:
+                whose = f"{place.observer} of {place.label}" if self.several else place.observer
+                missing.setdefault((whose, data), []).append(place.test.id)
+        lines = [
+            f"{who} is left out of {', '.join(of)}: {why}" for (who, why), of in missing.items()
+        ]
+        for line in (*self._left_out, *lines):
+            self._tell(" ".join(line.split()))  # names may hold ends of lines
+        if not anything:
+            none_at_all = self.places and not missing
+            reason = f"these tests have no {self.what}" if none_at_all else "nothing is complete"
+            raise FechnerError(f"there is nothing to export: {reason}.")
+
+    def followed(self, places: Sequence[Place], doing: str) -> Iterable[Place]:
+        """Go through places, with a progress bar if one is wanted."""
+        return followed(places, doing) if self._progress else places
+
+    @property
+    def several(self) -> bool:
+        """Whether there are several runs to tell apart."""
+        return len(self.runs) > 1
+
+    @property
+    def first_columns(self) -> Schema:
+        """Columns that go before those of a single run."""
+        return {"run": "str"} if self.several else {}
+
+    def marked(self, frame: pd.DataFrame, place: Place) -> pd.DataFrame:
+        """Return a frame with a column that says the run, where there are several."""
+        if self.several:
+            frame.insert(0, "run", place.label)
+        return frame
+
+
+def export(
+    runs: Sequence[Run],
+    out: str,
+    what: What | None = None,
+    observers: Sequence[str] | None = None,
+    tests: Sequence[str] | None = None,
+    *,
+    tell: Callable[[str], None] = lambda line: None,
+    progress: bool = False,
+) -> str:
+    """Write scores or raw answers of runs, and say in a line what was written.
+
+    Parameters
+    ----------
+    out
+        File, whose suffix says the format: .csv, .json, .md, .parquet, .tex or .nc; a folder, for a
+        netCDF file for each observer and test; or - for CSV on stdout.
+    what
+        ``"scores"`` if None; netCDF files hold raw answers, all that there are if None.
+    observers, tests
+        All if None.
+    tell
+        Takes a line about each observer that is not complete.
+    """
+    if what is not None:
+        check_what(what)
+    suffix = ".csv" if out == "-" else suffix_of(out, [*WRITERS, ".nc"])
+    chosen = Export(runs, what, observers, tests, tell, progress)
+    if suffix in WRITERS:
+        if suffix == ".parquet":
+            import_pyarrow()
+        stream: AbstractContextManager[IO[bytes]] = (
+            # Taken before there is a progress bar, which turns stdout to the terminal.
+            nullcontext(sys.stdout.buffer) if out == "-" else replaced_file(out, chosen.runs)
+        )
+        with stream as file:
+            write = _write_scores if chosen.what == "scores" else _write_answers
+            return f"{out}: {write(chosen, file, suffix)}"
+    if what == "scores":
+        raise FechnerError(
+            "netCDF files hold raw answers, not scores; choose responses or surfaces, or a file "
+            f"that ends in {', '.join(WRITERS)}."
+        )
+    return _write_datasets(chosen, out, single=suffix == ".nc")
+
+
+def _places(
+    runs: Sequence[Run], observers: Sequence[str] | None, tests: Sequence[str] | None
+) -> list[Place]:
+    names = [run.folder.resolve().name for run in runs]
+    labels = [
+        name if names.count(name) == 1 else str(run.folder)
+        for name, run in zip(names, runs, strict=True)
+    ]
+    every = [
+        Place(run, label, observer, test)
+        for run, label in zip(runs, labels, strict=True)
+        for observer in run.observers
+        for test in run.tests
+    ]
+    known = {
+        "observer": [name for run in runs for name in run.observers],
+        "test": [test.id for run in runs for test in run.tests],
+    }
+    for kind, chosen in (("observer", observers), ("test", tests)):
+        there = list(dict.fromkeys(known[kind]))
+        for name in chosen or ():
+            if name not in there:
+                raise UnknownNameError(kind, name, there, f"there are {', '.join(there)}")
+    return [
+        place
+        for place in every
+        if (observers is None or place.observer in observers)
+        and (tests is None or place.test.id in tests)
+    ]
+
+
+def _write_scores(chosen: Export, file: IO[bytes], suffix: str) -> str:
+    scored = [
+        (place, place.run.score(place.observer, place.test, data))
+        for place, data in chosen.found("scoring")
+    ]
+    if suffix in _TABLES:
+        file.write(_score_tables(chosen.runs, scored, suffix).encode())
+        observers = {(place.label, place.observer) for place, _ in scored}
+        tests = {place.test.id for place, _ in scored}
+        return f"{len(observers)} observers, {len(tests)} tests"
+    columns = {**chosen.first_columns, **OF_SCORES}
+    frames = [chosen.marked(scores_frame(results), place) for place, results in scored]
+    WRITERS[suffix](file, columns, (fitted(frame, columns) for frame in frames))
+    return f"{sum(map(len, frames))} scores, {len(columns)} columns"
+
+
+def _write_answers(chosen: Export, file: IO[bytes], suffix: str) -> str:
+    # A look at all of it first: the columns of a file must be known before its first row.
+    schemas, complete = [], []
+    for place, data in chosen.found("looking"):
+        little = data.isel({dim: slice(1) for dim in data.dims})
+        schemas.append(schema(answers_frame(place.run, place.observer, place.test, little)))
+        complete.append(place)
+    columns = merged([chosen.first_columns, OF_ANSWERS, *schemas])
+    rows = 0
+
+    def frames() -> Iterator[pd.DataFrame]:
+        nonlocal rows
+        for place in chosen.followed(complete, "writing"):
+            data = answers(place.run, place.observer, place.test, FOR_SCORES[chosen.what])
+            if isinstance(data, str):
+                raise FechnerError(f"{place.run.folder} was changed while it was read: {data}")
+            frame = answers_frame(place.run, place.observer, place.test, data)
+            rows += len(frame)
+            yield fitted(chosen.marked(frame, place), columns)
+
+    WRITERS[suffix](file, columns, frames())
+    return f"{rows} rows, {len(columns)} columns"
+
+
+def _score_tables(
+    runs: Sequence[Run], scored: Sequence[tuple[Place, list[Result]]], suffix: str
+) -> str:
+    """Return a table for each set of questions, with observers under names that tell them apart."""
+    render, titled = _TABLES[suffix]
+    tables = []
+    for group in groups(runs):
+        results = [
+            replace(result, observer=contender.label)
+            for contender in group.contenders
+            for place, found in scored
+            if place.run is contender.run and place.observer == contender.observer
+            for result in found
+        ]
+        if results:
+            tables.append((group.title, render(results)))
+    if len(tables) == 1:
+        return tables[0][1]
+    return "\n".join(titled(title) + table for title, table in tables)
+
+
+def _write_datasets(chosen: Export, out: str, single: bool) -> str:
+    if single:
+        if len(chosen.places) != 1:
+            raise FechnerError(
+                f"a .nc file holds one observer in one test, not {len(chosen.places)}; choose "
+                "with --observers and --tests, or name a folder instead of a file."
+            )
+        path = checked_file(out, chosen.runs)
+        ((place, data),) = chosen.found("writing")
+        write_dataset(path, _signed(place, data))
+        return f"{out}: {place.observer} in {place.test.id}"
+    names = {
+        (place.label, place.observer, place.test.id): Path(
+            *([slug(place.label)] if chosen.several else []),
+            slug(place.observer),
+            f"{slug(place.test.id)}.nc",
+        )
+        for place in chosen.places
+    }
+    with filled_folder(out, chosen.runs, list(names.values())) as folder:
+        files = 0
+        for place, data in chosen.found("writing"):
+            name = names[place.label, place.observer, place.test.id]
+            write_dataset(folder / name, _signed(place, data))
+            files += 1
+    return f"{out}: {files} files"
+
+
+def _signed(place: Place, data: xr.Dataset) -> xr.Dataset:
+    """Return answers with attributes that say whose they are.
+
+    They have names of their own: a bare ``mode`` would change how scipy writes the file.
+    """
+    manifest = place.run.manifest
+    return data.assign_attrs(
+        fechner_observer=place.observer,
+        fechner_suite=manifest.suite,
+        fechner_mode=manifest.mode,
+        fechner_test=place.test.id,
+        fechner_fingerprint=manifest.observers[place.observer]["fingerprint"],
+        fechner_version=manifest.versions["fechner"],
+    )

@@ -1,0 +1,298 @@
+"""Scores and raw answers as tidy pandas frames.
+
+Raw answers are laid out by what their dataset says of itself: every variable over layers and
+read-outs is a quantity with a row for each of its cells, beside the values of everything that
+varies along the same dimensions. Nothing is known here of any experiment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from fechner.errors import RunFolderError, UnknownNameError
+from fechner.report.tables import records
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+    from fechner.runs import Result, Run
+    from fechner.suites import Test
+
+What = Literal["scores", "responses", "surfaces"]
+
+#: Which pieces of an experiment each kind needs; None for all that were measured.
+FOR_SCORES: dict[What, bool | None] = {"scores": None, "responses": True, "surfaces": False}
+
+#: Data types of columns by name.
+Schema = dict[str, str]
+
+#: Columns of scores with their types: those of the CSV, then whatever else is known.
+OF_SCORES: Schema = {
+    "observer": "str",
+    "suite": "str",
+    "test": "str",
+    "score": "str",
+    "value": "float64",
+    "low": "float64",
+    "high": "float64",
+    "higher_is_better": "bool",
+    "mode": "str",
+    "layer": "str",
+    "readout": "str",
+    "published": "float64",
+    "note": "str",
+    "best": "float64",
+    "chance": "float64",
+    "resampled": "str",
+    "n": "int64",
+    "human_low": "float64",
+    "human_high": "float64",
+    "main": "bool",
+    "last": "bool",
+}
+
+#: Columns that all raw answers have.
+OF_ANSWERS: Schema = {
+    "observer": "str",
+    "suite": "str",
+    "mode": "str",
+    "test": "str",
+    "layer": "str",
+    "readout": "str",
+    "quantity": "str",
+    "value": "float64",
+}
+
+#: Types of raw answers, each able to hold what those before it hold; all know missing values.
+_KINDS = ("boolean", "Int64", "float64", "str")
+
+#: Dimensions of an answer; whatever lacks one of them was set by the experiment.
+_PLACES = ("layer", "readout")
+
+#: Names that no other column may have.
+_RESERVED = (*OF_ANSWERS, "text", "run")
+
+#: Attributes that say what a variable's numbers are.
+_TOLD = ("name", "unit")
+
+
+def to_dataframe(run: Run, what: What = "scores") -> pd.DataFrame:
+    """Return what is complete of a run as one frame; see `fechner.Run.to_dataframe`."""
+    check_what(what)
+    if what == "scores":
+        return scores_frame(run.scores())
+    run.entries()  # a damaged ledger is told, and does not leave everything out
+    found = (
+        answers_frame(run, observer, test, data)
+        for observer in run.observers
+        for test in run.tests
+        if not isinstance(data := answers(run, observer, test, FOR_SCORES[what]), str)
+    )
+    return together(list(found))
+
+
+def check_what(what: str) -> None:
+    """Say which kinds of frames there are if this is none."""
+    if what not in get_args(What):
+        raise UnknownNameError("frame", what, get_args(What), f"there are {get_args(What)}")
+
+
+def answers(run: Run, observer: str, test: Test, for_scores: bool | None) -> xr.Dataset | str:
+    """Return raw answers, or why there are none: empty if the test never has any of the kind."""
+    pieces = test.experiment.pieces()
+    if not any(for_scores in (None, piece.for_scores) for piece in pieces):
+        return ""
+    try:
+        data = run.data(observer, test.id, for_scores)
+    except RunFolderError as error:
+        return str(error)
+    if data is not None:
+        return data
+    otherwise = "its surfaces were not measured." if for_scores is False else "not finished."
+    return run.why_incomplete(observer, test.id, otherwise)
+
+
+def scores_frame(results: Sequence[Result]) -> pd.DataFrame:
+    """Return scores with everything that is known of each, one per row."""
+    rows = [
+        {**vars(result.score), **vars(result), **record}
+        for result, record in zip(results, records(results), strict=True)
+    ]
+    columns = {name: [row[name] for row in rows] for name in OF_SCORES}
+    return _framed({name: _typed(columns[name], kind) for name, kind in OF_SCORES.items()})
+
+
+def answers_frame(run: Run, observer: str, test: Test, data: xr.Dataset) -> pd.DataFrame:
+    """Return the raw answers of an observer in a test, one per row."""
+    manifest = run.manifest
+    whose = {"observer": observer, "suite": manifest.suite, "mode": manifest.mode, "test": test.id}
+    return tidy(data, whose)
+
+
+def tidy(data: xr.Dataset, whose: Mapping[str, str]) -> pd.DataFrame:
+    """Return a dataset with a row for each cell of each quantity.
+
+    Quantities are the variables over layers and read-outs, and those that vary along dimensions
+    which no such variable has, as what people did may: they have no layer or read-out. Dimensions
+    without values of their own are numbered. Flags are words, as their attribute ``meanings`` has
+    them. Text among answers stands in a column ``text`` instead of ``value``.
+    """
+    wide = {name: set(data[name].dims) for name in map(str, data.variables)}
+    own = [name for name, dims in wide.items() if dims.issuperset(_PLACES)]
+    others = [name for name in wide if name not in own and name not in data.dims]
+    apart = [name for name in others if not any(wide[name] <= wide[answer] for answer in own)]
+    alone = [name for name in apart if not any(wide[name] < wide[other] for other in apart)]
+    beside = [name for name in wide if name not in (*own, *alone)]
+    return together([_of_quantity(data, name, beside, whose) for name in (*own, *alone)])
+
+
+def _of_quantity(
+    data: xr.Dataset, quantity: str, beside: Sequence[str], whose: Mapping[str, str]
+) -> pd.DataFrame:
+    import xarray as xr
+
+    answer = data[quantity].variable
+    sizes = dict(zip(answer.dims, answer.shape, strict=True))
+    values, words = answer.values.ravel(), _words(answer)
+    columns: dict[str, Any] = {
+        **{name: _repeated(text, answer.size) for name, text in whose.items()},
+        **{name: _repeated("", answer.size) for name in _PLACES},
+        "quantity": _repeated(quantity, answer.size),
+        "value": values,
+    }
+    if _kind(values) == "str":
+        columns |= {"value": np.full(answer.size, np.nan), "text": values}
+    elif words is not None:
+        columns["text"] = words.ravel()
+
+    def put(name: str, variable: xr.Variable) -> None:
+        """Add a column; one whose name is taken has it with a stroke."""
+        taken = name not in _PLACES and (name in columns or name in _RESERVED)
+        columns[f"{name}_" if taken else name] = _spread(variable, sizes)
+
+    def tell(name: str, attributes: Mapping[Any, Any]) -> None:
+        for each in _TOLD:
+            if isinstance(attributes.get(each), str):
+                put(f"{name}_{each}", xr.Variable((), _repeated(attributes[each], 1)[0]))
+
+    tell("value", answer.attrs)
+    for dim, size in sizes.items():
+        if dim not in data.variables:
+            put(str(dim), xr.Variable((dim,), np.arange(size)))
+    for name in beside:
+        variable = data[name].variable
+        if set(variable.dims) <= set(sizes):
+            words = _words(variable)
+            put(name, variable if words is None else xr.Variable(variable.dims, words))
+            tell(name, variable.attrs)
+    return _framed(
+        {
+            name: _typed(column, OF_ANSWERS.get(name) or _kind(column))
+            for name, column in columns.items()
+        }
+    )
+
+
+def _spread(variable: xr.Variable, sizes: Mapping[Hashable, int]) -> Any:
+    """Return a variable's values for every cell of a grid that has its dimensions and others."""
+    shape = [size if dim in variable.dims else 1 for dim, size in sizes.items()]
+    values = variable.transpose(*(dim for dim in sizes if dim in variable.dims)).values
+    return np.broadcast_to(values.reshape(shape), tuple(sizes.values())).ravel()
+
+
+def _repeated(text: str, n: int) -> Any:
+    return np.full(n, text, dtype=object)  # one text, n times; numpy's own text is copied n times
+
+
+def _words(variable: xr.Variable) -> Any | None:
+    """Return flags as words, None if they are no flags."""
+    meanings = variable.attrs.get("meanings")
+    if not isinstance(meanings, str) or variable.dtype.kind not in "iu":
+        return None
+    return np.array(meanings.split(), dtype=object)[variable.values]
+
+
+def _kind(values: Any) -> str:
+    return {"b": "boolean", "i": "Int64", "u": "Int64", "f": "float64"}.get(
+        np.asarray(values).dtype.kind, "str"
+    )
+
+
+def _typed(values: Any, kind: str) -> Any:
+    """Return values as a pandas array of a kind; empty text is missing, as it is in a CSV."""
+    import pandas as pd
+
+    if kind == "str":
+        values = pd.Series(values, dtype="str")
+        return values.where(values != "")
+    return pd.Series(values, dtype=kind)
+
+
+def _framed(columns: Mapping[str, Any]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(columns)
+
+
+def schema(frame: pd.DataFrame) -> Schema:
+    """Return the types of a frame's columns."""
+    return {
+        str(name): "str" if str(kind) == "object" else str(kind)  # pandas 2 has text as objects
+        for name, kind in frame.dtypes.items()
+    }
+
+
+def merged(schemas: Iterable[Schema]) -> Schema:
+    """Return the columns of all, with types that hold what any of them holds.
+
+    Examples
+    --------
+    >>> merged([{"a": "Int64"}, {"a": "float64", "b": "str"}])
+    {'a': 'float64', 'b': 'str'}
+    """
+    found: Schema = {}
+    for each in schemas:
+        for name, kind in each.items():
+            found[name] = max(found.get(name, kind), kind, key=_width)
+    return found
+
+
+def _width(kind: str) -> int:
+    return _KINDS.index(kind) if kind in _KINDS else -1
+
+
+def fitted(frame: pd.DataFrame, columns: Schema) -> pd.DataFrame:
+    """Return a frame with the columns and types of a schema; what it lacks is missing."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            name: _cast(frame[name], kind)
+            if name in frame
+            else pd.Series(pd.NA if kind in ("boolean", "Int64") else np.nan, frame.index, kind)
+            for name, kind in columns.items()
+        }
+    )
+
+
+def _cast(column: pd.Series, kind: str) -> Any:
+    if schema(column.to_frame("it"))["it"] == kind:
+        return column
+    if kind == "str":  # numbers keep every digit
+        cells = zip(column.tolist(), column.isna(), strict=True)
+        return _typed(["" if missing else repr(value) for value, missing in cells], kind)
+    return column.astype(kind)
+
+
+def together(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Return frames of answers below each other, with the columns of all."""
+    import pandas as pd
+
+    columns = merged([OF_ANSWERS, *map(schema, frames)])
+    if not frames:
+        return _framed({name: _typed([], kind) for name, kind in columns.items()})
+    return pd.concat([fitted(each, columns) for each in frames], ignore_index=True)
