@@ -80,6 +80,7 @@ def execute(
         Names, each with None (to be made from the name) or the observer itself.
     """
     ledger = Ledger(folder / "ledger.sqlite")
+    manifest.left_out.clear()
     plans = {name: jobs(name, tests, scores_only) for name in observers}
     listener.start(sum(job.piece.images for plan in plans.values() for job in plan))
     for name, plan in plans.items():
@@ -90,7 +91,6 @@ def execute(
                 observer = (
                     given if given is not None else _resolve(name, manifest, trust_remote_code)
                 )
-                manifest.left_out.pop(name, None)
                 _execute_observer(folder, manifest, ledger, observer, plan, listener)
             except RunFolderError:
                 raise

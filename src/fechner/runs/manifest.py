@@ -23,7 +23,7 @@ class Manifest:
     resume so that results stay the same to the bit. ``layers`` are patterns, None for the natural
     stages of each encoder. ``batch_size`` is what was asked for, None for what fits; what each
     observer got stands with it in ``observers``. ``machine`` is the hardware it was started on;
-    ``left_out`` are observers that could not be measured, and why.
+    ``left_out`` are observers that could not be measured when it was last started, and why.
     """
 
     suite: str

@@ -1,0 +1,89 @@
+"""``fechner serve``: runs in the browser, as they go on."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fechner.cli.start import quick_imports
+
+
+def command(
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Run folders, or folders that hold some; searched again each time. Default: runs."
+        ),
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; by default, this machine only.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 8321,
+    open: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open it in the web browser.")
+    ] = False,
+) -> None:
+    """Show runs, reports and stimuli as a local web page; Ctrl-C ends it."""
+    with quick_imports():
+        import uvicorn
+
+        from fechner.report.serving.app import make_app
+        from fechner.report.serving.guard import is_loopback
+
+    folders = runs or [Path("runs")]
+    for folder in runs or ():
+        if not folder.exists():
+            typer.echo(f"{folder} is not there yet; it is looked for each time.", err=True)
+    listening = _listen(host, port)
+    name = f"[{host}]" if ":" in host else host
+    address = f"http://{name}:{listening.getsockname()[1]}/"
+    if not is_loopback(host):
+        typer.echo(
+            f"Anyone who reaches this machine at {host} can read these runs; leave --host out to "
+            "keep them to this machine.",
+            err=True,
+        )
+    typer.echo(f"fechner shows {', '.join(map(str, folders))} at {address} (Ctrl-C ends it)")
+    if open:
+        import webbrowser
+
+        webbrowser.open(address)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            make_app(folders, host),
+            log_level="critical",  # mistakes of ours are logged where they are caught
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            lifespan="off",
+            ws="none",
+            limit_concurrency=100,
+            timeout_graceful_shutdown=1,
+        )
+    )
+    with suppress(KeyboardInterrupt):
+        server.run(sockets=[listening])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Take the port before anything else, so that a mistake is one line."""
+    from fechner.errors import FechnerError
+
+    try:
+        ((family, _, _, _, place), *_) = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        return socket.create_server(place[:2], family=family)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise FechnerError(
+                f"port {port} is taken, perhaps by another fechner serve; choose another, as in "
+                f"--port {port + 1 if port < 65535 else 8321}."
+            ) from error
+        why = error.strerror or str(error)
+        raise FechnerError(f"cannot listen at {host}, port {port}: {why}.") from error

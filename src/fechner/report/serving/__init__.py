@@ -1,0 +1,1 @@
+"""A local web page: runs as they go on, reports, and stimuli to look at."""

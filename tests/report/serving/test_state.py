@@ -1,0 +1,272 @@
+"""How far a run is, whatever is in its folder, and without leaving a trace there."""
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from measured import HOSTILE, TESTS
+
+from fechner.report.serving import words
+from fechner.report.serving.runs import find_runs
+from fechner.report.serving.state import Snapshot, State, read_state
+from fechner.runs.store import only_writer
+from fechner.runs.writer import LOCK, Plan
+
+
+def state_of(folder: Path) -> State:
+    (found,) = find_runs([folder])
+    return read_state(found)
+
+
+def change_ledger(folder: Path, statement: str, *values: object) -> None:
+    with sqlite3.connect(folder / "ledger.sqlite") as connection:
+        connection.execute(statement, values)
+    connection.close()
+
+
+def change_manifest(folder: Path, **changes: object) -> None:
+    path = folder / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def states(state: State) -> dict[tuple[str, str], tuple[str, int, int]]:
+    return {
+        (row.observer, test): (cell.state, cell.done, cell.of)
+        for row in state.rows
+        for test, cell in zip(state.tests, row.cells, strict=True)
+    }
+
+
+def test_finished_run(small: Path) -> None:
+    state = state_of(small)
+    assert states(state) == {
+        (observer, test): ("done", pieces, pieces)
+        for observer in (HOSTILE, "pixels")
+        for test, pieces in zip(TESTS, (5, 1), strict=True)
+    }
+    assert (state.done, state.of, state.complete, state.live) == (12, 12, True, False)
+    assert (words.status(state), words.kind(state), words.left(state)) == ("finished", "good", "")
+    with sqlite3.connect(small / "ledger.sqlite") as connection:
+        ((images, seconds),) = connection.execute("SELECT sum(images), sum(seconds) FROM pieces")
+    connection.close()
+    assert state.images == images
+    assert sum(row.seconds for row in state.rows) == pytest.approx(seconds)
+
+
+def test_looking_leaves_no_trace(small: Path) -> None:
+    def everything() -> dict[str, tuple[int, int, bytes]]:
+        return {
+            str(path): (path.stat().st_mtime_ns, path.stat().st_mode, path.read_bytes())
+            for path in small.rglob("*")
+            if path.is_file()
+        }
+
+    before = everything()
+    state_of(small)
+    (found,) = find_runs([small])
+    assert len(Snapshot(found).entries()) == 12
+    assert everything() == before
+
+
+def test_run_for_scores_only_is_complete_without_surfaces(small: Path) -> None:
+    change_ledger(small, "DELETE FROM pieces WHERE piece LIKE 'surface%'")
+    state = state_of(small)
+    assert (state.done, state.of, state.complete) == (4, 4, True)
+
+
+def test_part_of_a_surface_is_not_complete(small: Path) -> None:
+    change_ledger(small, "DELETE FROM pieces WHERE piece = 'surface-02' AND observer = 'pixels'")
+    state = state_of(small)
+    assert states(state)["pixels", TESTS[0]] == ("part", 4, 5)
+    assert states(state)[HOSTILE, TESTS[0]] == ("done", 5, 5)
+    assert (state.complete, words.status(state)) == (False, "not finished")
+
+
+def test_test_that_nobody_asked_for_is_not_missing(small: Path) -> None:
+    change_ledger(small, "DELETE FROM pieces WHERE observer = 'pixels' AND test = ?", TESTS[1])
+    state = state_of(small)
+    assert states(state)["pixels", TESTS[1]] == ("unasked", 0, 0)
+    assert state.complete
+
+
+def test_failure_is_told_once_with_its_tests(small: Path) -> None:
+    change_ledger(
+        small,
+        "UPDATE pieces SET status = 'failed', message = '<b>lamp</b>' "
+        "WHERE observer = 'pixels' AND piece IN ('score-00', 'match')",
+    )
+    state = state_of(small)
+    assert states(state)["pixels", TESTS[0]] == ("failed", 4, 5)
+    assert state.failures == {("pixels", "<b>lamp</b>"): list(TESTS)}
+    assert (words.status(state), words.kind(state)) == ("finished, 2 failed", "bad")
+
+
+def test_answers_of_an_observer_that_changed_do_not_count(small: Path) -> None:
+    observers = json.loads((small / "manifest.json").read_text())["observers"]
+    observers["pixels"]["fingerprint"] = "pixels/2"
+    change_manifest(small, observers=observers)
+    state = state_of(small)
+    assert {states(state)["pixels", test][0] for test in TESTS} == {"unasked"}
+    assert states(state)[HOSTILE, TESTS[0]][0] == "done"
+
+
+def test_plan_of_a_living_process_says_what_is_to_come(small: Path) -> None:
+    change_ledger(
+        small,
+        "DELETE FROM pieces WHERE observer = 'pixels' AND (test = ? OR piece LIKE 'surface%')",
+        TESTS[1],
+    )
+    plan = Plan([HOSTILE, "pixels", "cvvdp", "late"], list(TESTS), scores_only=False)
+    with only_writer(small, plan):
+        state = state_of(small)
+        assert (state.writing, words.status(state)) == ("now", "being written now")
+        assert states(state)["pixels", TESTS[0]] == ("part", 1, 5)
+        assert states(state)["pixels", TESTS[1]] == ("waiting", 0, 1)
+        assert states(state)["cvvdp", TESTS[0]] == ("waiting", 0, 5)
+        assert (state.done, state.of) == (7, 24)
+        # What scores need comes first.
+        assert state.now is not None
+        assert state.now.observer == "pixels"
+        assert [cell.now for cell in state.now.cells] == [False, True]
+        # 90 pictures were shown, 4 x 100 and 305 are left.
+        (row,) = (row for row in state.rows if row.observer == "pixels")
+        assert row.left_s == pytest.approx(row.seconds / 90 * 705)
+        assert state.left_s == row.left_s
+        assert words.left(state).endswith("2 observers whose speed is not known yet")
+    assert state_of(small).of == 7
+
+
+def test_observer_that_is_being_loaded_and_one_that_was_left_out(small: Path) -> None:
+    change_manifest(small, left_out={"out": "it <i>could not</i> be made"})
+    plan = Plan(["out", HOSTILE, "pixels", "next", "last"], list(TESTS), scores_only=True)
+    with only_writer(small, plan):
+        state = state_of(small)
+    assert state.now is not None
+    assert (state.now.observer, state.now.loading) == ("next", True)
+    assert state.left_out == {"out": "it <i>could not</i> be made"}
+    assert (state.done, state.of) == (12, 16)
+    after = state_of(small)
+    assert (after.done, after.of) == (12, 12)
+    assert (words.status(after), words.kind(after)) == ("finished, 1 left out", "bad")
+
+
+def test_process_that_was_stopped_leaves_its_plan(small: Path) -> None:
+    plan = Plan(["pixels", "never"], list(TESTS), scores_only=True)
+    with pytest.raises(KeyboardInterrupt), only_writer(small, plan):
+        raise KeyboardInterrupt
+    state = state_of(small)
+    assert (state.writing, words.status(state), state.live) == ("stopped", "stopped", False)
+    assert "run the same command again" in words.advice(state)
+    assert state.now is None
+    assert (state.done, state.of) == (12, 14)
+
+
+def test_process_of_another_machine_may_go_on(small: Path) -> None:
+    with only_writer(small, Plan(["pixels"], list(TESTS), scores_only=True)):
+        content = json.loads((small / LOCK).read_text()) | {"machine": "another"}
+    (small / LOCK).write_text(json.dumps(content))
+    state = state_of(small)
+    assert (state.writing, words.status(state), state.live) == (
+        "elsewhere",
+        "on another machine",
+        True,
+    )
+
+
+def write(name: str, content: bytes) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).write_bytes(content) and None
+
+
+def remove(name: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).unlink()
+
+
+def manifest(**changes: object) -> Callable[[Path], None]:
+    return lambda folder: change_manifest(folder, **changes)
+
+
+def ledger(statement: str) -> Callable[[Path], None]:
+    return lambda folder: change_ledger(folder, statement)
+
+
+def fifo(folder: Path) -> None:
+    (folder / "ledger.sqlite").unlink()
+    os.mkfifo(folder / "ledger.sqlite")
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        (remove("manifest.json"), "it was stopped before it began"),
+        (write("manifest.json", b'{"suite": '), "small/manifest.json cannot be read (Expecting"),
+        (write("manifest.json", b"\xff\xfe"), "cannot be read ('utf-8' codec"),
+        (write("manifest.json", b"[1, 2]"), "cannot be read ("),
+        (write("manifest.json", b"[" * 100_000), "cannot be understood (RecursionError"),
+        (manifest(later_field=1), "unexpected keyword argument 'later_field'"),
+        (manifest(format=1), "small was written in format 1; this version of fechner reads"),
+        (manifest(suite="unheard-of"), "there is no suite named 'unheard-of'"),
+        (manifest(observers=None), "it cannot be understood (AttributeError"),
+        (manifest(observers={"pixels": {}}), "it cannot be understood (KeyError"),
+        (manifest(ppd="wide"), "it cannot be understood (TypeError"),
+        (remove("ledger.sqlite"), "its ledger.sqlite is missing; run the same command again"),
+        (fifo, "its ledger.sqlite is missing"),
+        (write("ledger.sqlite", b"x" * 5000), "ledger.sqlite is damaged (file is not a database)"),
+        (ledger("DROP TABLE pieces"), "ledger.sqlite is damaged (no such table: pieces)"),
+        (ledger("ALTER TABLE pieces DROP COLUMN seconds"), "ledger.sqlite is damaged (no such"),
+        (ledger("UPDATE pieces SET images = 'many'"), "it cannot be understood (TypeError"),
+    ],
+)
+def test_damage_is_one_sentence(small: Path, damage: Callable[[Path], None], sentence: str) -> None:
+    damage(small)
+    state = state_of(small)
+    assert sentence in state.problem
+    assert str(small) not in state.problem
+    assert "\n" not in state.problem
+    assert (words.status(state), words.kind(state)) == ("cannot be read", "bad")
+    assert json.dumps(words.as_json(state))
+
+
+def test_begun_and_not_yet_anything(tmp_path: Path) -> None:
+    with only_writer(tmp_path / "run", Plan(["a"], ["area"], scores_only=True)):
+        state = state_of(tmp_path / "run")
+    assert state.problem == "it is just beginning: nothing is written yet."
+    assert (words.status(state), words.kind(state)) == ("being written now", "live")
+
+
+@pytest.mark.parametrize("make", [remove("ledger.sqlite"), write("ledger.sqlite", b"")])
+def test_no_ledger_yet_is_no_damage(small: Path, make: Callable[[Path], None]) -> None:
+    make(small)
+    with only_writer(small, Plan(["pixels"], list(TESTS), scores_only=True)):
+        state = state_of(small)
+    assert (state.problem, state.done, state.of) == ("", 0, 2)
+
+
+def test_ledger_that_another_process_holds(small: Path) -> None:
+    connection = sqlite3.connect(small / "ledger.sqlite", isolation_level=None)
+    connection.execute("BEGIN EXCLUSIVE")
+    state = state_of(small)
+    connection.rollback()
+    connection.close()
+    assert "held by another process just now" in state.problem
+    assert state_of(small).problem == ""
+
+
+def test_ledger_of_a_writer_killed_while_it_wrote(small: Path) -> None:
+    """Its journal is left: only a writer may undo what was half-written."""
+    connection = sqlite3.connect(small / "ledger.sqlite", isolation_level=None)
+    connection.execute("PRAGMA cache_spill = 1")
+    connection.execute("PRAGMA cache_size = 1")
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("UPDATE pieces SET message = ?", ("x" * 100_000,))
+    left = {path.name: path.read_bytes() for path in small.glob("ledger.sqlite*")}
+    connection.rollback()
+    connection.close()
+    assert "ledger.sqlite-journal" in left
+    for name, content in left.items():
+        (small / name).write_bytes(content)
+    state = state_of(small)
+    assert "left half-written; run the same command again" in state.problem
+    assert {path.name: path.read_bytes() for path in small.glob("ledger.sqlite*")} == left
