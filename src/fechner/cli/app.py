@@ -8,7 +8,20 @@ from typing import Annotated
 import typer
 
 import fechner
-from fechner.cli import doctor, layers, listing, run, scores, show, validate
+from fechner.cli import (
+    compare,
+    doctor,
+    export,
+    figure,
+    layers,
+    listing,
+    report,
+    run,
+    scores,
+    serve,
+    show,
+    validate,
+)
 from fechner.errors import FechnerError
 
 app = typer.Typer(
@@ -38,6 +51,11 @@ def _options(
 
 app.command("run")(run.command)
 app.command("scores")(scores.command)
+app.command("compare")(compare.command)
+app.command("report")(report.command)
+app.command("figure")(figure.command)
+app.command("export")(export.command)
+app.command("serve")(serve.command)
 app.add_typer(listing.app, name="list")
 app.command("show")(show.command)
 app.command("layers")(layers.command)

@@ -67,7 +67,7 @@ class FrequencyMatching:
             "reference grating",
             "direct": "that differs least from the reference grating",
         }[self.by]
-        frequencies, references, _ = self._human()
+        frequencies, references, _ = self.human_matches()
         return (
             f"Gratings of {len(frequencies)} frequencies from {frequencies[0]:g} to "
             f"{frequencies[-1]:g} cycles/degree at {self.luminance_cdm2:g} cd/m2 are matched to "
@@ -78,7 +78,7 @@ class FrequencyMatching:
 
     def pieces(self) -> Sequence[Piece]:
         """Return one piece: every match needs the reference's responses."""
-        frequencies, references, _ = self._human()
+        frequencies, references, _ = self.human_matches()
         tests = len(frequencies) * len(self.contrasts)
         images = tests + len(references) if self.by == "response" else tests * len(references)
         return [Piece("match", 0, len(frequencies), images)]
@@ -87,7 +87,7 @@ class FrequencyMatching:
         """Measure responses over contrast at each test frequency."""
         import xarray as xr
 
-        frequencies, references, matched = self._human()
+        frequencies, references, matched = self.human_matches()
         grid = [self._grating(f, c) for f in frequencies for c in self.contrasts]
         reference_gratings = [self._grating(self.reference_frequency_cpd, c) for c in references]
         shape = (len(frequencies), len(self.contrasts), len(presenter.layers), -1)
@@ -136,7 +136,7 @@ class FrequencyMatching:
             self._background, (Layer(Grating(float(frequency_cpd)), modulation, float(contrast)),)
         )
 
-    def _human(self) -> tuple[Floats, Floats, Floats]:
+    def human_matches(self) -> tuple[Floats, Floats, Floats]:
         """Return test frequencies, reference contrasts, and matches [reference, frequency]."""
         data = human.load(self.data)
         frequencies = np.unique(data["test_frequency_cpd"])
@@ -147,7 +147,7 @@ class FrequencyMatching:
 
     def samples(self) -> Sequence[Sequence[Sample]]:
         """Return rows of matched gratings as people set them, the reference on the left."""
-        frequencies, references, matched = self._human()
+        frequencies, references, matched = self.human_matches()
         rows = []
         for contrast, matches in list(zip(references, matched, strict=True))[:6:2]:
             reference = Sample(

@@ -16,12 +16,15 @@ import numpy as np
 
 from fechner.psychometrics import find_crossing
 from fechner.scores.bootstrap import cluster_counts, interval, normal_errors, spread
+from fechner.scores.paired import in_common
 from fechner.scores.ranks import Spearman, SpearmanOfRows
-from fechner.scores.score import Score
+from fechner.scores.score import Resampled, Score
 
 if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
+
+    from fechner.experiments import NearThreshold
 
 
 #: Simulated human curves; the ends of their 95 % range are good to a tenth of its width.
@@ -55,6 +58,26 @@ class Alignment:
             for score in _scores(points, part, layer, readout)
         ]
 
+    def resample(self, data: xr.Dataset) -> Resampled:
+        """Return the alignment of one layer and read-out with its bootstrap over abscissae."""
+        points = _Points(data, self.human_error_db)
+        return _alignment(points, data, str(data["layer"].values), str(data["readout"].values))
+
+    def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+        """Leave the points that both were shown."""
+        parts = in_common(first, second, point="abscissa", ratio="ratio")
+        flags = [part["dropped"].values for part in parts]
+        if all(np.array_equal(flag > 0, flags[0] > 0) for flag in flags):
+            return parts
+        either = np.where(flags[0] > 0, flags[0], flags[1])
+        a, b = (part.assign(dropped=part["dropped"].copy(data=either)) for part in parts)
+        return a, b
+
+    def printed(self, value: float, experiment: NearThreshold) -> Score:
+        """Return an alignment of which only the value is known."""
+        nothing = float("nan")
+        return _correlation("alignment", value, nothing, nothing, n=0)
+
 
 class _Points:
     """The points that all layers and read-outs are scored at, with what is the same for all.
@@ -68,6 +91,7 @@ class _Points:
         x = np.broadcast_to(data["ratio"].values, self.kept.shape)[self.kept]
         point = np.unique(np.nonzero(self.kept)[0], return_inverse=True)[1]
         self.clusters = int(point.max()) + 1 if len(point) else 0
+        self.abscissae = data["abscissa"].values[self.kept.any(axis=1)]
         if self.clusters < 2:
             return
         self.correlation = Spearman(x)
@@ -78,18 +102,29 @@ class _Points:
 
 
 def _scores(points: _Points, data: xr.Dataset, layer: str, readout: str) -> Iterator[Score]:
+    main = _alignment(points, data, layer, readout).score
+    yield main
+    if "surface" not in data or np.isnan(main.value) or len(_scored_points(data)) < _FEWEST_POINTS:
+        return
+    yield _threshold_error(data, layer, readout)
+    if data["abscissa"].attrs["name"] == "frequency_cpd":
+        yield _best_shift(data, layer, readout)
+
+
+def _alignment(points: _Points, data: xr.Dataset, layer: str, readout: str) -> Resampled:
     note = points.note
     if points.clusters < 2:
-        yield _unmeasured(layer, readout, _join(note, "not computable: too few points left"))
-        return
+        score = _unmeasured(layer, readout, _join(note, "not computable: too few points left"))
+        return Resampled(score, np.empty(0), points.abscissae, "correlation")
     y = data["response"].values[points.kept]
     value = float(points.correlation(y))
     if np.isnan(value):
         note = _join(note, "not computable: the observer answered the same to every stimulus")
-    low, high = interval(value, points.resampled(y), points.clusters, "correlation")
+    resamples = points.resampled(y)
+    low, high = interval(value, resamples, points.clusters, "correlation")
     moved = points.human(y)
     human_low, human_high = spread(np.clip(value + moved - np.median(moved), -1, 1))
-    yield _correlation(
+    score = _correlation(
         "alignment",
         value,
         low,
@@ -101,11 +136,7 @@ def _scores(points: _Points, data: xr.Dataset, layer: str, readout: str) -> Iter
         readout=readout,
         note=note,
     )
-    if "surface" not in data or np.isnan(value) or len(_scored_points(data)) < _FEWEST_POINTS:
-        return
-    yield _threshold_error(data, layer, readout)
-    if data["abscissa"].attrs["name"] == "frequency_cpd":
-        yield _best_shift(data, layer, readout)
+    return Resampled(score, resamples, points.abscissae, "correlation")
 
 
 def _unmeasured(layer: str, readout: str, note: str) -> Score:

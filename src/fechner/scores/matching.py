@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,11 +12,16 @@ import numpy as np
 from fechner.psychometrics import find_crossing
 from fechner.scores.alignment import outputs
 from fechner.scores.bootstrap import cluster_counts, interval, normal_errors, spread
-from fechner.scores.score import Score
+from fechner.scores.paired import in_common
+from fechner.scores.score import Resampled, Score
 
 if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
+
+    from fechner.experiments import FrequencyMatching
+
+_error = partial(Score, higher_is_better=False, best=0.0, resampled="frequencies")
 
 
 @dataclass(frozen=True)
@@ -38,8 +44,26 @@ class MatchingError:
         return [
             score
             for layer, readout, part in outputs(data)
-            for score in _scores(part, layer, readout, self.human_error_db)
+            for score in (each.score for each in _scores(part, layer, readout, self.human_error_db))
         ]
+
+    def resample(self, data: xr.Dataset) -> Resampled:
+        """Return the error of one layer and read-out with its bootstrap over frequencies."""
+        layer, readout = str(data["layer"].values), str(data["readout"].values)
+        return _scores(data, layer, readout, self.human_error_db)[0]
+
+    def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+        """Leave the frequencies and reference contrasts at which both made matches."""
+        return in_common(first, second, frequency="frequency", reference="reference")
+
+    def printed(self, value: float, experiment: FrequencyMatching) -> Score:
+        """Return an error of which only the value is known."""
+        _, _, human = experiment.human_matches()
+        grid = np.array(experiment.contrasts)
+        nothing = float("nan")
+        return _error(
+            "matching-error", value, nothing, nothing, chance=_chance(grid, human, True), n=0
+        )
 
 
 def matches(data: xr.Dataset) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
@@ -59,9 +83,10 @@ def matches(data: xr.Dataset) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     return found, counts
 
 
-def _scores(data: xr.Dataset, layer: str, readout: str, human_error_db: float) -> list[Score]:
+def _scores(data: xr.Dataset, layer: str, readout: str, human_error_db: float) -> list[Resampled]:
     found, candidates = matches(data)
-    errors = np.log10(found) - np.log10(data["human_matched"].values)
+    human = data["human_matched"].values
+    errors = np.log10(found) - np.log10(human)
     note = _note(candidates)
     if "response" in data and np.ptp(data["response"].values) == 0:
         errors = np.full_like(errors, np.nan)
@@ -69,36 +94,36 @@ def _scores(data: xr.Dataset, layer: str, readout: str, human_error_db: float) -
     frequencies = errors.shape[1]
     counts = cluster_counts(frequencies)
     noise = normal_errors((len(counts), *errors.shape)) * (human_error_db / 20)
-    low_c, high_c = np.log10(data["contrast"].values[[0, -1]])
     scores = []
     for name, mean_of_roots in (("matching-error", True), ("matching-error-pooled", False)):
         value = float(_rmse(errors, np.ones(frequencies), mean_of_roots))
-        low, high = interval(value, _rmse(errors, counts, mean_of_roots), frequencies, "error")
+        resamples = _rmse(errors, counts, mean_of_roots)
+        low, high = interval(value, resamples, frequencies, "error")
         moved = _rmse(errors + noise, np.ones(frequencies), mean_of_roots)
         human_low, human_high = spread(moved)
-        human = np.log10(data["human_matched"].values)
-        # Matches drawn evenly over the log contrast range.
-        chance_squares = ((high_c - human) ** 3 - (low_c - human) ** 3) / (3 * (high_c - low_c))
-        chance = float(_rmse(np.sqrt(chance_squares), np.ones(frequencies), mean_of_roots))
-        scores.append(
-            Score(
-                name,
-                value,
-                low,
-                high,
-                higher_is_better=False,
-                best=0.0,
-                chance=chance,
-                resampled="frequencies",
-                n=errors.size,
-                human_low=human_low,
-                human_high=human_high,
-                layer=layer,
-                readout=readout,
-                note=note,
-            )
+        score = _error(
+            name,
+            value,
+            low,
+            high,
+            chance=_chance(data["contrast"].values, human, mean_of_roots),
+            n=errors.size,
+            human_low=human_low,
+            human_high=human_high,
+            layer=layer,
+            readout=readout,
+            note=note,
         )
+        scores.append(Resampled(score, resamples, data["frequency"].values, "error"))
     return scores
+
+
+def _chance(grid: NDArray[np.float64], matched: NDArray[np.float64], mean_of_roots: bool) -> float:
+    """Return the error of matches drawn evenly over the log contrast range."""
+    low, high = np.log10(grid[[0, -1]])
+    human = np.log10(matched)
+    squares = ((high - human) ** 3 - (low - human) ** 3) / (3 * (high - low))
+    return float(_rmse(np.sqrt(squares), np.ones(matched.shape[1]), mean_of_roots))
 
 
 def _rmse(

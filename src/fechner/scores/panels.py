@@ -89,13 +89,20 @@ class Line:
 
 @dataclass(frozen=True)
 class Points:
-    """Single points, coloured by a third quantity where there is one."""
+    """Single points, coloured by a third quantity where there is one.
+
+    Parameters
+    ----------
+    group
+        Otherwise, points of the same group have the same colour and shape.
+    """
 
     x: Floats
     y: Floats
     label: str = ""
     colour: Floats | None = None
     colour_axis: Axis = field(default_factory=lambda: Axis(""))
+    group: int = 0
 
 
 Mark = Surface | Line | Points

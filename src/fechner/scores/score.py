@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     import xarray as xr
+    from numpy.typing import NDArray
+
+    from fechner.scores.bootstrap import Scale
 
 
 @dataclass(frozen=True)
@@ -59,9 +63,47 @@ def distance(score: Score) -> float:
     return (score.best - score.value) / (score.best - score.chance)
 
 
+@dataclass(frozen=True)
+class Resampled:
+    """A score with its values on bootstrap samples of its clusters.
+
+    The samples follow from the number of clusters alone, so two observers that were asked the same
+    questions are resampled together.
+
+    Parameters
+    ----------
+    values
+        The score on each sample; NaN where it cannot be computed.
+    clusters
+        What is resampled, by its place on the abscissa.
+    scale
+        The scale on which errors of the score are symmetric.
+    """
+
+    score: Score
+    values: NDArray[np.float64]
+    clusters: NDArray[np.float64]
+    scale: Scale
+
+
 class Scorer(Protocol):
     """Turns the stored answers of one experiment into scores; the first is the main one."""
 
     def __call__(self, data: xr.Dataset) -> Sequence[Score]:
         """Score all layers and read-outs."""
+        ...
+
+    def resample(self, data: xr.Dataset) -> Resampled:
+        """Return the main score of one layer and read-out with its bootstrap."""
+        ...
+
+    def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+        """Leave of two observers' answers what both were asked, clusters in the same order.
+
+        Where that is everything, the answers themselves are returned.
+        """
+        ...
+
+    def printed(self, value: float, experiment: Any) -> Score:
+        """Return a main score of which only the value is known, as from a paper."""
         ...

@@ -1,0 +1,136 @@
+"""``fechner compare``: which differences between observers are established."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fechner.cli.names import split_names, split_observers
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Format(StrEnum):
+    """Output formats."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+    md = "md"
+    latex = "latex"
+
+
+class Correction(StrEnum):
+    """Corrections of p-values."""
+
+    holm = "holm"
+    bh = "bh"
+    none = "none"
+
+
+def command(
+    runs: Annotated[
+        list[str],
+        typer.Argument(metavar="RUN...", help="Run folders, or published tables such as @cai2025."),
+    ],
+    baseline: Annotated[
+        str | None,
+        typer.Option(help="Observer to compare all others with; all pairs if left out."),
+    ] = None,
+    observers: Annotated[
+        str | None, typer.Option(help="Comma-separated observers; all if left out.")
+    ] = None,
+    tests: Annotated[
+        str | None, typer.Option(help="Comma-separated tests; all if left out.")
+    ] = None,
+    correction: Annotated[
+        Correction,
+        typer.Option(
+            help="Correction of p-values for being many: Holm, Benjamini & Hochberg (bh), or none."
+        ),
+    ] = Correction.holm,
+    format: Annotated[Format, typer.Option(help="Output format.")] = Format.table,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV with a column `observer` and figures such as accuracies: regress scores on "
+            "them, instead of comparing pairs."
+        ),
+    ] = None,
+    column: Annotated[
+        str | None, typer.Option(help="Comma-separated columns of the CSV to regress on.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="PDF, PNG or SVG to draw: differences with their intervals or, with --against, "
+            "scores over figures."
+        ),
+    ] = None,
+    layer: Annotated[
+        str | None, typer.Option(help="Layer to compare at; the last one measured if left out.")
+    ] = None,
+    readout: Annotated[
+        str | None, typer.Option(help="Read-out to compare by; the suite's own if left out.")
+    ] = None,
+) -> None:
+    """Say which differences between observers are established, and in which direction."""
+    from fechner.report.paper.style import check_path, save
+
+    if column is not None and against is None:
+        raise typer.BadParameter("--column names a column of a CSV: give that by --against.")
+    if baseline is not None and against is not None:
+        raise typer.BadParameter("--baseline is for pairs, --against for trends: choose one.")
+    if out is not None:
+        check_path(out)
+    chosen = {
+        "observers": split_observers(observers),
+        "tests": split_names(tests),
+        "correction": correction.value,
+        "layer": layer,
+        "readout": readout,
+        "progress": True,
+    }
+    drawn = out is not None
+    if against is None:
+        text, problems, figure = _pairs(runs, baseline, format.value, drawn, chosen)
+    else:
+        columns = split_names(column)
+        text, problems, figure = _trends(runs, against, columns, format.value, drawn, chosen)
+    typer.echo(text, nl=False)
+    for problem in problems:
+        typer.echo(problem, err=True)
+    if out is not None and figure is not None:
+        save(figure, out)
+        typer.echo(f"The figure is in {out}.", err=True)
+
+
+def _pairs(
+    runs: list[str], baseline: str | None, format: str, drawn: bool, chosen: dict[str, Any]
+) -> tuple[str, list[str], Figure | None]:
+    from fechner.report.comparison import compare
+    from fechner.report.comparison_figures import difference_figure
+    from fechner.report.comparison_tables import FORMATS
+
+    found, problems = compare(runs, baseline=baseline, **chosen)
+    return FORMATS[format](found), problems, difference_figure(found) if drawn else None
+
+
+def _trends(
+    runs: list[str],
+    file: Path,
+    columns: list[str] | None,
+    format: str,
+    drawn: bool,
+    chosen: dict[str, Any],
+) -> tuple[str, list[str], Figure | None]:
+    from fechner.report.comparison_figures import trend_figure
+    from fechner.report.trend_tables import FORMATS
+    from fechner.report.trends import find_trends
+
+    found, problems = find_trends(runs, file, columns, **chosen)
+    return FORMATS[format](found), problems, trend_figure(found) if drawn else None

@@ -1,0 +1,197 @@
+"""Figures of comparisons: differences with their intervals, and scores over outside figures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fechner.errors import FechnerError
+from fechner.report.comparison import Comparison, Pair
+from fechner.report.paper.grid import Cell, draw_grid
+from fechner.report.paper.lettering import LINE_MM, width_mm
+from fechner.report.paper.style import paper_style, settle
+from fechner.report.sections import arrow, bracketed, p_header
+from fechner.report.trends import Trend, Trends
+from fechner.scores import Panel
+from fechner.scores.comparisons import LEVEL
+from fechner.scores.panels import Axis, Line, Points
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Groups by their colours: black is for lines through all points; of the grey ones, which are for
+#: what is not known, this has a shape that points nowhere.
+_BLUE, _ORANGE, _BLACK, _GREY = 0, 1, 6, 39
+
+#: Points of a line: more than are marked one by one.
+_FINE = 101
+
+#: How near words may come to a point, as a part of the axes; and what screens add to their width.
+_NEAR, _ROUNDED_UP = 0.03, 1.12
+
+
+# Differences
+
+
+def difference_panel(pair: Pair) -> Panel:
+    """Return the differences of two observers by test, to the right where the first is closer.
+
+    Errors are turned round, so that the side says the same in all tests.
+    """
+    n = len(pair.findings)
+    marks: list[Line | Points] = [
+        Line(
+            np.zeros(_FINE), np.linspace(-0.5, n - 0.5, _FINE), "no difference", _BLACK, human=True
+        )
+    ]
+    looks = {
+        1: ("left one is closer to people", _BLUE),
+        -1: ("right one is closer to people", _ORANGE),
+        0: ("not told apart", _GREY),
+    }
+    for row, finding in enumerate(reversed(pair.findings)):
+        found = finding.difference
+        if np.isnan(found.value):
+            continue
+        sign = 1 if found.first.higher_is_better else -1
+        label, colour = looks[finding.established]
+        ends = np.linspace(sign * found.low, sign * found.high, _FINE)
+        marks.append(Line(ends, np.full(_FINE, float(row)), "", colour))
+        marks.append(
+            Points(np.array([sign * found.value]), np.array([float(row)]), label, group=colour)
+        )
+    return Panel(
+        "differences",
+        f"{pair.first.label} against {pair.second.label}",
+        Axis("difference in score, above 0 where the left one is closer to people"),
+        Axis("test", ticks=tuple(finding.test for finding in reversed(pair.findings))),
+        tuple(marks),
+    )
+
+
+def difference_figure(comparison: Comparison, columns: int = 2, dpi: float = 300.0) -> Figure:
+    """Draw all differences for a paper, a panel for each pair."""
+    pairs = [pair for pair in comparison.pairs if pair.findings]
+    if not pairs:
+        raise FechnerError(
+            "there is nothing to draw: printed scores have no differences test by test."
+        )
+    with paper_style():
+        return draw_grid(
+            [Cell(_title(pair), difference_panel(pair)) for pair in pairs], columns, dpi
+        )
+
+
+def _title(pair: Pair) -> str:
+    return f"{pair.first.label} − {pair.second.label}"
+
+
+# Trends
+
+
+def trend_panel(trend: Trend, families: Mapping[str, str], label: str) -> Panel:
+    """Return the scores of a test over a figure, with the regression line and its band.
+
+    Parameters
+    ----------
+    families
+        What each observer is coloured as, all of them in the order of their colours.
+    label
+        What the line is.
+    """
+    line = trend.regression
+    marks: list[Line | Points] = []
+    if np.isfinite(line.slope):
+        x = np.linspace(line.x.min(), line.x.max(), _FINE)
+        y, low, high = line.line(x)
+        marks.append(Line(x, y, label, _BLACK, low=low, high=high))
+    for number, family in enumerate(dict.fromkeys(families.values())):
+        own = np.array([families[each.label] == family for each in trend.observers], dtype=bool)
+        if own.any():
+            colour = number + number // _BLACK  # black is the line's
+            marks.append(Points(line.x[own], line.y[own], family, group=colour))
+    return Panel(
+        "trend",
+        f"{trend.test} against {trend.figure}",
+        Axis(trend.figure),
+        Axis(f"{trend.score.name} {arrow(trend.score.higher_is_better)}"),
+        tuple(marks),
+    )
+
+
+def families_of(found: Trends) -> dict[str, str]:
+    """Return what each observer is coloured as: its family, or itself where it is the only one."""
+    every = {each.label: each for trend in found.trends for each in trend.observers}
+    often = Counter(each.family for each in every.values())
+    return {
+        label: each.family if each.family and often[each.family] > 1 else label
+        for label, each in every.items()
+    }
+
+
+def _line_label(found: Trends) -> str:
+    band = any(np.isfinite(trend.regression.low) for trend in found.trends)
+    star = any(trend.established for trend in found.trends)
+    words = "regression line" + (" with its 95 % band" if band else "")
+    return words + (f"; * {p_header(found.correction)[-1]} < {LEVEL:g}" if star else "")
+
+
+def trend_figure(found: Trends, columns: int = 2, dpi: float = 300.0) -> Figure:
+    """Draw all trends for a paper, a panel for each."""
+    families, label = families_of(found), _line_label(found)
+    several = len(found.figures) > 1
+    cells = [
+        Cell(
+            f"{trend.test}, {trend.figure}" if several else trend.test,
+            trend_panel(trend, families, label) if trend.regression.n else None,
+        )
+        for trend in found.trends
+    ]
+    with paper_style():
+        figure = draw_grid(cells, columns, dpi)
+        for axes, trend in zip(figure.axes, found.trends, strict=False):
+            _write_correlation(axes, trend)
+        return settle(figure)
+
+
+def _write_correlation(axes: Axes, trend: Trend) -> None:
+    """Write r with its interval where it hides the fewest points."""
+    line = trend.regression
+    if not np.isfinite(line.r):
+        return
+    words = f"r {bracketed(line.r, line.low, line.high, _two_digits)}"
+    words += " *" if trend.established else ""
+    box = axes.get_window_extent()
+    dots_per_mm = axes.get_figure(root=True).dpi / 25.4  # type: ignore[union-attr]
+    wide = _ROUNDED_UP * width_mm(words) * dots_per_mm / box.width
+    high = LINE_MM * dots_per_mm / box.height
+    points = axes.transData.transform(np.stack([line.x, line.y], axis=1))
+    x, y = axes.transAxes.inverted().transform(points).T
+    sides = {"left": (0.03, 0.03), "right": (0.97, 0.97 - wide), "center": (0.5, 0.5 - wide / 2)}
+    hidden = {
+        (anchor, side, bottom): np.sum(
+            (abs(x - left - wide / 2) < wide / 2 + _NEAR)
+            & (abs(y - bottom - high / 2) < high / 2 + _NEAR)
+        )
+        for bottom in (0.97 - high, 0.03)
+        for side, (anchor, left) in sides.items()
+    }
+    anchor, side, bottom = min(hidden, key=lambda place: hidden[place])
+    axes.text(
+        anchor,
+        bottom,
+        words,
+        transform=axes.transAxes,
+        ha=side,
+        va="bottom",
+        bbox={"facecolor": "white", "alpha": 0.7, "linewidth": 0.0, "pad": 0.6},
+        zorder=1.5,  # points are drawn over it
+    )
+
+
+def _two_digits(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")

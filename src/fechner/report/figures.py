@@ -1,0 +1,267 @@
+"""Figures for papers: from runs to what is drawn.
+
+``figure`` makes a matplotlib figure and ``save`` writes it; both leave matplotlib's own settings
+alone. Panels are drawn from what a suite says there is to see in a test, whatever test it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fechner.errors import FechnerError, UnknownNameError
+from fechner.observers.names import take_apart
+from fechner.report.contenders import Contender
+from fechner.report.depth import depth_panel
+from fechner.report.paper.choice import Choice, Runs, choose_observers, choose_place, open_runs
+from fechner.report.paper.drawing import CHANCE, PEOPLE
+from fechner.report.paper.grid import Cell, Guide, draw_grid
+from fechner.report.paper.score_chart import Row, draw_scores
+from fechner.report.paper.stimuli import draw_stimuli
+from fechner.report.paper.style import check_columns, check_path, paper_style, save
+from fechner.scores import Panel, Score
+from fechner.scores.panels import Line
+from fechner.suites import PRESETS, Test, preset
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+__all__ = ["KINDS", "check_path", "figure", "save"]
+
+
+def figure(
+    runs: Runs,
+    test: str | None = None,
+    kind: str | None = None,
+    *,
+    observers: Sequence[str] | None = None,
+    layer: str | None = None,
+    readout: str | None = None,
+    columns: int = 2,
+    dpi: float = 300.0,
+) -> Figure:
+    """Draw a figure for a paper.
+
+    Parameters
+    ----------
+    runs
+        One or several runs, or their folders; they must have been asked the same questions.
+    test
+        The test to show; None shows all, in the kinds that can.
+    kind
+        ``scores``, ``layers`` or ``stimuli``, or one of the panels of a test, such as ``surface``;
+        by default the first panel of the test, or all scores.
+    observers
+        Which to show, in this order; all if None.
+    layer, readout
+        Where observers are read out, and how; by default the last layer by its first read-out.
+        Observers that have only one are shown with it.
+    columns
+        How wide it is printed: over 1 column (85 mm) or 2 (178 mm).
+    dpi
+        Resolution of a PNG. Stimuli have their own: a pixel for every pixel.
+    """
+    check_columns(columns)
+    if not 50 <= dpi <= 2400:
+        raise FechnerError(f"a figure has 50 to 2400 dpi, not {dpi:g}.")
+    asked = Choice(choose_observers(open_runs(runs), observers), test, layer, readout, columns, dpi)
+    if kind is None and test is None:
+        kind = "scores"
+    with paper_style():
+        return KINDS[kind](asked) if kind in KINDS else _panels(asked, kind)
+
+
+# Panels of a test
+
+
+def _panels(asked: Choice, kind: str | None) -> Figure:
+    """Draw the panels of one kind, one observer beside the other."""
+    if asked.test is None:
+        raise UnknownNameError(
+            "kind of figure",
+            kind or "",
+            KINDS,
+            f"without a test there are {', '.join(KINDS)}; name a test for its own",
+        )
+    (test,) = asked.tests
+    answers = {
+        contender.label: data
+        for contender in asked.contenders
+        if (data := contender.data(test.id)) is not None
+    }
+    if not answers:
+        raise FechnerError(f"no observer has finished test '{test.id}' yet.")
+    layers = choose_place("layer", asked.layer, _there(answers, "layer"))
+    readouts = choose_place("read-out", asked.readout, _there(answers, "readout"))
+    found = {
+        label: test.panels(data.sel(layer=layers[label], readout=readouts[label]))
+        for label, data in answers.items()
+    }
+    kinds = _kinds(found.values())
+    kind = kinds[0] if kind is None else kind
+    if kind not in kinds:
+        raise UnknownNameError(
+            "kind of figure", kind, [*kinds, *KINDS], _advice(asked, test, kinds)
+        )
+    cells: list[Cell] = []
+    for contender in asked.contenders:
+        label = contender.label
+        own = [panel for panel in found.get(label, ()) if panel.kind == kind]
+        place = _place(answers.get(label), layers.get(label, ""), readouts.get(label, ""))
+        name = f"{label} {place}".strip()
+        several = len(own) > 1
+        cells += [Cell(f"{name}: {p.title}" if several else name, p) for p in own]
+        if not own:
+            cells.append(Cell(name, None))
+    return draw_grid(cells, asked.columns, asked.dpi)
+
+
+def _there(answers: dict[str, xr.Dataset], what: str) -> dict[str, list[str]]:
+    """Return the layers of each observer from the last on, or its read-outs from the first on."""
+    order = -1 if what == "layer" else 1
+    return {
+        label: [str(name) for name in data[what].values][::order] for label, data in answers.items()
+    }
+
+
+def _kinds(found: Iterable[Sequence[Panel]]) -> list[str]:
+    """Return the kinds of panels there are; those of whoever has most come first."""
+    every = sorted(found, key=len, reverse=True)
+    return list(dict.fromkeys(panel.kind for panels in every for panel in panels))
+
+
+def _advice(asked: Choice, test: Test, kinds: Sequence[str]) -> str:
+    there = f"test '{test.id}' has {', '.join([*kinds, *KINDS])}"
+    more = any(not piece.for_scores for piece in test.experiment.pieces())
+    if more and all(
+        contender.run.data(contender.observer, test.id, for_scores=False) is None
+        for contender in asked.contenders
+        if test.id in contender.run.manifest.tests
+    ):
+        there += "; only what scores need was measured: run it without --scores-only to see more"
+    return there
+
+
+def _place(data: xr.Dataset | None, layer: str, readout: str) -> str:
+    """Return layer and read-out in words, where there was something to choose."""
+    if data is None:
+        return ""
+    named = readout if data.sizes["readout"] > 1 else ""
+    where = "" if layer == str(data["layer"].values[-1]) else f"at {layer}"
+    return f"{named} {where}".strip()
+
+
+# All scores
+
+
+def _scores(asked: Choice) -> Figure:
+    """Draw all scores of all observers."""
+    results = asked.results()
+    if not results:
+        raise FechnerError("there are no scores yet: no observer has finished a test.")
+    layers: dict[str, list[str]] = {}
+    readouts: dict[str, list[str]] = {}
+    for contender, result in results:
+        at = layers.setdefault(contender.label, [])
+        by = readouts.setdefault(contender.label, [])
+        if result.score.layer not in at:
+            at.insert(0, result.score.layer)
+        if result.score.readout not in by:
+            by.append(result.score.readout)
+    at_layer = choose_place("layer", asked.layer, layers)
+    by_readout = choose_place("read-out", asked.readout, readouts)
+    rows: dict[tuple[Contender, str], dict[str, Score]] = {}
+    for contender, result in results:
+        score = result.score
+        # All read-outs are shown unless one is chosen.
+        chosen = asked.readout is None or score.readout == by_readout[contender.label]
+        if chosen and score.layer == at_layer[contender.label]:
+            rows.setdefault((contender, result.place), {})[result.test] = score
+    unseen = [each for each in asked.contenders if each.label not in layers]
+    families = _families(asked.contenders[0].run.manifest.suite)
+    shown = [*rows.items(), *(((each, ""), {}) for each in unseen)]
+    return draw_scores(
+        [
+            Row(
+                each.label,
+                place,
+                families.get(take_apart(each.observer)[0], ""),
+                own,
+            )
+            for (each, place), own in shown
+        ],
+        [test.id for test in asked.tests],
+        asked.columns,
+        asked.dpi,
+    )
+
+
+def _families(suite: str) -> dict[str, str]:
+    """Return the family of observers that published tables of a suite know."""
+    tables = [name for name, of in PRESETS.items() if of == suite]
+    return {row.observer: row.family for name in tables for row in preset(name)}
+
+
+# Scores by depth
+
+
+def _layers(asked: Choice) -> Figure:
+    """Draw scores by depth, a panel for every test."""
+    if asked.layer is not None:
+        raise FechnerError("a figure of layers shows all of them; leave --layer out.")
+    results = asked.results()
+    cells = []
+    for test in asked.tests:
+        own = [(contender.label, result) for contender, result in results if result.test == test.id]
+        by = {label: [r.score.readout for at, r in own if at == label] for label, _ in own}
+        chosen = choose_place(
+            "read-out", asked.readout, {k: list(dict.fromkeys(v)) for k, v in by.items()}
+        )
+        if asked.readout is not None:
+            own = [(label, r) for label, r in own if r.score.readout == chosen[label]]
+        panel = depth_panel(own)
+        guides = (
+            (
+                Guide(own[0][1].score.best, "perfectly human", PEOPLE),
+                Guide(own[0][1].score.chance, "chance", CHANCE),
+            )
+            if panel is not None
+            else ()
+        )
+        cells.append(Cell(test.id, panel, guides))
+    if all(cell.panel is None for cell in cells):
+        raise FechnerError(
+            "no observer was measured at several layers, so there is no depth to show; "
+            "`fechner run --layers` measures them."
+        )
+    return draw_grid(_same_colours(cells), asked.columns, asked.dpi)
+
+
+def _same_colours(cells: Sequence[Cell]) -> list[Cell]:
+    """Give a line the same colour in every panel, whoever else is there."""
+    lines = [m for c in cells if c.panel for m in c.panel.marks if isinstance(m, Line)]
+    numbers = {label: k for k, label in enumerate(dict.fromkeys(line.label for line in lines))}
+
+    def coloured(panel: Panel) -> Panel:
+        marks = (
+            replace(mark, group=numbers[mark.label]) if isinstance(mark, Line) else mark
+            for mark in panel.marks
+        )
+        return replace(panel, marks=tuple(marks))
+
+    return [replace(c, panel=coloured(c.panel)) if c.panel else c for c in cells]
+
+
+def _stimuli(asked: Choice) -> Figure:
+    """Draw the stimuli of the tests."""
+    return draw_stimuli([test.experiment for test in asked.tests], asked.columns)
+
+
+#: Figures that show all tests as well as one.
+KINDS: dict[str, Callable[[Choice], Figure]] = {
+    "scores": _scores,
+    "layers": _layers,
+    "stimuli": _stimuli,
+}

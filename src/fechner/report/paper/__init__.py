@@ -1,0 +1,1 @@
+"""Figures for papers: panels, charts and stimuli as matplotlib draws them for print."""

@@ -1,0 +1,107 @@
+"""What a figure is to show: runs, observers, tests, layers and read-outs, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from fechner.errors import FechnerError, UnknownNameError
+from fechner.report.contenders import Contender, contenders, groups
+from fechner.runs import Result, Run
+from fechner.suites import Test
+
+Runs = Run | Path | str | Sequence[Run | Path | str]
+
+
+def open_runs(runs: Runs) -> list[Run]:
+    """Return runs, each once, however they were given."""
+    many = [runs] if isinstance(runs, Run | Path | str) else runs
+    found = [run if isinstance(run, Run) else Run(run) for run in many]
+    return list({run.folder.resolve(): run for run in found}.values())
+
+
+def choose_observers(runs: Sequence[Run], names: Sequence[str] | None) -> list[Contender]:
+    """Return the observers to show, which must have been asked the same questions."""
+    every = contenders(runs)
+    if len({(run.manifest.suite, run.manifest.options) for run in runs}) > 1:
+        asked = "; ".join(group.title for group in groups(runs))
+        raise FechnerError(
+            f"these runs were not asked the same questions ({asked}): draw them one by one."
+        )
+    if not every:
+        raise FechnerError(f"{runs[0].folder} has no observers yet.")
+    found: list[Contender] = []
+    for name in names or ():
+        same = [each for each in every if name in (each.label, each.observer)]
+        if not same:
+            labels = [each.label for each in every]
+            raise UnknownNameError("observer", name, labels, f"there are {', '.join(labels)}")
+        found += [each for each in same if each not in found]
+    return found or every
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is to be shown, and how."""
+
+    contenders: Sequence[Contender]
+    test: str | None
+    layer: str | None
+    readout: str | None
+    columns: int
+    dpi: float
+
+    @cached_property
+    def tests(self) -> list[Test]:
+        """The test that was named, or all that any of the runs has."""
+        (group,) = groups(list(dict.fromkeys(each.run for each in self.contenders)))
+        known = {test.id: test for test in group.tests}
+        if self.test is None:
+            return group.tests
+        if self.test not in known:
+            where = f"there are {', '.join(known)}"
+            raise UnknownNameError("test", self.test, known, where)
+        return [known[self.test]]
+
+    def results(self) -> list[tuple[Contender, Result]]:
+        """Return the main scores of the tests, every layer and read-out of each observer."""
+        wanted = {test.id for test in self.tests}
+        assessed = {
+            run.folder: run.assess()[0]
+            for run in {each.run.folder: each.run for each in self.contenders}.values()
+        }
+        return [
+            (contender, result)
+            for contender in self.contenders
+            for result in assessed[contender.run.folder]
+            if result.observer == contender.observer and result.main and result.test in wanted
+        ]
+
+
+def choose_place(what: str, name: str | None, there: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return which layer or read-out is shown of each observer.
+
+    Observers that have only one are shown with it, whatever is asked for.
+
+    Parameters
+    ----------
+    there
+        What each observer has, the one to show by default first.
+
+    Examples
+    --------
+    >>> choose_place("layer", "b", {"pixels": ["pixels"], "net": ["a", "b"]})
+    {'pixels': 'pixels', 'net': 'b'}
+    """
+    for label, known in there.items():
+        if name is not None and len(known) > 1 and name not in known:
+            raise UnknownNameError(what, name, known, f"{label} has {', '.join(known)}")
+    every = dict.fromkeys(each for known in there.values() for each in known)
+    if name is not None and name not in every:
+        raise UnknownNameError(what, name, every, f"there are {', '.join(every)}")
+    return {
+        label: name if name is not None and name in known else known[0]
+        for label, known in there.items()
+    }

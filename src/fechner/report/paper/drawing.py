@@ -1,0 +1,223 @@
+"""How the marks of a panel are drawn for print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fechner.report.paper.lettering import number, width_mm
+from fechner.report.paper.style import INK, MARKERS, PALETTE
+from fechner.scores.panels import Axis, Floats, Line, Panel, Points, Surface
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Normalize
+
+LineStyle = tuple[float, tuple[float, ...]]
+
+#: Dashes of what people did, and dots of what answers at random do.
+PEOPLE: LineStyle = (0.0, (3.2, 1.6))
+CHANCE: LineStyle = (0.0, (1.0, 1.4))
+#: What lies beneath lines on a surface, and the line of an observer's own threshold.
+CASING = "white"
+OWN = PALETTE[1]
+#: What could not be shown as meant, whatever the colour beneath.
+HATCH = "/" * 5
+PALE = (1.0, 1.0, 1.0, 0.45)
+
+_LEVELS = 14
+ON_SURFACE_PT, _CASING_PT = 1.2, 2.6
+#: More points than this are drawn without markers.
+_MARKED = 40
+
+
+def has_surface(panel: Panel) -> bool:
+    """Whether a panel shows a surface, on which lines need a casing."""
+    return any(isinstance(mark, Surface) for mark in panel.marks)
+
+
+def draw(panel: Panel, axes: Axes, norms: dict[Axis, Normalize]) -> None:
+    """Draw the marks of a panel.
+
+    Parameters
+    ----------
+    norms
+        What colours of points mean, by the axis of colours: the same on all panels.
+    """
+    cased = has_surface(panel)
+    # Many bands over each other would hide the lines.
+    bands = sum(isinstance(mark, Line) and mark.low is not None for mark in panel.marks)
+    faint = min(0.18, 0.5 / max(bands, 1))
+    for mark in panel.marks:
+        if isinstance(mark, Surface):
+            _draw_surface(mark, axes)
+        elif isinstance(mark, Line):
+            _draw_line(mark, axes, cased, faint)
+        else:
+            _draw_points(mark, axes, norms)
+
+
+# Surfaces
+
+
+def shades(surface: Surface) -> tuple[Floats, Floats]:
+    """Return responses as they are coloured, and the levels of colour; none where all is one.
+
+    On a logarithmic scale whatever is not above 0 has the lowest colour.
+    """
+    z = np.where(np.isfinite(surface.z), surface.z, np.nan)
+    if surface.log and np.any(z > 0):
+        lowest = np.nanmin(z[z > 0])
+        z = np.log(np.maximum(z, lowest))
+    known = z[~np.isnan(z)]
+    if len(known) == 0 or known.min() == known.max():
+        return z, np.empty(0)
+    return z, np.linspace(known.min(), known.max(), _LEVELS + 1)
+
+
+def _draw_surface(surface: Surface, axes: Axes) -> None:
+    z, levels = shades(surface)
+    if len(levels) == 0 or min(z.shape) < 2:
+        axes.pcolormesh(surface.x, surface.y, z.T, shading="nearest", cmap="viridis", zorder=0)
+    else:
+        filled = axes.contourf(
+            surface.x, surface.y, np.ma.masked_invalid(z.T), levels, cmap="viridis", zorder=0
+        )
+        # Neighbouring fills would let the paper through between them.
+        filled.set(edgecolor="face", linewidth=0.3)
+    if min(z.shape) < 2:
+        return
+    if surface.doubtful is not None and surface.doubtful.any():
+        _hatch(surface, axes)
+    values = surface.z[np.isfinite(surface.z)]
+    if len(values) and values.min() < surface.criterion < values.max():
+        responses = np.ma.masked_invalid(surface.z.T)
+        for colour, width in ((CASING, _CASING_PT), (OWN, ON_SURFACE_PT)):
+            axes.contour(
+                surface.x,
+                surface.y,
+                responses,
+                [surface.criterion],
+                colors=[colour],
+                linewidths=width,
+                zorder=2,
+            )
+
+
+def _hatch(surface: Surface, axes: Axes) -> None:
+    """Pale and hatch cells whose stimulus could not be shown as meant."""
+    assert surface.doubtful is not None
+    doubtful = surface.doubtful.T.astype(float)
+    hatched = axes.contourf(
+        surface.x, surface.y, doubtful, [0.5, 1.5], colors=[PALE], hatches=[HATCH], zorder=1
+    )
+    hatched.set(edgecolor=INK, linewidth=0.0)
+
+
+def scale_numbers(surface: Surface) -> tuple[str, str, str]:
+    """Return the lowest response, the criterion and the highest response, empty where unknown."""
+    values = surface.z[np.isfinite(surface.z)]
+    ends = (values.min(), values.max()) if len(values) else (np.nan, np.nan)
+    numbers = (ends[0], surface.criterion, ends[1])
+    low, criterion, high = (number(v, 2) if np.isfinite(v) else "" for v in numbers)
+    return low, criterion, high
+
+
+def numbers_fit(surface: Surface, room_mm: float) -> bool:
+    """Whether all three numbers have room beside each other."""
+    low, criterion, high = map(width_mm, scale_numbers(surface))
+    return max(low, high) + criterion / 2 + 0.8 <= room_mm / 2
+
+
+def draw_scale(surface: Surface, strip: Axes, ends: bool) -> None:
+    """Draw the scale of an observer's responses as a strip, with the criterion on it.
+
+    Parameters
+    ----------
+    ends
+        Whether the numbers at its ends are written, too.
+    """
+    _, levels = shades(surface)
+    strip.set_axis_off()
+    strip.set(xlim=(0, 1), ylim=(0, 1))
+    if len(levels):
+        steps = (levels[:-1] + levels[1:])[None] / 2
+        strip.pcolormesh(np.linspace(0, 1, len(levels)), [0, 1], steps, cmap="viridis")
+    low, criterion, high = scale_numbers(surface)
+    strip.text(0.5, 1.6, criterion, ha="center", va="bottom", color=OWN)
+    if ends:
+        strip.text(0.0, 1.6, low, ha="left", va="bottom")
+        strip.text(1.0, 1.6, high, ha="right", va="bottom")
+    if len(levels):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            at = np.log(surface.criterion) if surface.log else surface.criterion
+        if levels[0] <= at <= levels[-1]:
+            share = (at - levels[0]) / (levels[-1] - levels[0])
+            for colour, width in ((CASING, _CASING_PT), (OWN, ON_SURFACE_PT)):
+                strip.plot([share] * 2, [-0.2, 1.2], color=colour, linewidth=width, clip_on=False)
+
+
+# Lines and points
+
+
+def line_style(line: Line, cased: bool) -> dict[str, Any]:
+    """Return how a line is drawn; people dashed."""
+    style: dict[str, Any] = {
+        "color": INK if cased and line.human else PALETTE[line.group % len(PALETTE)],
+        "linestyle": PEOPLE if line.human else "-",
+        "dash_capstyle": "butt",
+        "linewidth": ON_SURFACE_PT if cased else 1.0,
+    }
+    if not line.human and not cased and len(line.x) <= _MARKED:
+        style["marker"] = MARKERS[line.group % len(MARKERS)]
+        style["markeredgewidth"] = 0.0
+    return style
+
+
+def _draw_line(line: Line, axes: Axes, cased: bool, faint: float) -> None:
+    style = line_style(line, cased)
+    if line.low is not None and line.high is not None:
+        axes.fill_between(
+            line.x, line.low, line.high, color=style["color"], alpha=faint, lw=0, zorder=1
+        )
+    if cased:
+        axes.plot(line.x, line.y, color=CASING, linewidth=_CASING_PT, zorder=3)
+    axes.plot(line.x, line.y, zorder=4, **style)
+
+
+def point_style(points: Points) -> dict[str, Any]:
+    """Return how points of one group are drawn."""
+    return {
+        "color": PALETTE[points.group % len(PALETTE)],
+        "marker": MARKERS[points.group % len(MARKERS)],
+    }
+
+
+def _draw_points(points: Points, axes: Axes, norms: dict[Axis, Normalize]) -> None:
+    shared: dict[str, Any] = {"s": 5.0, "linewidths": 0.0, "zorder": 2}
+    if points.colour is None:
+        # Few enough to stand alone, and told apart by their shapes too.
+        axes.scatter(points.x, points.y, **point_style(points), **{**shared, "s": 11.0})
+        return
+    norm = norms[points.colour_axis]
+    axes.scatter(points.x, points.y, c=points.colour, norm=norm, cmap="viridis", **shared)
+
+
+def colour_norms(panels: Sequence[Panel]) -> dict[Axis, Normalize]:
+    """Return what colours of points mean, over all panels."""
+    from matplotlib.colors import LogNorm, Normalize
+
+    values: dict[Axis, list[Floats]] = {}
+    for panel in panels:
+        for mark in panel.marks:
+            if isinstance(mark, Points) and mark.colour is not None:
+                values.setdefault(mark.colour_axis, []).append(np.ravel(mark.colour))
+    norms: dict[Axis, Normalize] = {}
+    for axis, parts in values.items():
+        known = np.concatenate(parts)
+        known = known[np.isfinite(known) & ((known > 0) | (not axis.log))]
+        low, high = (known.min(), known.max()) if len(known) else (1.0, 2.0)
+        norms[axis] = (LogNorm if axis.log else Normalize)(low, high)
+    return norms

@@ -1,0 +1,145 @@
+"""Scores against figures from outside: numbers, words and tables."""
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from fechner import Run
+from fechner.errors import FechnerError
+from fechner.report.trend_tables import COLUMNS, FORMATS, sections
+from fechner.report.trends import Trends, find_trends
+from fechner.scores.comparisons import corrected
+from fechner.suites import preset
+
+ROWS = [row for row in preset("cai2025") if row.family in ("DINO", "DINOv2", "SAM")]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A figure that follows one test up, one that follows another down, and two of no use."""
+    generator = np.random.default_rng(0)
+    lines = ["observer,up,down,same,few"]
+    for number, row in enumerate(ROWS):
+        up = 70 + 20 * row.scores["area"] + generator.normal(0, 0.5)
+        down = 1 + row.scores["matching-frequency"] + generator.normal(0, 0.02)
+        few = number if number < 3 else ""
+        lines.append(f"{row.observer},{up},{down},5,{few}")
+    path = tmp_path / "figures.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_numbers_are_those_of_the_points(file: Path) -> None:
+    found, problems = find_trends(["@cai2025"], file, ["up", "down"])
+    assert len(found.trends) == 18
+    assert found.figures == ["up", "down"]
+    rows = list(csv.DictReader(file.read_text().splitlines()))
+    for trend in found.trends:
+        x = [float(row[trend.figure]) for row in rows]
+        y = [row.scores[trend.test] for row in ROWS]
+        line = stats.linregress(x, y)
+        assert trend.regression.n == len(ROWS)
+        assert (trend.regression.r, trend.regression.slope) == pytest.approx(
+            (line.rvalue, line.slope)
+        )
+        assert trend.regression.p == pytest.approx(line.pvalue)
+    p = [trend.regression.p for trend in found.trends]
+    assert [trend.corrected for trend in found.trends] == corrected(p).tolist()
+    (line,) = problems
+    assert line.startswith("Here but not in figures.csv: pixels, ")
+
+
+def of(found: Trends, figure: str, test: str) -> int:
+    (trend,) = (t for t in found.trends if (t.figure, t.test) == (figure, test))
+    return trend.established
+
+
+def test_directions(file: Path) -> None:
+    found, _ = find_trends(["@cai2025"], file, ["up", "down"])
+    assert of(found, "up", "area") == 1
+    # A figure that grows with the error goes with observers that are farther from people.
+    assert of(found, "down", "matching-frequency") == -1
+    verdicts = sections(found).findings
+    assert verdicts[0].startswith("up: observers with more of it are closer to people in ")
+    assert "farther from people in " in verdicts[1]
+    assert "matching-frequency" in verdicts[1].split("farther from people in ")[1]
+
+
+def test_what_is_of_no_use_says_why(file: Path) -> None:
+    found, _ = find_trends(["@cai2025"], file, ["same", "few"], tests=["area"])
+    same, few = found.trends
+    assert same.regression.note == (
+        f"not computable: same is the same for all {len(ROWS)} observers"
+    )
+    assert few.regression.note == "3 observers are too few for an interval"
+    assert np.isfinite(few.regression.r)
+    assert np.isnan(few.corrected)
+    assert found.tested == 0
+    assert sections(found).findings == [
+        "same: no trend is established in the one test.",
+        "few: no trend is established in the one test.",
+    ]
+    text = FORMATS["table"](found)
+    assert "same is the same for all" in text
+
+
+def test_runs_and_tables_together(shown_run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "figures.csv"
+    path.write_text("observer,top1\nnetwork,60\nViT-S/16,70\ncvvdp,80\nnobody,1\n")
+    found, problems = find_trends([shown_run, "@cai2025"], path)
+    by_test = {trend.test: trend for trend in found.trends}
+    # The network was measured in two tests; ViT-S/16 was measured, and is printed.
+    assert [each.label for each in by_test["masking-coherent"].observers] == [
+        "network by angle",
+        "timm/vit_small_patch16_224.dino (shown) by angle",
+        "timm/vit_small_patch16_224.dino (@cai2025)",
+        "cvvdp",
+    ]
+    assert by_test["masking-coherent"].regression.x.tolist() == [60, 70, 70, 80]
+    assert by_test["area"].regression.n == 2
+    assert problems[0] == "In figures.csv but not here: nobody."
+
+
+def test_only_chosen_observers_and_tests_count(file: Path) -> None:
+    names = [row.observer for row in ROWS[:5]]
+    found, _ = find_trends(["@cai2025"], file, ["up"], observers=names, tests=["area"])
+    (trend,) = found.trends
+    assert trend.regression.n == 5
+
+
+def test_observers_that_have_finished_nothing(odd_run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "figures.csv"
+    path.write_text("observer,top1\nafraid,1\n")
+    with pytest.raises(FechnerError, match="has finished a test: afraid matching-frequency: "):
+        find_trends([odd_run], path, tests=["matching-frequency"])
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_formats(file: Path, format: str) -> None:
+    found, _ = find_trends(["@cai2025"], file, ["up", "same"], tests=["frequency-rg", "area"])
+    text = FORMATS[format](found)
+    assert text.endswith("\n")
+    assert "frequency-rg" in text
+    assert not re.search(r"\bnan\b", text, re.IGNORECASE)
+    assert [trend.test for trend in found.trends[:2]] == ["frequency-rg", "area"]
+    r = found.trends[1].regression.r
+    if format == "csv":
+        rows = list(csv.DictReader(io.StringIO(text)))
+        assert tuple(rows[0]) == COLUMNS
+        assert float(rows[1]["r"]) == pytest.approx(r, rel=1e-5)
+        assert rows[3]["r"] == ""
+    elif format == "json":
+        read = json.loads(text)
+        assert read["trends"][1]["r"] == r
+        assert read["trends"][3]["r"] is None
+        assert read["trends"][0]["points"][0]["observer"] == ROWS[0].observer
+        assert len(read["trends"][0]["points"]) == len(ROWS)
+    else:
+        assert f"{r:+.3f}" in text
+        assert ("closer to people" in text) == (found.trends[1].established == 1)
