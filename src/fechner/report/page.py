@@ -6,7 +6,7 @@ import base64
 import gzip
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,8 @@ def make_page(runs: Sequence[Run], progress: bool = False) -> str:
     environment.filters |= {
         "number": _number,
         "near": _near,
-        "json": _pretty,
+        "json": json.dumps,
+        "lines": _lines,
         "distance": distance,
     }
     return environment.get_template("page.html").render(
@@ -108,8 +109,24 @@ def _near(distance: float) -> str:
     return f"--near: {min(near, 1):.0%}; --beyond: {beyond:.0%}"
 
 
-def _pretty(value: Any) -> str:
-    return json.dumps(value, indent=1)
+def _lines(parameters: Mapping[str, Any], before: str = "") -> str:
+    """Return nested parameters with one of them on each line.
+
+    Examples
+    --------
+    >>> print(_lines({"kind": "Field", "size": {"px": [224, 224]}}))
+    kind = Field
+    size.px = 224, 224
+    """
+
+    def lines(name: str, value: Any) -> str:
+        if isinstance(value, Mapping):
+            return _lines(value, f"{name}.")
+        if isinstance(value, list) and not any(isinstance(item, list | Mapping) for item in value):
+            value = ", ".join(map(str, value))
+        return f"{name} = {value}"
+
+    return "\n".join(lines(before + key, value) for key, value in parameters.items())
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -121,21 +121,21 @@ def chapter(group: Group, progress: bool = False) -> Chapter:
         found, wrong = run.assess(progress=progress)
         results += [(numbers[id(run), result.observer], result) for result in found]
         problems += wrong
-    return Chapter(group, results, _standings(group, results), _printed(group, results), problems)
+    return Chapter(group, results, _standings(group, results), _printed(group), problems)
 
 
-def _printed(group: Group, results: Sequence[tuple[int, Result]]) -> list[Printed]:
-    """Return published rows; what is best and what is chance is known from our own scores."""
-    scores = {result.test: result.score for _, result in results if result.main}
+def _printed(group: Group) -> list[Printed]:
+    """Return published rows of the group's suite, with the group's tests."""
     rows = [
         row for name, suite in PRESETS.items() if suite == group.suite.name for row in preset(name)
     ]
+    tests = group.tests
     printed = []
     for row in rows:
         distances = {
-            test: distance(replace(scores[test], value=value))
-            for test, value in row.scores.items()
-            if test in scores
+            test.id: distance(test.scorer.printed(row.scores[test.id], test.experiment))
+            for test in tests
+            if test.id in row.scores
         }
         if distances:
             printed.append(Printed(row, distances, fmean(distances.values())))

@@ -325,11 +325,20 @@
     });
   }
 
+  // On paper and on a phone, legends stand below.
+  let printing = false;
+  function setPrinting(now) {
+    printing = now;
+    document.documentElement.classList.toggle("printing", now);
+  }
+  const fit = () => all(".canvas.drawn").forEach((canvas) => Plotly.Plots.resize(canvas));
+  const isWide = (figure) => figure.clientWidth > 700 && !printing;
+
   function drawDepth(figure) {
     const chapter = data[figure.closest(".chapter").dataset.chapter];
     const panel = chapter.depth[figure.closest(".test").dataset.test];
     const canvas = figure.querySelector(".canvas");
-    const wide = figure.clientWidth > 700;
+    const wide = isWide(figure);
     Plotly.react(canvas, traces(panel), layout({
       xaxis: axis(panel.x), yaxis: axis(panel.y), showlegend: true,
       legend: wide ? { groupclick: "togglegroup" } : { orientation: "h", y: -0.25, groupclick: "togglegroup" },
@@ -339,7 +348,7 @@
   function drawProfile(figure) {
     const chapter = data[figure.closest(".chapter").dataset.chapter];
     const names = chapter.tests.map((test) => test.id);
-    const wide = figure.clientWidth > 700;
+    const wide = isWide(figure);
     const shown = chapter.standings.map((standing, number) => {
       const known = standing.distances.map((cell) => cell || [null, null, null]);
       const spread = (chapter.standings.length > 1 ? (number / (chapter.standings.length - 1) - 0.5) * 0.36 : 0);
@@ -445,11 +454,15 @@
     redraw();
   });
   window.addEventListener("beforeprint", () => {
-    all("details").forEach((part) => { part.open = true; });
-    all("figure.plot").filter((figure) => !figure.hidden).forEach((figure) => {
-      if (!figure.querySelector(".canvas.drawn")) draw(figure);
-      else Plotly.Plots.resize(figure.querySelector(".canvas"));
-    });
+    setPrinting(true);
+    for (const part of all("details")) part.open = !part.parentElement.closest("details");
+    for (const figure of all("figure.plot")) if (!figure.hidden) draw(figure);
+    fit();
+  });
+  window.addEventListener("afterprint", () => {
+    setPrinting(false);
+    redraw();
+    fit();
   });
   document.documentElement.dataset.ready = "plots";
 })();

@@ -144,7 +144,9 @@ def draw_scale(surface: Surface, strip: Axes, ends: bool) -> None:
     strip.set(xlim=(0, 1), ylim=(0, 1))
     if len(levels):
         steps = (levels[:-1] + levels[1:])[None] / 2
-        strip.pcolormesh(np.linspace(0, 1, len(levels)), [0, 1], steps, cmap="viridis")
+        colours: dict[str, Any] = {"cmap": "viridis", "vmin": levels[0], "vmax": levels[-1]}
+        edges = np.linspace(0, 1, len(levels))
+        strip.pcolormesh(edges, [0, 1], steps, edgecolors="face", linewidth=0.3, **colours)
     low, criterion, high = scale_numbers(surface)
     strip.text(0.5, 1.6, criterion, ha="center", va="bottom", color=OWN)
     if ends:

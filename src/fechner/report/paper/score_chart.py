@@ -103,7 +103,9 @@ def draw_scores(rows: Sequence[Row], tests: Sequence[str], columns: int, dpi: fl
                 Side(up, names, labelled=k % grid.across == 0),
             )
         )
-    layout = lay_out(sides, grid, page, Room(_header_mm(titles), 0.0), ("", ""), key.height_mm)
+    rows_of_titles = [titles[k : k + grid.across] for k in range(0, len(titles), grid.across)]
+    headers = [_header_mm(row) for row in rows_of_titles]
+    layout = lay_out(sides, grid, page, Room(max(headers), 0.0), ("", ""), key.height_mm, headers)
     figure = sheet(page, layout.height_mm, dpi)
     for test, title, both, place in zip(tests, titles, sides, layout.axes, strict=True):
         axes = axes_at(figure, *place)
