@@ -16,7 +16,7 @@ from fechner.report.paper.drawing import (
     numbers_fit,
 )
 from fechner.report.paper.keys import ColourBar, Key, key_of
-from fechner.report.paper.layout import Grid, Room, Side, choose_grid, lay_out
+from fechner.report.paper.layout import Grid, Layout, Room, Side, choose_grid, lay_out
 from fechner.report.paper.lettering import (
     LARGE_PT,
     LINE_MM,
@@ -72,7 +72,7 @@ class Cell:
 
 
 def draw_grid(cells: Sequence[Cell], columns: int, dpi: float) -> Figure:
-    """Draw small multiples over so many columns of a page."""
+    """Draw small multiples over so many columns of a page; their axes come first in the figure."""
     width = check_columns(columns)
     cells = _alike(cells)
     panels = [cell.panel for cell in cells if cell.panel is not None]
@@ -81,21 +81,20 @@ def draw_grid(cells: Sequence[Cell], columns: int, dpi: float) -> Figure:
     norms = colour_norms(panels)
     bars = [ColourBar(axis, norm) for axis, norm in norms.items()]
     strip = LINE_MM + _STRIP_MM + 0.8 if any(map(has_surface, panels)) else 0.0
-    grid, room = _choose_room(cells, columns, strip, key, sum(bar.width_mm for bar in bars))
+    grid, room, lines = _choose_grid(cells, columns, strip, key, sum(bar.width_mm for bar in bars))
     sides, words = _sides(cells, grid)
     layout = lay_out(sides, grid, width, room, words, key.height_mm)
-    lines = 2 if room.header > strip + 2 * LINE_MM else 1
     titles = fitted([cell.title for cell in cells], layout.title_mm, TITLE_PT, lines)
-    rows = [titles[k : k + grid.across] for k in range(0, len(titles), grid.across)]
-    unused = [lines - 1 - max(title.count("\n") for title in row) for row in rows]
-    headers = [room.header - count * LINE_MM for count in unused]
+    headers = [
+        room.header - LINE_MM * (lines - 1 - max(title.count("\n") for title in row))
+        for row in (titles[k : k + grid.across] for k in range(0, len(titles), grid.across))
+    ]
     layout = lay_out(sides, grid, width, room, words, key.height_mm, headers)
     figure = sheet(width, layout.height_mm, dpi)
     axes = [axes_at(figure, *place) for place in layout.axes]
-    ends = all(numbers_fit(surface, layout.axes[0][2]) for surface in _surfaces(panels))
     for cell, title, on, both, place in zip(cells, titles, axes, sides, layout.axes, strict=True):
-        left, bottom, across, up = place
-        write_title(figure, title, left, bottom + up + strip + 0.6)
+        left, bottom, _, height = place
+        write_title(figure, title, left, bottom + height + strip + 0.6)
         if cell.panel is None or both is None:
             on.text(0.5, 0.5, "not measured", ha="center", va="center", transform=on.transAxes)
             on.set(xticks=[], yticks=[])
@@ -103,10 +102,9 @@ def draw_grid(cells: Sequence[Cell], columns: int, dpi: float) -> Figure:
         draw(cell.panel, on, norms)
         for guide in cell.guides:
             on.axhline(guide.value, color=INK, linewidth=0.7, linestyle=guide.dashes, zorder=0.5)
-        for surface in _surfaces([cell.panel]):
-            draw_scale(surface, axes_at(figure, left, bottom + up + 0.8, across, _STRIP_MM), ends)
         _set_side(on, "x", both[0])
         _set_side(on, "y", both[1])
+    _draw_strips(figure, cells, layout)
     _say_once(figure, axes, words, layout.words_bottom_mm)
     left, top = width - room.right - 1.5, layout.axes[0][1] + layout.axes[0][3]
     for bar in bars:
@@ -116,14 +114,29 @@ def draw_grid(cells: Sequence[Cell], columns: int, dpi: float) -> Figure:
     return settle(figure)
 
 
-def _surfaces(panels: Sequence[Panel]) -> list[Surface]:
-    return [mark for panel in panels for mark in panel.marks if isinstance(mark, Surface)]
+def _draw_strips(figure: Figure, cells: Sequence[Cell], layout: Layout) -> None:
+    """Draw the scale of each observer's responses above its surface."""
+    surfaces = {k: _surfaces(cell.panel) for k, cell in enumerate(cells) if cell.panel is not None}
+    every = [surface for found in surfaces.values() for surface in found]
+    ends = all(numbers_fit(surface, layout.axes[0][2]) for surface in every)
+    for k, found in surfaces.items():
+        left, bottom, width, height = layout.axes[k]
+        for surface in found:
+            strip = axes_at(figure, left, bottom + height + 0.8, width, _STRIP_MM)
+            draw_scale(surface, strip, ends)
 
 
-def _choose_room(
+def _surfaces(panel: Panel) -> list[Surface]:
+    return [mark for mark in panel.marks if isinstance(mark, Surface)]
+
+
+def _choose_grid(
     cells: Sequence[Cell], columns: int, strip_mm: float, key: Key, right_mm: float
-) -> tuple[Grid, Room]:
-    """Return the grid; titles that are too long take two lines if panels need not shrink."""
+) -> tuple[Grid, Room, int]:
+    """Return the grid, what stands around panels, and how many lines their titles may have.
+
+    Titles that are too long take two lines if panels need not shrink for it.
+    """
     one, two = (
         Room(lines * LINE_MM + 1.8 + strip_mm, key.height_mm + 4 * LINE_MM, right_mm)
         for lines in (1, 2)
@@ -134,8 +147,8 @@ def _choose_room(
     roomier = choose_grid(len(cells), columns, two)
     long = any(width_mm(plain(cell.title), TITLE_PT) > grid.width_mm for cell in cells)
     if long and roomier is not None and roomier.across == grid.across:
-        return roomier, two
-    return grid, one
+        return roomier, two, 2
+    return grid, one, 1
 
 
 def _alike(cells: Sequence[Cell]) -> list[Cell]:
@@ -145,7 +158,7 @@ def _alike(cells: Sequence[Cell]) -> list[Cell]:
         for label in {getattr(panel, which).label for panel in panels}:
             same = [panel for panel in panels if getattr(panel, which).label == label]
             if len({getattr(panel, which).log for panel in same}) > 1 and all(
-                (getattr(mark, which) > 0).all() for panel in same for mark in panel.marks
+                not (getattr(mark, which) <= 0).any() for panel in same for mark in panel.marks
             ):
                 cells = [_with_log(cell, which, label) for cell in cells]
     return list(cells)

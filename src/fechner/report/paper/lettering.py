@@ -6,6 +6,10 @@ import math
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.ft2font import FT2Font
 
 #: Comes with matplotlib, so that a figure is the same on every machine.
 FONT = "DejaVu Sans"
@@ -19,6 +23,7 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 
 Fits = Callable[[str], bool]
 
+_EM = 100.0
 _MISSING = "\N{REPLACEMENT CHARACTER}"
 _ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -38,11 +43,12 @@ def plain(text: str) -> str:
         kind = unicodedata.category(character)
         if character != NO_BREAK and (character.isspace() or kind == "Cc"):
             kept.append(" ")
-        elif ord(character) not in known:
-            # A mark upon another character has no place of its own.
-            kept.append("" if kind in ("Cf", "Me", "Mn") else _MISSING)
-        elif kind != "Cf":
+        elif kind == "Cf" or "\ufe00" <= character <= "\ufe0f":
+            continue  # these say how others look, which is not for this font
+        elif ord(character) in known:
             kept.append(character)
+        elif kind not in ("Me", "Mn"):  # a mark upon another character has no place of its own
+            kept.append(_MISSING)
     return "".join(kept)
 
 
@@ -81,13 +87,14 @@ def number(value: float, digits: int = 6) -> str:
 
 
 def width_mm(text: str, size_pt: float = SMALL_PT) -> float:
-    """Return how wide a line of text is when printed."""
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import text_to_path
+    """Return how wide a line of plain text is when printed, without kerning.
 
-    font = FontProperties(family=FONT, size=size_pt)
-    width, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
-    return float(width) / 72 * 25.4
+    Examples
+    --------
+    >>> round(width_mm("pixels"), 2)
+    7.21
+    """
+    return sum(map(_advance, text)) * size_pt / 72 * 25.4
 
 
 def fitted(
@@ -192,7 +199,22 @@ def wrapped(text: str, room_mm: float, size_pt: float = SMALL_PT) -> str:
 
 
 @cache
-def _glyphs() -> frozenset[int]:
-    from matplotlib.font_manager import FontProperties, findfont, get_font
+def _font() -> FT2Font:
+    """Return the font for measuring."""
+    from matplotlib.font_manager import FontProperties, findfont
+    from matplotlib.ft2font import FT2Font
 
-    return frozenset(get_font(findfont(FontProperties(family=FONT))).get_charmap())
+    font = FT2Font(findfont(FontProperties(family=FONT)))
+    font.set_size(_EM, 72.0)
+    return font
+
+
+@cache
+def _glyphs() -> frozenset[int]:
+    return frozenset(_font().get_charmap())
+
+
+@cache
+def _advance(character: str) -> float:
+    # In 16.16 fixed point, whatever hinting does to the glyph itself.
+    return float(_font().load_char(ord(character)).linearHoriAdvance) / 65536 / _EM

@@ -184,9 +184,15 @@ def ticks_between(low: float, high: float, log: bool, most: int) -> list[float]:
             ticks = ticks[(len(ticks) - 1) % every :: every]
         if len(ticks) >= 2:
             return ticks
-    rough = (high - low) / max(most, 1)
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(m * power for m in (1, 2, 5, 10, 20) if m * power >= rough * 0.999)
+    finest = 10.0 ** (math.floor(math.log10(high - low)) - 1)
+    steps = [m * 10**power * finest for power in range(3) for m in (1, 2, 5)]
+    lines = [_multiples(step, low, high) for step in steps]
+    enough = [ticks for ticks in lines if len(ticks) >= 2]
+    sparse = enough[-1][:: math.ceil(len(enough[-1]) / most)]
+    return next((ticks for ticks in enough if len(ticks) <= most), sparse)
+
+
+def _multiples(step: float, low: float, high: float) -> list[float]:
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
 

@@ -1,0 +1,97 @@
+"""``fechner figure`` as a person meets it."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+import fechner
+from fechner import Run
+from fechner.cli.app import main
+from fechner.cli.figure import _observers
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return fechner.evaluate(
+        "pixels",
+        "standard-observer",
+        tests=["masking-coherent", "matching-frequency"],
+        scores_only=True,
+        out=tmp_path_factory.mktemp("cli") / "run",
+        progress=False,
+    )
+
+
+@pytest.fixture
+def figure(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["fechner", "figure", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        told = capsys.readouterr()
+        return int(ended.value.code or 0), told.out, told.err
+
+    return call
+
+
+def test_scores_without_a_test(figure, run: Run, tmp_path: Path) -> None:
+    code, out, err = figure(run.folder, "--out", "scores.svg", "--columns", 1)
+    assert (code, err) == (0, "")
+    assert out.startswith("scores.svg: 85 x ")
+    assert out.endswith(" mm\n")
+    assert (tmp_path / "scores.svg").read_text("utf-8").startswith("<?xml")
+
+
+def test_the_first_panel_of_a_test_as_pdf_by_default(figure, run: Run, tmp_path: Path) -> None:
+    code, out, _ = figure(run.folder, "matching-frequency", "--observers", "pixels")
+    assert code == 0
+    assert out.startswith("matching-frequency.pdf: 178 x ")
+    assert (tmp_path / "matching-frequency.pdf").read_bytes().startswith(b"%PDF")
+    assert figure(run.folder, "--kind", "scores")[1].startswith("scores.pdf: ")
+
+
+def test_more_runs_and_pixels(figure, run: Run, tmp_path: Path) -> None:
+    arguments = [run.folder, "masking-coherent", "--with", run.folder, "--dpi", "60"]
+    code, out, _ = figure(*arguments, "--kind", "responses", "--out", "x.png")
+    assert code == 0
+    assert out.startswith("x.png: ")
+    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--out", "x.jpg"], "should end in .pdf, .png or .svg"),
+        (["masking-coherant"], "did you mean 'masking-coherent'?"),
+        (["--observers", "pixls"], "did you mean 'pixels'?"),
+        (["masking-coherent", "--layer", "pixel"], "did you mean 'pixels'?"),
+        (["masking-coherent", "--readout", "angel"], "did you mean 'angle'?"),
+        (["masking-coherent", "--kind", "surface"], "run it without --scores-only"),
+        (["--kind", "layers"], "no observer was measured at several layers"),
+        (["--with", "nowhere"], "nowhere does not exist"),
+        (["--columns", "3"], "3 is not in the range"),
+        (["--observers", ","], "an empty name"),
+        (["--out", "no/such/x.pdf"], "cannot be written"),
+    ],
+)
+def test_mistakes_get_one_line(
+    figure, run: Run, arguments: list[str], sentence: str, tmp_path: Path
+) -> None:
+    code, out, err = figure(run.folder, *arguments)
+    assert code == 2
+    assert sentence in err
+    assert "Traceback" not in err
+    assert out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_lists_of_observers() -> None:
+    assert _observers(None) is None
+    assert _observers("a, b") == ["a", "b"]
+    assert _observers("a@x=1,y=2,b") == ["a@x=1,y=2", "b"]
+    with pytest.raises(typer.BadParameter):
+        _observers("a,,b")

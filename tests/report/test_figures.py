@@ -1,0 +1,313 @@
+"""Figures of runs: what is shown of which observers, and what is said when it is not there."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from printed import check_legible, size_mm, words
+
+from fechner import Run
+from fechner.errors import FechnerError, UnknownNameError
+from fechner.report.figures import figure, save
+from fechner.report.paper.style import HEIGHT_MM
+from fechner.suites import preset
+
+SURFACE, MATCHING = "masking-coherent", "matching-frequency"
+KINDS = [
+    (SURFACE, "surface"),
+    (SURFACE, "responses"),
+    (MATCHING, "matches"),
+    (None, "scores"),
+    (None, "layers"),
+    (None, "stimuli"),
+]
+VIT = "timm/vit_small_patch16_224.dino"
+
+
+def renamed(run: Run, folder: Path, names: list[str]) -> Run:
+    """Return a copy of a run in which its observers are there under other names, again and again."""
+    shutil.copytree(run.folder, folder)
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    known = list(manifest["observers"].values())
+    manifest["observers"] = {name: known[k % len(known)] for k, name in enumerate(names)}
+    (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    return Run(folder)
+
+
+@pytest.fixture(scope="module")
+def many(shown_run: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    names = [row.observer for row in preset("cai2025")][:30]
+    return renamed(shown_run, tmp_path_factory.mktemp("many") / "run", names)
+
+
+# Every kind, in every format
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+@pytest.mark.parametrize(("test", "kind"), KINDS)
+def test_every_kind_is_legible_and_as_wide_as_asked(
+    shown_run: Run, test: str | None, kind: str, columns: int
+) -> None:
+    drawn = figure(shown_run, test, kind, columns=columns, dpi=100)
+    check_legible(drawn)
+    width, height = size_mm(drawn)
+    assert width == pytest.approx({1: 85, 2: 178}[columns], abs=0.01)
+    assert 20 < height <= HEIGHT_MM + 1e-6
+
+
+@pytest.mark.parametrize("suffix", ["pdf", "png", "svg"])
+@pytest.mark.parametrize(("test", "kind"), KINDS)
+def test_every_kind_is_written_in_every_format(
+    shown_run: Run, test: str | None, kind: str, suffix: str, tmp_path: Path
+) -> None:
+    drawn = figure(shown_run, test, kind, columns=1, dpi=100)
+    content = save(drawn, tmp_path / f"figure.{suffix}").read_bytes()
+    assert content.startswith({"pdf": b"%PDF", "png": b"\x89PNG", "svg": b"<?xml"}[suffix])
+    if suffix == "pdf":
+        assert b"/FontFile2" in content
+        assert b"/Type3" not in content
+    # Drawn again from what is stored, it is the same.
+    again = figure(shown_run.folder, test, kind, columns=1, dpi=100)
+    assert save(again, tmp_path / f"again.{suffix}").read_bytes() == content
+
+
+def test_defaults_are_all_scores_and_the_first_panel(shown_run: Run) -> None:
+    titles = [text.replace("\xa0", " ") for text in words(figure(shown_run, dpi=80))]
+    assert f"{SURFACE} ↑" in titles
+    assert f"{MATCHING} ↓" in titles
+    assert "observer, at its criterion (number above)" in words(figure(shown_run, SURFACE, dpi=80))
+    assert "matched contrast (michelson)" in words(figure(shown_run, MATCHING, dpi=80))
+
+
+# What panels show
+
+
+def test_panels_hold_the_answers_of_the_layer_and_readout_asked_for(shown_run: Run) -> None:
+    layer = str(shown_run.data("network", SURFACE)["layer"].values[0])
+    drawn = figure(
+        shown_run, SURFACE, "responses", observers=["network"], layer=layer, readout="l2"
+    )
+    axes = drawn.axes[0]
+    data = shown_run.data("network", SURFACE).sel(layer=layer, readout="l2")
+    kept = data["dropped"].values == 0
+    (points,) = axes.collections
+    np.testing.assert_allclose(
+        np.sort(points.get_offsets()[:, 1]), np.sort(data["response"].values[kept])
+    )
+    assert f"network l2 at {layer}" in words(drawn)
+
+
+def test_observers_with_one_place_are_shown_with_it(shown_run: Run) -> None:
+    layer = str(shown_run.data("network", SURFACE)["layer"].values[0])
+    drawn = figure(shown_run, SURFACE, observers=["pixels", "network"], layer=layer, dpi=80)
+    assert "pixels angle" in words(drawn)
+    assert f"network angle at {layer}" in words(drawn)
+
+
+def test_observers_stand_in_the_order_asked_for(shown_run: Run) -> None:
+    drawn = figure(shown_run, MATCHING, observers=["network", "pixels"], dpi=80)
+    titles = [text for text in words(drawn) if text.endswith(" angle")]
+    assert titles == ["network angle", "pixels angle"]
+    first, second = (axes.lines[1].get_ydata() for axes in drawn.axes)
+    assert not np.array_equal(first, second)
+
+
+def test_one_observer(shown_run: Run) -> None:
+    for columns in (1, 2):
+        check_legible(figure(shown_run, SURFACE, observers=["pixels"], columns=columns, dpi=80))
+
+
+# Scores
+
+
+def test_all_scores_are_those_of_the_table(shown_run: Run) -> None:
+    drawn = figure(shown_run, readout="l2", dpi=80)
+    results = [r for r in shown_run.scores() if r.main and r.last and r.score.readout == "l2"]
+    for axes, test in zip(drawn.axes, (SURFACE, MATCHING), strict=True):
+        dots = [line.get_xdata()[0] for line in axes.lines if len(line.get_xdata()) == 1]
+        assert dots == [result.score.value for result in results if result.test == test]
+    assert len(figure(shown_run, SURFACE, "scores", dpi=80).axes) == 1
+
+
+def test_every_readout_has_a_row_unless_one_is_chosen(shown_run: Run) -> None:
+    labels = [text.get_text() for text in figure(shown_run, dpi=80).axes[0].get_yticklabels()]
+    assert labels == [
+        f"{name} {by}" for name in ("pixels", "network", VIT) for by in ("angle", "l2")
+    ]
+
+
+def test_families_of_published_tables_are_known(many: Run) -> None:
+    drawn = figure(many, readout="angle", dpi=80)
+    check_legible(drawn)
+    labels = [text.get_text() for text in drawn.axes[0].get_yticklabels()]
+    families = list(dict.fromkeys(row.family for row in preset("cai2025")[:30]))
+    headings = [
+        text.get_text()
+        for text in drawn.axes[0].get_yticklabels()
+        if text.get_fontstyle() == "italic"
+    ]
+    assert headings == families
+    assert len(labels) == 30 + len(families)
+
+
+def test_odd_runs_are_drawn_with_what_is_missing(odd_run: Run) -> None:
+    for columns in (1, 2):
+        drawn = figure(odd_run, columns=columns, dpi=80)
+        check_legible(drawn)
+        assert words(drawn).count("n/a") == 2  # the constant one, in both tests
+        assert words(drawn).count("–") == 1  # the one that is afraid
+    matches = figure(odd_run, MATCHING, dpi=80)
+    check_legible(matches)
+    assert words(matches).count("not measured") == 1
+    save(figure(odd_run, "area", "responses", dpi=80), odd_run.folder.parent / "odd.svg")
+
+
+# Layers
+
+
+def test_layers_have_a_line_for_every_observer_and_readout(shown_run: Run) -> None:
+    drawn = figure(shown_run, kind="layers", dpi=80)
+    assert len(drawn.axes) == 2
+    names = [f"{name} {by}" for name in ("network", VIT) for by in ("angle", "l2")]
+    assert [text.get_text() for text in drawn.legends[0].get_texts()] == [
+        *names,
+        "perfectly human",
+        "chance",
+    ]
+    results = {
+        (r.observer, r.score.readout, r.score.layer): r.score
+        for r in shown_run.scores()
+        if r.main and r.test == SURFACE
+    }
+    lines, guides = drawn.axes[0].lines[:4], drawn.axes[0].lines[4:]
+    own = [
+        score.value for (name, by, _), score in results.items() if (name, by) == ("network", "l2")
+    ]
+    np.testing.assert_array_equal(lines[1].get_ydata(), own)
+    assert [guide.get_ydata()[0] for guide in guides] == [1.0, 0.0]
+    assert len(drawn.axes[0].collections) == 4  # bands
+    assert len({line.get_color() for line in lines}) == 4
+
+
+def test_layers_by_one_readout(shown_run: Run) -> None:
+    drawn = figure(shown_run, SURFACE, "layers", readout="l2", dpi=80)
+    assert [len(axes.lines) for axes in drawn.axes] == [2 + 2]
+
+
+# Many observers
+
+
+@pytest.mark.parametrize(("test", "kind"), [(SURFACE, "responses"), (MATCHING, "matches")])
+def test_thirty_observers_are_a_page(many: Run, test: str, kind: str) -> None:
+    drawn = figure(many, test, kind, dpi=80)
+    check_legible(drawn)
+    assert size_mm(drawn)[1] <= HEIGHT_MM + 1e-6
+    with pytest.raises(FechnerError, match="choose at most .* observers or take two columns"):
+        figure(many, test, kind, columns=1)
+
+
+# Several runs
+
+
+def test_observers_of_another_run_are_added(shown_run: Run, tmp_path: Path) -> None:
+    other = renamed(shown_run, tmp_path / "other", ["pixels", "new"])
+    drawn = figure([shown_run, other.folder, other], MATCHING, dpi=80)
+    assert len(drawn.axes) == 5  # the same folder twice is once
+    titles = [text.replace("\n", " ") for text in words(drawn)]
+    assert any("(other)" in text for text in titles)
+    one = figure([shown_run, other], MATCHING, observers=["pixels (other)", "new"], dpi=80)
+    assert len(one.axes) == 2
+
+
+def test_runs_that_were_asked_other_things_are_not_mixed(shown_run: Run, tmp_path: Path) -> None:
+    other = renamed(shown_run, tmp_path / "other", ["pixels"])
+    manifest = json.loads((other.folder / "manifest.json").read_text("utf-8"))
+    manifest["seed"] = 1
+    (other.folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    with pytest.raises(FechnerError, match=r"not asked the same questions \(encoders; encoders, "):
+        figure([shown_run, other.folder])
+
+
+def test_a_test_that_one_run_does_not_have(shown_run: Run, tmp_path: Path) -> None:
+    other = renamed(shown_run, tmp_path / "other", ["one", "two"])
+    manifest = json.loads((other.folder / "manifest.json").read_text("utf-8"))
+    del manifest["tests"][SURFACE]
+    (other.folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    drawn = figure([shown_run, other.folder], SURFACE, dpi=80)
+    assert words(drawn).count("not measured") == 2
+    scores = figure([shown_run, other.folder], readout="angle", dpi=80)
+    assert words(scores).count("–") == 2
+
+
+# Mistakes
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"test": "masking-coherant"}, "did you mean 'masking-coherent'?"),
+        ({"observers": ["pixls"]}, "did you mean 'pixels'?"),
+        ({"test": SURFACE, "layer": "outptu"}, "did you mean 'output'?"),
+        ({"test": SURFACE, "readout": "angel"}, "did you mean 'angle'?"),
+        ({"readout": "angel"}, "did you mean 'angle'?"),
+        ({"kind": "layers", "readout": "angel"}, "did you mean 'angle'?"),
+        ({"layer": "outptu"}, "did you mean 'output'?"),
+        ({"test": SURFACE, "kind": "surfaec"}, "did you mean 'surface'?"),
+        ({"kind": "scors"}, "did you mean 'scores'?"),
+        ({"kind": "surface"}, "name a test for its own"),
+    ],
+)
+def test_wrong_names_get_the_nearest_and_what_there_is(
+    shown_run: Run, asked: dict, sentence: str
+) -> None:
+    with pytest.raises(UnknownNameError) as error:
+        figure(shown_run, **asked)
+    assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"columns": 3}, "1 or 2 columns wide, not 3"),
+        ({"dpi": 0}, "50 to 2400 dpi, not 0"),
+        ({"kind": "layers", "layer": "output"}, "leave --layer out"),
+        ({"kind": "layers", "observers": ["pixels"]}, "no observer was measured at several layers"),
+    ],
+)
+def test_what_cannot_be_drawn_is_one_sentence(shown_run: Run, asked: dict, sentence: str) -> None:
+    with pytest.raises(FechnerError) as error:
+        figure(shown_run, **asked)
+    assert sentence in str(error.value)
+
+
+def test_a_surface_that_was_not_measured(odd_run: Run) -> None:
+    with pytest.raises(UnknownNameError) as error:
+        figure(odd_run, "area", "surface")
+    assert "test 'area' has responses, scores, layers, stimuli" in str(error.value)
+    assert "run it without --scores-only" in str(error.value)
+    with pytest.raises(UnknownNameError) as error:
+        figure(odd_run, MATCHING, "surface")
+    assert "--scores-only" not in str(error.value)  # it has none anyway
+
+
+def test_a_test_that_nobody_finished(odd_run: Run) -> None:
+    with pytest.raises(FechnerError, match="no observer has finished test 'area' yet"):
+        figure(odd_run, "area", observers=["afraid"])
+    with pytest.raises(FechnerError, match="there are no scores yet"):
+        figure(odd_run, "area", "scores", observers=["afraid"])
+
+
+def test_a_png_is_a_picture_of_the_figure(shown_run: Run, tmp_path: Path) -> None:
+    drawn = figure(shown_run, SURFACE, columns=1, dpi=100)
+    with Image.open(save(drawn, tmp_path / "figure.png")) as picture:
+        colours = picture.convert("RGB").getcolors(1 << 24)
+        width, height = size_mm(drawn)
+        assert picture.size == (int(width / 25.4 * 100), int(height / 25.4 * 100))
+    assert colours is not None
+    purple = sum(n for n, (r, g, b) in colours if b > 1.3 * g and r < b)
+    yellow = sum(n for n, (r, g, b) in colours if min(r, g) > 2 * b)
+    assert purple > 1000
+    assert yellow > 1000
