@@ -31,7 +31,9 @@ html_math_renderer = "mathml"
 nitpicky = True
 # Names that lead nowhere on this site: other libraries and what is private, aliases of types,
 # words for types.
-_ELSEWHERE = r"(fechner\.report\.(standings|trends)|collections|numpy|np|pathlib|pd|torch|xr)\..*"
+_ELSEWHERE = (
+    r"(fechner\.report\.comparing\.(standings|trends)|collections|numpy|np|pathlib|pd|torch|xr)\..*"
+)
 _TYPES = (
     "(ArrayLike|Figure|Floats|Image|Light|NDArray|Normalisation|Path|Runs|Scale|Tap|Tensor|Value"
     "|What)"

@@ -112,9 +112,9 @@ def command(
 def _pairs(
     runs: list[str], baseline: str | None, format: str, drawn: bool, chosen: dict[str, Any]
 ) -> tuple[str, list[str], Figure | None]:
-    from fechner.report.comparison import compare
-    from fechner.report.comparison_figures import difference_figure
-    from fechner.report.comparison_tables import FORMATS
+    from fechner.report.comparing.comparison import compare
+    from fechner.report.comparing.figures import difference_figure
+    from fechner.report.comparing.tables import FORMATS
 
     found, problems = compare(runs, baseline=baseline, **chosen)
     return FORMATS[format](found), problems, difference_figure(found) if drawn else None
@@ -128,9 +128,9 @@ def _trends(
     drawn: bool,
     chosen: dict[str, Any],
 ) -> tuple[str, list[str], Figure | None]:
-    from fechner.report.comparison_figures import trend_figure
-    from fechner.report.trend_tables import FORMATS
-    from fechner.report.trends import find_trends
+    from fechner.report.comparing.figures import trend_figure
+    from fechner.report.comparing.trend_tables import FORMATS
+    from fechner.report.comparing.trends import find_trends
 
     found, problems = find_trends(runs, file, columns, **chosen)
     return FORMATS[format](found), problems, trend_figure(found) if drawn else None

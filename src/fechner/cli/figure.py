@@ -33,9 +33,7 @@ def command(
     readout: Annotated[
         str | None, typer.Option(help="Read-out to show; default: the first one measured.")
     ] = None,
-    columns: Annotated[
-        int, typer.Option(min=1, max=2, help="Width: 1 column (85 mm) or 2 (178 mm).")
-    ] = 2,
+    columns: Annotated[int, typer.Option(help="Width: 1 column (85 mm) or 2 (178 mm).")] = 2,
     dpi: Annotated[
         float, typer.Option(help="Resolution of a PNG; stimuli are always shown pixel for pixel.")
     ] = 300.0,

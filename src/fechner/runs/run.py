@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from fechner.report.frames import What
+    from fechner.report.exporting.frames import What
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ class Run:
             ``"scores"``, a row for each; ``"responses"``, a row for each raw answer that scores are
             computed from; ``"surfaces"``, a row for each that is for figures only.
         """
-        from fechner.report.frames import to_dataframe
+        from fechner.report.exporting.frames import to_dataframe
 
         return to_dataframe(self, what)
 

@@ -161,12 +161,11 @@ def line_sample(**style: Any) -> Any:
 
 
 def _beside(labels: Sequence[str], room_mm: float) -> int:
-    """Return how many entries fit beside each other; entries fill columns from top to bottom."""
-    widths = [width_mm(label) + _SAMPLE_MM for label in labels]
-    for rows in range(1, len(widths)):
-        columns = [widths[k : k + rows] for k in range(0, len(widths), rows)]
-        if sum(map(max, columns)) <= room_mm:
-            return len(columns)
+    """Return how many entries fit beside each other; they fill columns from top to bottom."""
+    widths = np.array([width_mm(label) + _SAMPLE_MM for label in labels])
+    for across in range(len(widths), 1, -1):
+        if sum(column.max() for column in np.array_split(widths, across)) <= room_mm:
+            return across
     return 1
 
 

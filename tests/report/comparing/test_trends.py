@@ -12,8 +12,8 @@ from scipy import stats
 
 from fechner import Run
 from fechner.errors import FechnerError
-from fechner.report.trend_tables import COLUMNS, FORMATS, sections
-from fechner.report.trends import Trends, find_trends
+from fechner.report.comparing.trend_tables import COLUMNS, FORMATS, sections
+from fechner.report.comparing.trends import Trends, find_trends
 from fechner.scores.comparisons import corrected
 from fechner.suites import preset
 

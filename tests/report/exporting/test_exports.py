@@ -16,10 +16,10 @@ from measured import HOSTILE, TESTS, measured
 from scipy.stats import spearmanr
 
 from fechner import FechnerError, Run
-from fechner.report import exports, frame_files
-from fechner.report.exports import export
-from fechner.report.frame_files import WRITERS
-from fechner.report.frames import schema
+from fechner.report.exporting import exports, files
+from fechner.report.exporting.exports import export
+from fechner.report.exporting.files import WRITERS
+from fechner.report.exporting.frames import schema
 from fechner.runs.store import slug
 
 WHATS = ("scores", "responses", "surfaces")
@@ -324,7 +324,7 @@ def test_small_groups_of_rows_are_put_together(
     file = str(tmp_path / "it.parquet")
     export([run], file, "responses")
     assert pq.ParquetFile(file).num_row_groups == 1
-    monkeypatch.setattr(frame_files, "_ROWS_OF_A_GROUP", 1)
+    monkeypatch.setattr(files, "_ROWS_OF_A_GROUP", 1)
     export([run], file, "responses")
     assert pq.ParquetFile(file).num_row_groups == 4
     pd.testing.assert_frame_equal(pd.read_parquet(file), frames["responses"])

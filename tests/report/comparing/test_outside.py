@@ -8,8 +8,8 @@ import pytest
 
 from fechner import Run
 from fechner.errors import FechnerError
-from fechner.report.outside import Outside, match, read_outside
-from fechner.report.standings import entrants
+from fechner.report.comparing.outside import Outside, match, read_outside
+from fechner.report.comparing.standings import entrants
 
 
 def written(folder: Path, content: str | bytes) -> Path:

@@ -9,8 +9,15 @@ from pathlib import Path
 import numpy as np
 
 from fechner.errors import FechnerError
-from fechner.report.outside import match, read_outside
-from fechner.report.standings import Source, Standing, choose, choose_tests, entrants, stand
+from fechner.report.comparing.outside import match, read_outside
+from fechner.report.comparing.standings import (
+    Source,
+    Standing,
+    choose,
+    choose_tests,
+    entrants,
+    stand,
+)
 from fechner.scores import Score
 from fechner.scores.comparisons import LEVEL, Correction, corrected
 from fechner.scores.regression import Regression, regress

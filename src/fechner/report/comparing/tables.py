@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from fechner.report.comparison import Comparison, Finding, Pair
-from fechner.report.sections import (
+from fechner.report.comparing.comparison import Comparison, Finding, Pair
+from fechner.report.comparing.sections import (
     NOTHING,
     Section,
     Sections,

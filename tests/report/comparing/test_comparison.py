@@ -14,9 +14,9 @@ import pytest
 import fechner
 from fechner import Run
 from fechner.errors import FechnerError
-from fechner.report.comparison import MOST, Comparison, Finding, Pair, compare
-from fechner.report.comparison_tables import COLUMNS, FORMATS, records, sections
-from fechner.report.standings import Standing
+from fechner.report.comparing.comparison import MOST, Comparison, Finding, Pair, compare
+from fechner.report.comparing.standings import Standing
+from fechner.report.comparing.tables import COLUMNS, FORMATS, records, sections
 from fechner.scores import Score, distance
 from fechner.scores.comparisons import Alike, alike, corrected
 from fechner.scores.paired import Difference, paired

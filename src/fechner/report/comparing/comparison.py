@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fechner.errors import FechnerError
-from fechner.report.standings import (
+from fechner.report.comparing.standings import (
     Entrant,
     Source,
     Standing,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from fechner.report.sections import (
+from fechner.report.comparing.sections import (
     NOTHING,
     Section,
     Sections,
@@ -20,8 +20,8 @@ from fechner.report.sections import (
     to_markdown,
     to_text,
 )
+from fechner.report.comparing.trends import Trend, Trends
 from fechner.report.tables import csv_text, json_text
-from fechner.report.trends import Trend, Trends
 from fechner.scores.comparisons import LEVEL
 
 COLUMNS = (

@@ -4,12 +4,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from oddities import HOSTILE, broken
 
 import fechner
 from fechner import FechnerError, Run, observe
 from fechner.report.page import make_page, write_page
-
-from .conftest import HOSTILE, broken
 
 
 class Tags(html.parser.HTMLParser):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import IO, TYPE_CHECKING, Any
 
 from fechner.errors import MissingExtraError
-from fechner.report.frames import Schema
+from fechner.report.exporting.frames import Schema
 from fechner.report.markup import latex_row, markdown_row
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fechner.errors import FechnerError
-from fechner.report.comparison import Comparison, Pair
+from fechner.report.comparing.comparison import Comparison, Pair
+from fechner.report.comparing.sections import arrow, bracketed, p_header
+from fechner.report.comparing.trends import Trend, Trends
 from fechner.report.paper.grid import Cell, draw_grid
 from fechner.report.paper.lettering import LINE_MM, width_mm
 from fechner.report.paper.style import paper_style, settle
-from fechner.report.sections import arrow, bracketed, p_header
-from fechner.report.trends import Trend, Trends
 from fechner.scores import Panel
 from fechner.scores.comparisons import LEVEL
 from fechner.scores.panels import Axis, Line, Points

@@ -11,9 +11,14 @@ from typing import IO, TYPE_CHECKING
 
 from fechner.errors import FechnerError, UnknownNameError
 from fechner.report.contenders import groups
-from fechner.report.destinations import checked_file, filled_folder, replaced_file, suffix_of
-from fechner.report.frame_files import WRITERS, import_pyarrow
-from fechner.report.frames import (
+from fechner.report.exporting.destinations import (
+    checked_file,
+    filled_folder,
+    replaced_file,
+    suffix_of,
+)
+from fechner.report.exporting.files import WRITERS, import_pyarrow
+from fechner.report.exporting.frames import (
     FOR_SCORES,
     OF_ANSWERS,
     OF_SCORES,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fechner.errors import FechnerError, UnknownNameError
-from fechner.report.standings import Entrant, listed
+from fechner.report.comparing.standings import Entrant, listed
 
 _NAME = "observer"
 

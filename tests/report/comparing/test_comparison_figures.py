@@ -7,16 +7,16 @@ import pytest
 
 from fechner import Run
 from fechner.errors import FechnerError
-from fechner.report.comparison import compare
-from fechner.report.comparison_figures import (
+from fechner.report.comparing.comparison import compare
+from fechner.report.comparing.figures import (
     difference_figure,
     difference_panel,
     families_of,
     trend_figure,
     trend_panel,
 )
+from fechner.report.comparing.trends import Trends, find_trends
 from fechner.report.paper.style import save
-from fechner.report.trends import Trends, find_trends
 from fechner.scores.panels import Line, Points
 from fechner.suites import preset
 

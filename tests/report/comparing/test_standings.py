@@ -9,7 +9,7 @@ import pytest
 import fechner
 from fechner import Run
 from fechner.errors import FechnerError
-from fechner.report.standings import (
+from fechner.report.comparing.standings import (
     Measured,
     Printed,
     choose,

@@ -5,7 +5,7 @@ import pytest
 
 from fechner import Run
 from fechner.report.contenders import groups
-from fechner.report.page_data import Chapter, as_json, chapter, drawn
+from fechner.report.page.content import Chapter, as_json, chapter, drawn
 from fechner.scores import distance
 from fechner.scores.panels import Axis, Line, Panel, Points, Surface
 

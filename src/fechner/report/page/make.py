@@ -15,8 +15,8 @@ import fechner
 from fechner.errors import FechnerError
 from fechner.references import reference
 from fechner.report.contenders import groups
-from fechner.report.page_data import chapter, drawn
-from fechner.report.stimulus_images import sprite
+from fechner.report.page.content import chapter, drawn
+from fechner.report.page.stimuli import sprite
 from fechner.runs import Run
 from fechner.runs.progress import followed
 from fechner.runs.store import write_atomically
@@ -47,7 +47,7 @@ def make_page(runs: Sequence[Run], progress: bool = False) -> str:
         for name in (followed(names, "painting stimuli") if progress else names)
     }
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("fechner.report", "page"),
+        loader=jinja2.PackageLoader("fechner.report.page", "template"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -82,7 +82,7 @@ def write_page(runs: Sequence[Run], path: Path | str, progress: bool = False) ->
 
 
 def _text(name: str) -> str:
-    return (Path(__file__).parent / "page" / name).read_text("utf-8")
+    return (Path(__file__).parent / "template" / name).read_text("utf-8")
 
 
 def _plotly() -> str:

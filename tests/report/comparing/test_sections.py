@@ -1,6 +1,6 @@
 """Several tables at once, in every way they are written."""
 
-from fechner.report.sections import (
+from fechner.report.comparing.sections import (
     Section,
     Sections,
     correction_note,

@@ -1,0 +1,1 @@
+"""Comparing observers: differences, trends against figures from outside, and their tables."""

@@ -1,0 +1,1 @@
+"""Exports: scores and raw answers as files for other programs."""

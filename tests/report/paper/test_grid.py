@@ -1,0 +1,301 @@
+"""Small multiples of any panels: what is drawn, what is shared, and that it can be read."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from matplotlib.collections import PathCollection, PolyCollection
+from matplotlib.colors import LogNorm, to_hex
+from matplotlib.contour import QuadContourSet
+from matplotlib.figure import Figure
+from printed import check_legible, size_mm, words, writing
+
+from fechner.errors import FechnerError
+from fechner.report.paper.drawing import CHANCE, OWN, PEOPLE
+from fechner.report.paper.grid import Cell, Guide, draw_grid
+from fechner.report.paper.layout import Room, choose_grid
+from fechner.report.paper.style import HEIGHT_MM, MARKERS, PALETTE, paper_style, save
+from fechner.scores.panels import Axis, Line, Panel, Points, Surface
+
+X = np.geomspace(0.5, 32, 8)
+Y = np.geomspace(1, 1000, 6)
+Z = X[:, None] / Y
+LOG_X, LOG_Y = Axis("spatial frequency (cycles/degree)", log=True), Axis("sensitivity", log=True)
+
+
+def surface_panel(z: np.ndarray = Z, **changes: object) -> Panel:
+    surface = Surface(X, Y, z, **{"log": True, "criterion": 0.1, **changes})
+    human = Line(X, 200 / X, "people", human=True)
+    return Panel("surface", "Response", LOG_X, LOG_Y, (surface, human))
+
+
+def line_panel(*lines: Line, ticks: tuple[str, ...] = (), y: str = "score") -> Panel:
+    return Panel("lines", "What is matched", Axis("layer", ticks=ticks), Axis(y), lines)
+
+
+def points_panel(scale: float = 1.0, low: float = 1.0) -> Panel:
+    points = Points(X, scale * X, colour=low * X, colour_axis=Axis("area (degree2)", log=True))
+    return Panel("points", "Points", LOG_X, Axis("response", log=True), (points,))
+
+
+def drawn(*panels: Panel | None, columns: int = 2, names: list[str] | None = None) -> Figure:
+    names = names or [f"observer {number}" for number in range(len(panels))]
+    cells = [Cell(name, panel) for name, panel in zip(names, panels, strict=True)]
+    with paper_style():
+        figure = draw_grid(cells, columns, 100)
+    check_legible(figure)
+    return figure
+
+
+# Surfaces
+
+
+def test_a_surface_has_colours_people_and_the_observers_own_threshold() -> None:
+    figure = drawn(surface_panel())
+    panel, strip = figure.axes
+    fills, *contours = (each for each in panel.collections if isinstance(each, QuadContourSet))
+    assert fills.filled
+    assert to_hex(fills.get_facecolor()[0]) < to_hex(fills.get_facecolor()[-1])
+    assert fills.get_cmap().name == "viridis"
+    assert [list(each.levels) for each in contours] == [[0.1], [0.1]]
+    assert to_hex(contours[1].get_edgecolor()[0]) == OWN.lower()
+    casing, people = panel.lines
+    assert casing.get_color() == "white"
+    assert casing.get_linewidth() > people.get_linewidth()
+    assert casing.get_linestyle() == "-"
+    assert people.get_linestyle() == "--"
+    np.testing.assert_array_equal(people.get_ydata(), 200 / X)
+    assert (panel.get_xscale(), panel.get_yscale()) == ("log", "log")
+    assert panel.get_xlim() == (X[0], X[-1])
+    # Its own scale, with the criterion between the ends.
+    assert [text.get_text() for text in strip.texts] == ["0.1", "0.0005", "32"]
+
+
+def test_the_threshold_lies_where_the_response_is_the_criterion() -> None:
+    figure = drawn(surface_panel())
+    contour = [each for each in figure.axes[0].collections if isinstance(each, QuadContourSet)][-1]
+    (path,) = contour.get_paths()
+    x, y = path.vertices.T
+    np.testing.assert_allclose(x / y, 0.1, rtol=0.4)  # the grid is coarse
+    assert len(x) > 5
+
+
+def test_what_could_not_be_shown_is_hatched_and_said_once() -> None:
+    doubtful = np.zeros(Z.shape, dtype=bool)
+    doubtful[-2:] = True
+    figure = drawn(surface_panel(doubtful=doubtful), surface_panel())
+    hatched = [
+        [each for each in axes.collections if getattr(each, "hatches", [None])[0]]
+        for axes in figure.axes[:2]
+    ]
+    assert [len(found) for found in hatched] == [1, 0]
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "people",
+        "observer, at its criterion (number above)",
+        "response, each on its own scale (log)",
+        "could not be shown as meant",
+    ]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"z": np.zeros_like(Z)},
+        {"z": np.full_like(Z, np.nan)},
+        {"z": np.where(Z > 1, np.nan, Z)},
+        {"z": np.where(Z > 1, np.inf, Z)},
+        {"z": Z - 1, "log": True},
+        {"z": Z - 1, "log": False, "criterion": -0.5},
+        {"criterion": np.nan},
+        {"criterion": 1e9},
+        {"criterion": 0.0},
+    ],
+)
+def test_odd_surfaces_are_drawn(changes: dict, tmp_path) -> None:
+    figure = drawn(surface_panel(**changes), surface_panel())
+    assert len(figure.axes) == 4
+    save(figure, tmp_path / "odd.png")
+
+
+def test_log_and_linear_colours_are_both_named() -> None:
+    figure = drawn(surface_panel(), surface_panel(log=False))
+    assert "response, each on its own scale (log or linear)" in words(figure)
+
+
+# Lines
+
+
+def test_groups_have_a_colour_and_a_marker_and_people_are_dashed() -> None:
+    x = np.arange(3.0)
+    lines = [
+        Line(x, x + group + 0.5 * human, f"{group}", group=group, human=human)
+        for group in range(3)
+        for human in (True, False)
+    ]
+    figure = drawn(line_panel(*lines))
+    (axes,) = figure.axes
+    for line, shown in zip(lines, axes.lines, strict=True):
+        assert shown.get_color() == PALETTE[line.group]
+        assert shown.get_linestyle() == ("--" if line.human else "-")
+        assert shown.get_marker() == ("None" if line.human else MARKERS[line.group])
+    (legend,) = figure.legends
+    assert legend.get_title().get_text() == "What is matched"
+    found = [(each.get_label(), each.get_linestyle()) for each in legend.get_lines()]
+    assert [text.get_text() for text in legend.get_texts()] == ["0", "1", "2", "people", "observer"]
+    assert [style for _, style in found] == ["-", "-", "-", "--", "-"]
+
+
+def test_colours_and_markers_do_not_come_again_together() -> None:
+    pairs = {(PALETTE[k % len(PALETTE)], MARKERS[k % len(MARKERS)]) for k in range(72)}
+    assert len(pairs) == 72
+
+
+def test_bands_guides_and_named_places() -> None:
+    x = np.arange(4.0)
+    line = Line(x, x, "net", low=x - 1, high=x + 1)
+    names = ("stem", "blocks.0", "blocks.1", "output")
+    guides = (Guide(5.0, "perfectly human", PEOPLE), Guide(-2.0, "chance", CHANCE))
+    with paper_style():
+        figure = draw_grid([Cell("area", line_panel(line, ticks=names), guides)], 1, 100)
+    check_legible(figure)
+    (axes,) = figure.axes
+    (band,) = (each for each in axes.collections if isinstance(each, PolyCollection))
+    box = band.get_datalim(axes.transData)
+    assert (box.y0, box.y1) == (-1.0, 4.0)
+    assert [text.get_text() for text in axes.get_xticklabels()] == list(names)
+    low, high = axes.get_ylim()
+    assert low < -2
+    assert high > 5
+    assert [each.get_ydata()[0] for each in axes.lines[1:]] == [5.0, -2.0]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "net",
+        "perfectly human",
+        "chance",
+    ]
+
+
+# Points
+
+
+def test_colours_of_points_mean_the_same_on_all_panels() -> None:
+    figure = drawn(points_panel(), points_panel(2.0, low=10.0))
+    *panels, bar = figure.axes
+    norms = [each.norm for axes in panels for each in axes.collections]
+    assert all(isinstance(each, LogNorm) for each in norms)
+    assert {(each.vmin, each.vmax) for each in norms} == {(X[0], 10 * X[-1])}
+    assert bar.get_ylabel() == "area (degree²)"
+    assert all(isinstance(axes.collections[0], PathCollection) for axes in panels)
+
+
+def test_points_without_a_third_quantity_have_no_bar() -> None:
+    points = Points(np.arange(3.0), np.arange(3.0), "matches")
+    figure = drawn(Panel("points", "Points", Axis("x"), Axis("y"), (points,)))
+    assert len(figure.axes) == 1
+    assert "matches" in words(figure)
+
+
+# What is shared
+
+
+def test_numbers_and_words_stand_at_the_outside_only() -> None:
+    figure = drawn(*[surface_panel()] * 7)  # four and three
+    labelled = [
+        [any(text.get_text() for text in axis.get_ticklabels()) for axis in (a.xaxis, a.yaxis)]
+        for a in figure.axes[:7]
+    ]
+    assert [y for _, y in labelled] == [True, False, False, False, True, False, False]
+    # The fourth has nothing below it.
+    assert [x for x, _ in labelled] == [False, False, False, True, True, True, True]
+    assert words(figure).count("sensitivity") == 1
+    assert words(figure).count(LOG_X.label) == 1
+
+
+def test_far_scales_are_not_shared_and_have_their_own_numbers() -> None:
+    figure = drawn(points_panel(), points_panel(1e6))
+    first, second = figure.axes[:2]
+    assert first.get_ylim()[1] < second.get_ylim()[0]
+    for axes in (first, second):
+        assert any(text.get_text() for text in axes.get_yticklabels())
+    assert first.get_xlim() == second.get_xlim()
+
+
+def test_a_log_axis_is_one_on_all_panels_that_can_have_it() -> None:
+    linear = replace(points_panel(), y=Axis("response"))
+    assert [a.get_yscale() for a in drawn(points_panel(), linear).axes[:2]] == ["log", "log"]
+    points = Points(X, -X)
+    negative = replace(linear, marks=(points,))
+    assert [a.get_yscale() for a in drawn(points_panel(), negative).axes[:2]] == ["log", "linear"]
+
+
+def test_other_words_are_said_where_they_change() -> None:
+    x = np.arange(3.0)
+    line = Line(x, x, "net")
+    figure = drawn(*(line_panel(line, y=y) for y in ("a", "a", "b")))
+    assert [axes.get_ylabel() for axes in figure.axes] == ["a", "", "b"]
+
+
+def test_what_was_not_measured_is_said() -> None:
+    figure = drawn(None, surface_panel(), names=["missing", "there"])
+    assert words(figure).count("not measured") == 1
+    assert "missing" in words(figure)
+
+
+# The page
+
+HOSTILE = [
+    "a_$x$^2_{i}",
+    "$\\alpha",
+    "<b>&amp;</b> \\frac{1}{2}",
+    "emoji 👁️‍🗨️ 模型 ☃",
+    "line\nbreak\ttab",
+    "%s {0} #~",
+    "timm/a_very_long_name_of_a_network_patch16_224.augreg_in21k_ft_in1k" * 4,
+    "timm/a_very_long_name_of_a_network_patch8_224.augreg_in21k_ft_in1k" * 4,
+]
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+@pytest.mark.parametrize("suffix", ["pdf", "svg", "png"])
+def test_names_stay_plain_text(columns: int, suffix: str, tmp_path) -> None:
+    figure = drawn(*[surface_panel()] * len(HOSTILE), columns=columns, names=HOSTILE)
+    found = words(figure)
+    assert HOSTILE[0] in found
+    assert HOSTILE[1] in found
+    assert any("<b>&amp;</b>" in text for text in found)
+    assert not any(text.get_parse_math() for text in writing(figure))
+    save(figure, tmp_path / f"hostile.{suffix}")  # warnings are errors
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 9])
+def test_any_number_of_panels_fits(columns: int, n: int) -> None:
+    figure = drawn(*[surface_panel()] * n, columns=columns)
+    width, height = size_mm(figure)
+    assert width == pytest.approx({1: 85, 2: 178}[columns])
+    assert height <= HEIGHT_MM + 1e-6
+    assert len(figure.axes) == 2 * n
+
+
+@pytest.mark.parametrize("make", [surface_panel, points_panel])
+def test_thirty_observers_fit_on_a_page(make) -> None:
+    names = [f"timm/vit_small_patch{number}_224.dino" for number in range(30)]
+    figure = drawn(*[make()] * 30, names=names)
+    assert size_mm(figure)[1] <= HEIGHT_MM + 1e-6
+    boxes = [axes.get_position() for axes in figure.axes[:30]]
+    assert min(box.width * 178 for box in boxes) > 17
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_too_many_panels_are_refused_with_a_number_that_works(columns: int) -> None:
+    with pytest.raises(FechnerError, match="90 panels do not fit on a page of") as error:
+        drawn(*[surface_panel()] * 90, columns=columns)
+    assert ("two columns" in str(error.value)) == (columns == 1)
+    number = int(str(error.value).split("at most ")[1].split()[0])
+    assert size_mm(drawn(*[surface_panel()] * number, columns=columns))[1] <= HEIGHT_MM + 1e-6
+
+
+def test_rows_are_full_where_they_can_be() -> None:
+    room = Room(4, 12)
+    found = {n: choose_grid(n, 2, room)[:2] for n in (1, 3, 4, 5, 6, 8, 9)}
+    assert found == {1: (1, 1), 3: (3, 1), 4: (4, 1), 5: (3, 2), 6: (3, 2), 8: (4, 2), 9: (3, 3)}
