@@ -285,7 +285,7 @@ def _mark(mark: Mark) -> dict[str, Any]:
             if mark.names:
                 values["names"] = mark.names
         case Points():
-            values["type"] = "points"
+            values |= {"type": "points", "group": mark.group}
             if mark.colour is not None:
                 values |= {"colour": _numbers(mark.colour), "colourAxis": _axis(mark.colour_axis)}
     return values

@@ -236,7 +236,7 @@
       marker: mark.colour ? {
         size: 5.5, color: shade, colorscale: "Viridis", line: { width: 0.5, color: colour("--soft") },
         colorbar: { thickness: 9, outlinewidth: 0, title: { text: plain(mark.colourAxis.label), side: "right", font: { size: 11 } }, ...(mark.colourAxis.log ? logTicks(mark.colour) : {}) },
-      } : { size: 6, color: COLOURS[0] },
+      } : { size: 7, color: COLOURS[mark.group % COLOURS.length], symbol: SYMBOLS[mark.group % SYMBOLS.length] },
       hovertemplate: `${plain(panel.x.label)}: %{x:.3g}<br>${plain(panel.y.label)}: %{y:.3g}${mark.colour ? `<br>${plain(mark.colourAxis.label)}: %{customdata:.3g}` : ""}<extra></extra>`,
     }];
   }
