@@ -5,6 +5,8 @@ import itertools
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from fechner.report.paper.style import paper_style
+
 
 def writing(figure: Figure) -> list[Text]:
     """Return everything that is written on a figure."""
@@ -24,7 +26,9 @@ def size_mm(figure: Figure) -> tuple[float, float]:
 
 def check_legible(figure: Figure) -> None:
     """Nothing is too small, leaves the page, or lies over something else."""
-    boxes = [(each.get_text(), each.get_window_extent()) for each in writing(figure)]
+    with paper_style():
+        figure.draw_without_rendering()  # legends find their place
+        boxes = [(each.get_text(), each.get_window_extent()) for each in writing(figure)]
     assert boxes
     assert min(each.get_fontsize() for each in writing(figure)) >= 7
     page, tolerance = figure.bbox, figure.dpi / 72 / 4

@@ -43,9 +43,9 @@ def test_a_png_holds_every_pixel(tests: tuple[str, ...], columns: int, tmp_path:
     with Image.open(tmp_path / "stimuli.png") as picture:
         sheet = np.asarray(picture.convert("RGB"))
     wanted = [picture for test in tests for picture in pictures(EXPERIMENTS[test])]
-    assert len(figure.axes) == len(wanted)
-    for axes, picture in zip(figure.axes, wanted, strict=True):
-        box = axes.get_window_extent()
+    images = [image for axes in figure.axes for image in axes.images]
+    for image, picture in zip(images, wanted, strict=True):
+        box = image.get_window_extent()
         left, top = round(box.x0), sheet.shape[0] - round(box.y1)
         height, width = picture.shape[:2]
         np.testing.assert_array_equal(sheet[top : top + height, left : left + width], picture)
@@ -62,7 +62,8 @@ def test_all_tests_fit_on_a_page_of_two_columns() -> None:
     width, height = size_mm(figure)
     assert width == pytest.approx(178, abs=0.01)
     assert height <= HEIGHT_MM
-    assert len(figure.axes) == sum(len(pictures(each)) for each in EXPERIMENTS.values())
+    rows = [row for each in EXPERIMENTS.values() for row in each.samples()]
+    assert sum(len(axes.images) for axes in figure.axes) == sum(map(len, rows))
 
 
 def test_all_tests_do_not_fit_into_one_column() -> None:

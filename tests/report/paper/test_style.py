@@ -24,7 +24,8 @@ import sys
 from fechner.report.paper.style import save
 sys.path.append(sys.argv[1])
 import test_style
-save(test_style.figure(), sys.argv[2])
+for path in sys.argv[2:]:
+    save(test_style.figure(), path)
 """
 
 
@@ -33,14 +34,14 @@ def figure():
         return draw_grid([Cell("a_$x$ ελ", PANEL), Cell("b", PANEL)], 1, 150)
 
 
-@pytest.mark.parametrize("suffix", ["pdf", "png", "svg"])
-def test_the_same_figure_is_the_same_bytes_in_any_process(suffix: str, tmp_path: Path) -> None:
-    here, there = tmp_path / f"here.{suffix}", tmp_path / f"there.{suffix}"
-    save(figure(), here)
-    arguments = [sys.executable, "-c", PROGRAM, str(Path(__file__).parent), str(there)]
+def test_the_same_figure_is_the_same_bytes_in_any_process(tmp_path: Path) -> None:
+    there = [tmp_path / f"there.{suffix}" for suffix in ("pdf", "png", "svg")]
+    arguments = [sys.executable, "-c", PROGRAM, str(Path(__file__).parent), *map(str, there)]
     done = subprocess.run(arguments, capture_output=True, text=True, env={"PYTHONHASHSEED": "7"})
     assert done.returncode == 0, done.stderr
-    assert here.read_bytes() == there.read_bytes()
+    for path in there:
+        here = save(figure(), tmp_path / f"here{path.suffix}")
+        assert here.read_bytes() == path.read_bytes()
 
 
 def test_fonts_are_in_the_pdf(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from fechner.errors import FechnerError, UnknownNameError
+from fechner.errors import FechnerError, RunFolderError, UnknownNameError
 from fechner.report.contenders import Contender, contenders, groups
 from fechner.runs import Result, Run
 from fechner.suites import Test
@@ -66,18 +66,22 @@ class Choice:
         return [known[self.test]]
 
     def results(self) -> list[tuple[Contender, Result]]:
-        """Return the main scores of the tests, every layer and read-out of each observer."""
-        wanted = {test.id for test in self.tests}
-        assessed = {
-            run.folder: run.assess()[0]
-            for run in {each.run.folder: each.run for each in self.contenders}.values()
-        }
-        return [
-            (contender, result)
-            for contender in self.contenders
-            for result in assessed[contender.run.folder]
-            if result.observer == contender.observer and result.main and result.test in wanted
-        ]
+        """Return the main scores of the tests, every layer and read-out of each observer.
+
+        Tests that are not complete, or have changed since, are not there.
+        """
+        found: list[tuple[Contender, Result]] = []
+        for contender in self.contenders:
+            run, observer = contender.run, contender.observer
+            for test in (test for test in self.tests if test.id in run.manifest.tests):
+                try:
+                    # What is for figures only has no part in main scores.
+                    data = run.data(observer, test.id, for_scores=True)
+                except RunFolderError:
+                    continue
+                results = [] if data is None else run.score(observer, test, data)
+                found += [(contender, result) for result in results if result.main]
+        return found
 
 
 def choose_place(what: str, name: str | None, there: Mapping[str, Sequence[str]]) -> dict[str, str]:

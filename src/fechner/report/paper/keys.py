@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Room that a sample and the space after its words take, in mm.
-_SAMPLE_MM = 12.0
+_SAMPLE_MM = 11.0
 #: A bar of colours, and what lies between it and the panels.
 _BAR_MM, _BAR_GAP_MM, _BAR_WORDS_MM, _HIGHEST_BAR_MM = 2.5, 2.5, 30.0, 60.0
 

@@ -168,16 +168,18 @@ def _draw_block(figure: Figure, page: _Page, block: _Block, left: int, top: int)
     room = len(block.columns) * wide
     (title,) = fitted([block.experiment.id], room * size, TITLE_PT)
     write_title(figure, title, first * size, upper * size)
+    foot = upper - len(block.rows) * high
+    place = (first, foot, room, len(block.rows) * high)
+    axes = axes_at(figure, *(size * each for each in place))
+    axes.set_axis_off()
     for k, (row, name) in enumerate(zip(block.pictures, block.rows, strict=True)):
-        bottom = upper - k * high - field.height_px
-        middle = bottom + field.height_px / 2
+        bottom = (len(block.rows) - k) * high - field.height_px
+        middle = foot + bottom + field.height_px / 2
         write(first - page.in_pixels(0.8), middle, name, ha="right", va="center")
         for n, picture in enumerate(row):
-            place = (first + n * wide, bottom, field.width_px, field.height_px)
-            axes = axes_at(figure, *(size * each for each in place))
-            axes.set_axis_off()
-            axes.imshow(picture, interpolation="none", aspect="auto")
-    foot = upper - len(block.rows) * high
+            sides = (n * wide, n * wide + field.width_px, bottom, bottom + field.height_px)
+            axes.imshow(picture, interpolation="none", extent=sides, aspect="auto")
+    axes.set(xlim=(0, place[2]), ylim=(0, place[3]))
     for n in _labelled(block.columns, wide * size):
         at = first + n * wide + field.width_px / 2
         write(at, foot, block.columns[n], ha="center", va="top")

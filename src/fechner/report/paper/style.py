@@ -50,6 +50,8 @@ _STYLE: dict[str, Any] = {
     "font.size": SMALL_PT,
     "hatch.linewidth": 0.5,
     "image.cmap": "viridis",
+    # Each picture by itself: put together they would be resampled.
+    "image.composite_image": False,
     "legend.borderpad": 0.2,
     "legend.columnspacing": 1.4,
     "legend.fontsize": SMALL_PT,
@@ -64,6 +66,8 @@ _STYLE: dict[str, Any] = {
     "svg.fonttype": "path",
     "svg.hashsalt": "fechner",
     "text.color": INK,
+    # Letters as wide in a PNG as they are measured, at any resolution.
+    "text.hinting": "no_hinting",
     # Names may hold dollar signs.
     "text.parse_math": False,
     "xtick.color": INK,
@@ -140,8 +144,10 @@ def check_columns(columns: int) -> float:
 
 
 def settle(figure: Figure) -> Figure:
-    """Make all text now, while the style holds: what matplotlib puts off would be read as maths."""
-    figure.draw_without_rendering()
+    """Make labels of ticks now, while the style holds: later they would be read as maths."""
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis) if axes.axison else ():
+            axis.get_ticklabels()
     return figure
 
 
