@@ -133,7 +133,7 @@ def test_other_formats(fechner: Call, format: str) -> None:
     ("arguments", "sentence"),
     [
         (["b"], "only 'pixels' is there; comparing takes two observers, or two runs of one."),
-        (["nowhere", "a"], "nowhere does not exist."),
+        (["nowhere", "a"], "nowhere does not exist"),
         (["@cai2025"], "45 observers make 990 pairs"),
         (["@cai2024"], "did you mean '@cai2025'?"),
         (["a", "--baseline", "pixls"], "did you mean 'pixels'?"),

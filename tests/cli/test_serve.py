@@ -45,6 +45,19 @@ def test_serves_until_interrupted(
     assert not list(tmp_path.iterdir())
 
 
+def test_file_in_place_of_a_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file.txt").write_text("no run")
+    with start("--port", "0", "file.txt", cwd=tmp_path) as process:
+        assert process.stdout is not None
+        port = int(process.stdout.readline().rpartition(":")[2].split("/")[0])
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60) as answer:
+            assert b"There are no runs here yet" in answer.read()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert err.startswith("file.txt is not a folder, so it holds no runs; ")
+    assert err.count("\n") == 1
+
+
 def test_port_that_is_taken_is_one_line(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

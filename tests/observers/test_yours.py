@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from fechner.errors import FechnerError, ObserverError
+from fechner.errors import FechnerError, ObserverError, UnknownNameError
 from fechner.observers import (
     Encodes,
     FunctionComparer,
@@ -382,7 +382,7 @@ def test_missing_file(tmp_path: Path) -> None:
 
 
 def test_missing_attribute(file: Path) -> None:
-    with pytest.raises(ObserverError, match=r"mine\.py has no 'mkae'"):
+    with pytest.raises(UnknownNameError, match=r"did you mean '.*mine\.py:make'\? mine\.py has"):
         from_file(f"{file}:mkae")
 
 

@@ -37,7 +37,7 @@ def test_detection_is_seen_as_sensitivity_with_the_human_curve_on_it(run: Run) -
     np.testing.assert_allclose(surface.y, 1 / data["surface_contrast"].values)
     np.testing.assert_allclose(human.y, 1 / data["human_threshold"].values)
     np.testing.assert_array_equal(surface.z, data["surface"].values)
-    assert panels["surface"].y.label == "sensitivity (1 / dkl contrast)"
+    assert panels["surface"].y.label == "sensitivity (1 / DKL contrast)"
     # 32 cpd cannot be held by 60 pixels per degree.
     assert surface.doubtful is not None
     assert surface.doubtful[-1].all()
@@ -51,7 +51,7 @@ def test_masking_is_seen_as_contrast(run: Run) -> None:
     assert isinstance(human, Line)
     np.testing.assert_array_equal(surface.y, data["surface_contrast"].values)
     np.testing.assert_array_equal(human.y, data["human_threshold"].values)
-    assert panels["surface"].y.label == "contrast (michelson)"
+    assert panels["surface"].y.label == "contrast (Michelson)"
 
 
 def test_the_criterion_is_the_response_at_the_lowest_human_threshold(run: Run) -> None:

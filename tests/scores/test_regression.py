@@ -22,15 +22,34 @@ def test_numbers_are_those_of_scipy(n: int) -> None:
     assert (found.slope_low, found.slope_high) == pytest.approx(
         (line.slope - half, line.slope + half)
     )
-    assert (found.low, found.high) == pytest.approx(
-        tuple(stats.pearsonr(x, y).confidence_interval(0.95)), abs=1e-6
+    # Fisher's interval, but for the few points for which it disagrees with p.
+    fisher = stats.pearsonr(x, y).confidence_interval(0.95)
+    assert np.arctanh([found.low, found.high]) == pytest.approx(
+        np.arctanh([*fisher]), abs={4: 0.13, 12: 0.01, 43: 0.001}[n]
     )
     assert (found.n, found.note) == (n, "")
     at = np.array([0.0, 75.0])
     assert found.line(at)[0] == pytest.approx(line.intercept + line.slope * at)
 
 
-@pytest.mark.parametrize("n", [10, 43])
+@pytest.mark.parametrize("n", [4, 5, 6, 10, 43])
+def test_intervals_agree_with_p(n: int) -> None:
+    generator = np.random.default_rng(n)
+    critical = stats.t.ppf(0.975, n - 2)
+    x = generator.standard_normal(n)
+    noise = generator.standard_normal(n)
+    dx, left = x - x.mean(), noise - np.polyval(np.polyfit(x, noise, 1), x)
+    for t in critical * np.array([-1.001, -0.999, 0.5, 0.999, 1.001, 3]):
+        # Points with just this t.
+        slope = t * math.sqrt(left @ left / (n - 2) / (dx @ dx))
+        found = regress(x.tolist(), (slope * x + left).tolist())
+        known = abs(t) > critical
+        assert (found.p < 0.05) == known
+        assert (found.low * found.high > 0) == known
+        assert (found.slope_low * found.slope_high > 0) == known
+
+
+@pytest.mark.parametrize("n", [4, 5, 10, 43])
 @pytest.mark.parametrize("r", [0.0, 0.6])
 def test_true_values_are_held(n: int, r: float) -> None:
     generator = np.random.default_rng(n)

@@ -25,5 +25,7 @@ def command(
     path = out or runs[0] / "report.html"
     if path.is_dir():
         raise FechnerError(f"{path} is a folder; name a file with --out, as in report.html.")
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise FechnerError(f"'{path.name}' should end in .html, which is what is written.")
     size = write_page([Run(folder) for folder in runs], path, progress=True)
     typer.echo(f"{path}: {size / 1e6:.1f} MB, opens in any browser, offline")

@@ -39,6 +39,12 @@ def command(
     for folder in runs or ():
         if not folder.exists():
             typer.echo(f"{folder} is not there yet; it is looked for each time.", err=True)
+        elif not folder.is_dir():
+            typer.echo(
+                f"{folder} is not a folder, so it holds no runs; give a run folder, or a folder "
+                "that holds some.",
+                err=True,
+            )
     listening = _listen(host, port)
     name = f"[{host}]" if ":" in host else host
     address = f"http://{name}:{listening.getsockname()[1]}/"

@@ -27,6 +27,8 @@ def command(
     options = Options("published" if published else "default")
     chosen = choose_tests(suite, options, split_names(tests))
     path = out or Path(f"{suite}.png")
+    if path.suffix.lower() != ".png":
+        raise FechnerError(f"'{path.name}' should end in .png, which is what is written.")
     sheet = contact_sheet([test.experiment for test in chosen])
     try:
         sheet.save(path, format="PNG")

@@ -57,7 +57,7 @@ class FrequencyMatching:
     @property
     def axes(self) -> tuple[str, str]:
         """Test frequency and reference contrast."""
-        return "test frequency (cycles/degree)", "contrast of the reference (michelson)"
+        return "test frequency (cycles/degree)", "contrast of the reference (Michelson)"
 
     @property
     def method(self) -> str:

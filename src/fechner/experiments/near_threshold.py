@@ -24,6 +24,7 @@ from fechner.experiments.presentation import Presenter
 from fechner.experiments.tasks import ABSCISSAE, Task
 from fechner.observers.abilities import Ability
 from fechner.stimuli import Field, Layer, Stimulus
+from fechner.stimuli.contrast import UNIT_NAMES
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -65,7 +66,17 @@ class NearThreshold:
     @property
     def axes(self) -> tuple[str, str]:
         """Abscissa and contrast, with units."""
-        return ABSCISSAE[self.task.over], f"contrast ({self.task.unit})"
+        return ABSCISSAE[self.task.over], f"contrast ({self.unit_name})"
+
+    @property
+    def unit_name(self) -> str:
+        """Unit of the contrast axis, as people call it.
+
+        A DKL amplitude along the background itself is Michelson contrast.
+        """
+        reference, target = self._at(0, self.task.surface_abscissae[0])
+        along = np.allclose(target.modulation_xyz, reference.background_xyz, rtol=1e-6)
+        return UNIT_NAMES["michelson" if self.task.unit == "dkl" and along else self.task.unit]
 
     @property
     def method(self) -> str:
@@ -78,10 +89,11 @@ class NearThreshold:
         )
         return (
             f"{self.task.method} At each, the target is shown at {len(self.ratios)} multiples of "
-            f"the human threshold from {low:g} to {high:g}, equally spaced in log contrast, and "
-            f"the observer's response is its difference from the reference. {limits} For the "
-            f"surface, {len(self.task.surface_abscissae)} x {len(self.task.contrasts)} stimuli "
-            f"span the plane. {self.scene.method}"
+            f"the human threshold from {low:g} to {high:g}, equally spaced in log contrast "
+            f"({self.unit_name}), and the observer's response is its difference from the "
+            f"reference. {limits} Where the response surface is measured, "
+            f"{len(self.task.surface_abscissae)} x {len(self.task.contrasts)} stimuli span the "
+            f"plane. {self.scene.method}"
         )
 
     def pieces(self) -> Sequence[Piece]:

@@ -175,7 +175,7 @@ class Detection:
         area = self.human_area_deg2
         human_area = "" if area is None else f", for an area of {area:.3g} degree2"
         own = (
-            f"converted to {self.unit} contrast"
+            "converted to the unit of the stimuli"
             if self.human_in_own_unit
             else "taken as they are, without a change of unit"
         )
@@ -305,12 +305,12 @@ class Masking:
             if self.noise_mask_cpd is None
             else f"noise up to {self.noise_mask_cpd:g} cycles/degree, its contrast RMS"
         )
-        low, high = self.scored
+        masks = self.score_abscissae
         return (
             f"A Gabor patch of {self.frequency_cpd:g} cycles/degree and a window of sigma "
             f"{self.sigma_deg:g} degree at {self.luminance_cdm2:g} cd/m2, on {mask}. The reference "
-            f"is the mask alone. Human thresholds are the data set {self.data}, at mask contrasts "
-            f"between {low:g} and {high:g}."
+            f"is the mask alone. Human thresholds are the data set {self.data}, at "
+            f"{_between(self.over, masks)}."
         )
 
     @property

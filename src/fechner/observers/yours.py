@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fechner.errors import ObserverError
+from fechner.errors import ObserverError, UnknownNameError
 from fechner.observers.abilities import Observer, Wants, abilities
 from fechner.observers.devices import check_device
 from fechner.observers.functions import FunctionComparer, FunctionEncoder
@@ -189,7 +189,13 @@ def _attribute(path: Path, attribute: str, spec: str) -> Any:
             f"observer '{spec}': {path.name} could not be loaded: {type(error).__name__}: {error}."
         ) from error
     if not hasattr(module, attribute):
-        raise ObserverError(f"observer '{spec}': {path.name} has no '{attribute}'.")
+        own = [
+            name
+            for name, thing in vars(module).items()
+            if getattr(thing, "__module__", None) == module.__name__ and not name.startswith("_")
+        ]
+        there = f"{path.name} has {', '.join(own)}" if own else f"{path.name} defines nothing"
+        raise UnknownNameError("observer", spec, [f"{path}:{name}" for name in own], there)
     return getattr(module, attribute)
 
 

@@ -101,9 +101,17 @@ def _panels(asked: Choice, kind: str | None) -> Figure:
     }
     kinds = _kinds(found.values())
     kind = kinds[0] if kind is None else kind
+    if kind not in kinds and _only_scores(asked, test):
+        raise FechnerError(
+            f"only what scores need of '{test.id}' was measured: run it without --scores-only to "
+            f"see more than {', '.join([*kinds, *KINDS])}."
+        )
     if kind not in kinds:
         raise UnknownNameError(
-            "kind of figure", kind, [*kinds, *KINDS], _advice(asked, test, kinds)
+            "kind of figure",
+            kind,
+            [*kinds, *KINDS],
+            f"test '{test.id}' has {', '.join([*kinds, *KINDS])}",
         )
     cells: list[Cell] = []
     for contender in asked.contenders:
@@ -132,16 +140,14 @@ def _kinds(found: Iterable[Sequence[Panel]]) -> list[str]:
     return list(dict.fromkeys(panel.kind for panels in every for panel in panels))
 
 
-def _advice(asked: Choice, test: Test, kinds: Sequence[str]) -> str:
-    there = f"test '{test.id}' has {', '.join([*kinds, *KINDS])}"
+def _only_scores(asked: Choice, test: Test) -> bool:
+    """Whether a test has more to show than was measured of it."""
     more = any(not piece.for_scores for piece in test.experiment.pieces())
-    if more and all(
+    return more and all(
         contender.run.data(contender.observer, test.id, for_scores=False) is None
         for contender in asked.contenders
         if test.id in contender.run.manifest.tests
-    ):
-        there += "; only what scores need was measured: run it without --scores-only to see more"
-    return there
+    )
 
 
 def _place(data: xr.Dataset | None, layer: str, readout: str) -> str:

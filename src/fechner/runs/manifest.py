@@ -71,10 +71,7 @@ class Manifest:
         """Read it from a run folder."""
         path = folder / FILE
         if not path.is_file():
-            state = (
-                "is not a run folder: it has no " + FILE if folder.exists() else "does not exist"
-            )
-            raise RunFolderError(f"{folder} {state}.")
+            raise RunFolderError(_no_run(folder))
         try:
             content = json.loads(path.read_text("utf-8"))
             found = cls(**content)
@@ -86,6 +83,18 @@ class Manifest:
                 f"format {FORMAT}: install the version named in {path}."
             )
         return found
+
+
+def _no_run(folder: Path) -> str:
+    """Say why a folder is no run, and what to do."""
+    if not folder.exists():
+        return f"{folder} does not exist; `fechner run OBSERVER --out {folder}` would make it."
+    inside = (
+        sorted(str(path.parent) for path in folder.glob(f"*/{FILE}")) if folder.is_dir() else []
+    )
+    if inside:
+        return f"{folder} is not a run folder but holds some; name them: {', '.join(inside)}."
+    return f"{folder} is not a run folder: it has no {FILE}."
 
 
 def versions() -> dict[str, str]:

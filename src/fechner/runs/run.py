@@ -15,6 +15,7 @@ from fechner.runs.ledger import Entry, Ledger
 from fechner.runs.manifest import Manifest
 from fechner.runs.progress import followed
 from fechner.runs.store import read_dataset
+from fechner.runs.writer import last_writer
 from fechner.scores import Score
 from fechner.suites import Test, published_scores, suite
 
@@ -71,8 +72,14 @@ class Run:
 
     @property
     def left_out(self) -> list[str]:
-        """Lines about observers that could not be measured."""
-        return [f"{name} was left out: {why}" for name, why in self.manifest.left_out.items()]
+        """Lines about observers that could not be measured, or not yet."""
+        lines = [f"{name} was left out: {why}" for name, why in self.manifest.left_out.items()]
+        writer = last_writer(self.folder)
+        planned = writer.plan.observers if writer and writer.plan else []
+        known = (*self.manifest.observers, *self.manifest.left_out)
+        waiting = [name for name in planned if name not in known]
+        again = "not measured yet; run the same command again to go on."
+        return [*lines, *(f"{name}: {again}" for name in waiting)]
 
     @property
     def tests(self) -> list[Test]:

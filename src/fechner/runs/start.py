@@ -228,6 +228,13 @@ def _refuse_other_things(folder: Path) -> None:
         raise RunFolderError(f"{folder} exists and is not a run folder; choose another with --out.")
 
 
+def _said(value: Any) -> str:
+    """Return a setting in words."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return {None: "left open", True: "on", False: "off"}.get(value, str(value))
+
+
 def _manifest(
     folder: Path,
     suite_name: str,
@@ -259,12 +266,15 @@ def _manifest(
         wanted.write(folder)
         return wanted
     found = Manifest.read(folder)
+    if found.identity() != wanted.identity() and not found.observers:
+        wanted.write(folder)  # nothing was measured by what it was started with
+        return wanted
     for name, value in wanted.identity().items():
         other = found.identity()[name]
         if value != other:
             raise RunFolderError(
-                f"{folder} holds another run ({name} {other}, not {value}); choose another folder "
-                "with --out."
+                f"{folder} holds another run ({name} {_said(other)}, not {_said(value)}); choose "
+                "another folder with --out."
             )
     asked = {"device": device, "threads": threads, "batch_size": batch_size}
     for name, value in asked.items():

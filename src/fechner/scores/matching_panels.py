@@ -15,13 +15,17 @@ if TYPE_CHECKING:
 def matching_panels(experiment: FrequencyMatching, data: xr.Dataset) -> list[Panel]:
     """Return one panel: a colour per reference contrast, people dashed, the observer solid."""
     frequencies, references = data["frequency"].values, data["reference"].values
-    found, _ = matches(data)
+    found, candidates = matches(data)
     human = data["human_matched"].values
-    lines = [
-        Line(frequencies, row, f"{contrast:.3g}", group=number, human=is_human)
-        for number, contrast in enumerate(references)
-        for row, is_human in ((human[number], True), (found[number], False))
-    ]
+    lines: list[Line] = []
+    for number, contrast in enumerate(references):
+        name = f"{contrast:.3g}"
+        # Where nothing in the tested range matches, the match is the end of the range.
+        beyond = candidates[number] == 0
+        lines += [
+            Line(frequencies, human[number], name, group=number, human=True),
+            Line(frequencies, found[number], name, group=number, doubtful=beyond),
+        ]
     over, _ = experiment.axes
     return [
         Panel(
@@ -29,7 +33,8 @@ def matching_panels(experiment: FrequencyMatching, data: xr.Dataset) -> list[Pan
             "Contrast that matches a grating of "
             f"{experiment.reference_frequency_cpd:g} cycles/degree",
             Axis(over, log=True),
-            Axis("matched contrast (michelson)", log=True),
+            Axis("matched contrast (Michelson)", log=True),
             tuple(lines),
+            groups="contrast of the reference",
         )
     ]

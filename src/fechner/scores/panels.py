@@ -75,6 +75,8 @@ class Line:
         Whether it is what people did: dashed.
     names
         Names of its points, where they have any.
+    doubtful
+        Points that stand for something out of range.
     """
 
     x: Floats
@@ -85,6 +87,7 @@ class Line:
     low: Floats | None = None
     high: Floats | None = None
     names: tuple[str, ...] = ()
+    doubtful: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,8 @@ class Panel:
         Short name; panels of one kind are set side by side and share their axes.
     title
         What is to be seen, in a line.
+    groups
+        What lines or points of one group have in common, such as a contrast.
     """
 
     kind: str
@@ -125,6 +130,7 @@ class Panel:
     x: Axis
     y: Axis
     marks: tuple[Mark, ...]
+    groups: str = ""
 
 
 class MakesPanels(Protocol):

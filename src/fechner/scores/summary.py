@@ -9,9 +9,16 @@ import numpy as np
 
 from fechner.scores.score import Score, distance
 
+#: Over fewer, an interval says nothing.
+_FEWEST_TESTS = 4
+
 
 class MeanDistance(NamedTuple):
-    """Mean distance from human over tests, with its 95 % interval (t over tests)."""
+    """Mean distance from human over tests, with its 95 % interval.
+
+    The interval is Student's t over tests, cut at 0, which no distance is below; there is none over
+    fewer than four tests.
+    """
 
     value: float
     low: float
@@ -28,8 +35,9 @@ def mean_distance(scores: Sequence[Score]) -> MeanDistance:
     --------
     >>> def score(value):
     ...     return Score("alignment", value, 0, 1, True, best=1.0, chance=0.0, resampled="x", n=9)
-    >>> [round(float(number), 3) for number in mean_distance([score(0.5), score(0.7), score(0.9)])]
-    [0.3, -0.197, 0.797, 3.0]
+    >>> found = mean_distance([score(0.5), score(0.7), score(0.6), score(0.8)])
+    >>> [round(float(number), 3) for number in found]
+    [0.35, 0.145, 0.555, 4.0]
     """
     from scipy.special import stdtrit
 
@@ -38,7 +46,7 @@ def mean_distance(scores: Sequence[Score]) -> MeanDistance:
     if len(found) == 0:
         return MeanDistance(float("nan"), float("nan"), float("nan"), 0)
     value = float(found.mean())
-    if len(found) == 1:
-        return MeanDistance(value, float("nan"), float("nan"), 1)
+    if len(found) < _FEWEST_TESTS:
+        return MeanDistance(value, float("nan"), float("nan"), len(found))
     half = float(stdtrit(len(found) - 1, 0.975) * found.std(ddof=1) / np.sqrt(len(found)))
-    return MeanDistance(value, value - half, value + half, len(found))
+    return MeanDistance(value, max(0.0, value - half), value + half, len(found))

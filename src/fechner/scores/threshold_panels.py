@@ -23,7 +23,7 @@ def threshold_panels(experiment: NearThreshold, data: xr.Dataset) -> list[Panel]
 
 def _surface(experiment: NearThreshold, data: xr.Dataset) -> Panel:
     task = experiment.task
-    ordinate = _Ordinate(task.detects, task.unit)
+    ordinate = _Ordinate(task.detects, experiment.unit_name)
     responses = data["surface"].values
     surface = Surface(
         data["surface_abscissa"].values,
@@ -66,7 +66,7 @@ def _responses(experiment: NearThreshold, data: xr.Dataset) -> Panel:
         "responses",
         "Response at multiples of the human threshold",
         Axis("contrast over the human threshold", log=True),
-        Axis("response", log=spans_decades(responses[kept]) and bool((responses[kept] > 0).all())),
+        Axis("response", log=bool((responses[kept] > 0).all())),
         (
             Points(
                 ratios[kept],

@@ -21,6 +21,9 @@ from fechner.stimuli.colour import Triple, dkl_matrix, transform
 
 Unit = Literal["michelson", "rms", "dkl", "cone"]
 UNITS: tuple[str, ...] = get_args(Unit)
+
+#: Units as they are written on axes.
+UNIT_NAMES: dict[Unit, str] = {"michelson": "Michelson", "rms": "RMS", "dkl": "DKL", "cone": "cone"}
 Floats: TypeAlias = NDArray[np.float64]
 Value = TypeVar("Value", float, NDArray[np.float64])
 

@@ -100,7 +100,8 @@ def test_others_are_compared_with_a_baseline(shown_run: Run) -> None:
 def test_distances_over_tests(shown_run: Run) -> None:
     found, _ = compare([shown_run])
     for each, mean in found.distances:
-        assert mean == mean_distance(list(each.scores.values()))
+        expected = mean_distance(list(each.scores.values()))
+        assert mean == pytest.approx(expected, nan_ok=True)  # few tests have no interval
     pair = found.pairs[0]
     far = [[distance(s) for s in each.scores.values()] for each in (pair.first, pair.second)]
     assert pair.alike == alike(*far)
@@ -112,9 +113,14 @@ def test_runs_that_were_asked_otherwise(runs: dict[str, Run]) -> None:
         ("pixels (fine)", "pixels (coarse)"),
         ("pixels (fine)", "pixels (paper)"),
     ]
-    (note,) = found.notes
+    (note,) = found.warnings
     assert note.startswith("Not all were asked the same questions. pixels (fine): encoders; ")
     assert "pixels (coarse): encoders, 20 pixels/degree" in note
+    for write in (FORMATS["table"], FORMATS["md"], FORMATS["latex"]):
+        before, asked_otherwise, _ = write(found).partition("Not all were asked the same")
+        assert asked_otherwise
+        assert "pixels" not in before  # not a finding yet
+    assert json.loads(FORMATS["json"](found))["notes"][0] == note
     noise, matching = found.pairs[0].findings
     data = [run.data("pixels", "frequency-noise") for run in (runs["fine"], runs["coarse"])]
     both = (data[0]["dropped"].values == 0) & (data[1]["dropped"].values == 0)
@@ -284,6 +290,21 @@ def test_the_closest_observer_comes_first() -> None:
     found = comparison("far", "near", made_up("x", 0.5, 0.1, 0.3))
     table = next(s for s in sections(found).sections if s.heading.startswith("Mean distance"))
     assert [row[0] for row in table.body] == ["near", "far"]
+
+
+def test_means_without_an_interval_have_no_bracket() -> None:
+    found = comparison("far", "near", made_up("x", 0.5, 0.1, 0.3))
+    (far, mean), (near, other) = found.distances
+    bare = mean._replace(low=math.nan, high=math.nan)
+    wide = other._replace(low=0.1, high=0.9)
+    for distances, header in (
+        (((far, bare), (near, wide)), "mean [95 % over tests]"),
+        (((far, bare),), "mean"),
+    ):
+        known = replace(found, distances=distances)
+        table = next(s for s in sections(known).sections if s.heading.startswith("Mean distance"))
+        assert table.header[1] == header
+        assert {row[0]: row[1] for row in table.body}["far"] == f"{mean.value:.3f}"
 
 
 # Formats

@@ -1,5 +1,6 @@
 """Figures of comparisons: what is on them, and that they can be drawn."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from fechner.report.comparing.figures import (
 from fechner.report.comparing.trends import Trends, find_trends
 from fechner.report.paper.style import save
 from fechner.scores.panels import Line, Points
+from fechner.scores.regression import regress
 from fechner.suites import preset
 
 FAMILIES = ("DINO", "DINOv2", "OpenCLIP", "SAM", "SAM-2", "MAE", "SD-VAE")
@@ -83,6 +85,49 @@ def test_a_figure_has_r_in_every_panel(trends: Trends, tmp_path: Path) -> None:
         assert (tmp_path / name).stat().st_size > 1000
 
 
+def test_every_figure_begins_a_new_row(trends: Trends) -> None:
+    places = [axes.get_position() for axes in trend_figure(trends, dpi=80).axes]
+    assert places[0].y0 == places[1].y0 > places[2].y0 == places[3].y0
+    assert [place.x0 for place in places[:2]] == [place.x0 for place in places[2:]]
+
+
+def test_where_a_page_has_no_room_for_holes_there_are_none(trends: Trends) -> None:
+    many = tuple(
+        replace(trend, figure=f"figure {k}")
+        for k in range(15)
+        for trend in (trends.trends[0], trends.trends[1])
+    )
+    assert len(trend_figure(replace(trends, trends=many), dpi=40).axes) == 30
+
+
+@pytest.mark.parametrize("higher_is_better", [True, False])
+def test_bands_end_at_the_best_score(trends: Trends, higher_is_better: bool) -> None:
+    best, chance = (1.0, 0.0) if higher_is_better else (0.0, 1.0)
+    y = [0.9, 0.2, 0.9, 0.1, 0.95, 0.9]
+    trend = replace(
+        trends.trends[1],
+        score=replace(
+            trends.trends[1].score, higher_is_better=higher_is_better, best=best, chance=chance
+        ),
+        observers=trends.trends[1].observers[:6],
+        regression=regress([1, 2, 3, 4, 5, 6], y if higher_is_better else [1 - v for v in y]),
+    )
+    (line,) = (
+        mark
+        for mark in trend_panel(trend, families_of(trends), "line").marks
+        if isinstance(mark, Line)
+    )
+    _, low, high = trend.regression.line(line.x)
+    assert low.min() < 0
+    assert high.max() > 1
+    assert line.low is not None
+    assert line.high is not None
+    assert (line.low.min(), line.high.max()) == (0, 1)
+    inside = (low > 0) & (high < 1)
+    assert (line.low[inside] == low[inside]).all()
+    assert (line.high[inside] == high[inside]).all()
+
+
 def test_who_has_no_family_here_is_coloured_by_name(tmp_path: Path) -> None:
     path = tmp_path / "figures.csv"
     path.write_text("observer,top1\npixels,1\nDINO ViT-S/16,70\nDINO ViT-S/8,72\n")
@@ -101,7 +146,11 @@ def test_errors_are_turned_round(shown_run: Run) -> None:
     found, _ = compare([shown_run], baseline="pixels")
     pair = found.pairs[0]
     panel = difference_panel(pair)
-    assert panel.y.ticks == ("matching-frequency", "masking-coherent")
+    assert panel.y.ticks == ("matching-frequency ↓", "masking-coherent ↑")
+    assert panel.x.label == (
+        "first minus second (↑), or second minus first (↓): "
+        "right of 0 the first is closer to people"
+    )
     points = [mark for mark in panel.marks if isinstance(mark, Points)]
     masking, matching = (finding.difference for finding in pair.findings)
     at = {float(mark.y[0]): float(mark.x[0]) for mark in points}
@@ -111,7 +160,7 @@ def test_errors_are_turned_round(shown_run: Run) -> None:
     ends = {float(line.y[0]): sorted((line.x[0], line.x[-1])) for line in lines}
     assert ends[1.0] == pytest.approx([masking.low, masking.high])
     assert ends[0.0] == pytest.approx([-matching.high, -matching.low])
-    favoured = {1: "left one is closer", -1: "right one is closer", 0: "not told apart"}
+    favoured = {1: "first is closer", -1: "second is closer", 0: "not told apart"}
     for mark, finding in zip(points, reversed(pair.findings), strict=True):
         assert mark.label.startswith(favoured[finding.established])
 
@@ -120,6 +169,10 @@ def test_a_figure_has_a_panel_for_each_pair(shown_run: Run, tmp_path: Path) -> N
     found, _ = compare([shown_run])
     figure = difference_figure(found, dpi=80)
     assert len(figure.axes) == 3
+    labels = figure.axes[0].get_yticklabels()
+    assert [label.get_text() for label in labels] == ["matching-frequency ↓", "masking-coherent ↑"]
+    assert all(label.get_window_extent().x0 >= 0 for label in labels)
+    assert not any(label.get_text() for label in figure.axes[1].get_yticklabels())
     save(figure, tmp_path / "it.png")
     assert (tmp_path / "it.png").stat().st_size > 1000
 

@@ -1,5 +1,7 @@
 """Several tables at once, in every way they are written."""
 
+from dataclasses import replace
+
 from fechner.report.comparing.sections import (
     Section,
     Sections,
@@ -39,6 +41,15 @@ def test_latex() -> None:
     assert r"\multicolumn{2}{l}{First} \\" in text
     assert r"22 & c\_d \& 5\% \\" in text
     assert r"{\footnotesize\noindent How to read it.\par}" in text
+
+
+def test_warnings_come_before_everything() -> None:
+    warned = replace(FOUND, warnings=["Beware of 5%."])
+    assert to_text(warned) == "Beware of 5%.\n\n" + to_text(FOUND)
+    assert to_markdown(warned) == "**Beware of 5%.**\n\n" + to_markdown(FOUND)
+    first, rest = to_latex(warned).split("\n\n", 1)
+    assert first == r"\noindent\textbf{Beware of 5\%.}\par"
+    assert rest == to_latex(FOUND)
 
 
 def test_nothing_at_all() -> None:

@@ -200,7 +200,7 @@ def test_incomplete_observers_are_left_out_in_a_line_each(copy: Run, tmp_path: P
     assert len(told) == 2
     assert all(line.startswith("pixels is left out of m") for line in told)
     assert all("is missing; run the same command again" in line for line in told)
-    with pytest.raises(FechnerError, match=r"nothing to export: nothing is complete\."):
+    with pytest.raises(FechnerError, match=r"nothing to export: nothing is there yet\."):
         export([copy], str(tmp_path / "none.csv"), observers=["pixels"])
     assert not (tmp_path / "none.csv").exists()
 
@@ -209,12 +209,13 @@ def test_an_observer_that_was_never_finished_has_one_line(copy: Run, tmp_path: P
     (copy.folder / "ledger.sqlite").unlink()
     told: list[str] = []
     for what in ("responses", "surfaces"):
-        with pytest.raises(FechnerError, match="nothing is complete"):
+        with pytest.raises(FechnerError, match="nothing is there yet"):
             export([copy], str(tmp_path / "it.csv"), what, tell=told.append)
     one, other, *surfaces = told
     assert one == f"{' '.join(HOSTILE.split())} is left out of {', '.join(TESTS)}: not finished."
     assert other == f"pixels is left out of {', '.join(TESTS)}: not finished."
-    assert surfaces[1] == f"pixels is left out of {TESTS[0]}: its surfaces were not measured."
+    why = "its surfaces were not measured; run the same command without --scores-only."
+    assert surfaces[1] == f"pixels is left out of {TESTS[0]}: {why}"
 
 
 def test_observers_that_could_not_be_measured_are_named(copy: Run, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_a_png_holds_every_pixel(tests: tuple[str, ...], columns: int, tmp_path:
 
 def test_axes_are_named_in_words() -> None:
     found = words(drawn("luminance"))
-    for text in ("luminance", "luminance (cd/m²)", "contrast (dkl)", "0.1", "200"):
+    for text in ("luminance", "luminance (cd/m²)", "contrast (Michelson)", "0.1", "200"):
         assert text in found
 
 

@@ -388,9 +388,9 @@ def test_explorer_shows_the_point_of_its_address(served) -> None:
 @pytest.mark.parametrize(
     ("query", "sentence"),
     [
-        ("frequency=zero", "frequency is a number from 0.1 to 60, not 'zero'."),
+        ("frequency=zero", "Spatial frequency is a number from 0.1 to 60, not 'zero'."),
         ("frequency=4&frequency=5", "Every setting stands in an address once."),
-        ("size=4096", "size is a whole number from 64 to 1024, not '4096'."),
+        ("size=4096", "Side of the picture is a whole number from 64 to 1024, not '4096'."),
         ("what=1", "there is no setting 'what'"),
         ("contrast=%00", "contrast is a number"),
         ("contrast=%ff", "contrast is a number"),
@@ -405,6 +405,22 @@ def test_nonsense_in_addresses(served, query: str, sentence: str) -> None:
         assert sentence.lower() in html.unescape(answer.text).lower()
         assert "<script>alert" not in answer.text
         assert "Traceback" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("query", "verdict"),
+    [
+        ("", "Visible: "),
+        ("contrast=0.0005", "Not visible: "),
+        ("luminance=1000", "Cannot be shown as meant: as meant, it would be "),
+        ("frequency=40", "Cannot be shown as meant: as meant, it would be "),
+    ],
+)
+def test_verdict_begins_with_what_cannot_be_shown(served, query: str, verdict: str) -> None:
+    page = served.get(f"/stimuli?{query}").text
+    (line,) = re.findall(r'<p class="verdict [^>]*>(.*?)</p>', page, re.DOTALL)
+    words = " ".join(re.sub(r"<[^>]+>", "", line).split())
+    assert re.fullmatch(re.escape(verdict) + r"[\d.]+ times the human threshold", words)
 
 
 def test_picture_is_the_explorers(served) -> None:

@@ -36,12 +36,20 @@ def opened(
     assert places == {f"127.0.0.1:{served.port}"}
 
 
+#: Keeps how long the page means to wait each time, in milliseconds.
+KEEP_WAITS = """
+window.waits = [];
+const setTimeoutOfClock = window.setTimeout;
+window.setTimeout = (call, wait) => { waits.push(wait); return setTimeoutOfClock(call, wait); };
+"""
+
+
 def only_run(served) -> str:
     (id,) = re.findall(r'<a href="/runs/([^"/]+)"', served.get("/").text)
     return id
 
 
-def test_live_page_follows_and_stops(browser: Browser, serve, small: Path) -> None:
+def test_live_page_follows_rests_and_follows_again(browser: Browser, serve, small: Path) -> None:
     connection = sqlite3.connect(small / "ledger.sqlite")
     with connection:
         rows = connection.execute("SELECT * FROM pieces WHERE observer = 'pixels'").fetchall()
@@ -55,8 +63,7 @@ def test_live_page_follows_and_stops(browser: Browser, serve, small: Path) -> No
     served = serve(small)
     with opened(browser, served) as page:
         page.clock.install()
-        asked: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
+        page.add_init_script(KEEP_WAITS)
         with only_writer(small, Plan([HOSTILE, "pixels"], list(TESTS), scores_only=False)):
             page.goto(f"{served.address}/runs/{only_run(served)}")
             cells = page.locator(".grid tbody tr").nth(1).locator("td")
@@ -74,23 +81,34 @@ def test_live_page_follows_and_stops(browser: Browser, serve, small: Path) -> No
         expect(page.locator(".badge")).to_have_text("finished")
         expect(cells.nth(0)).to_have_class("done")
         expect(page.locator("#live")).to_have_attribute("data-live", "no")
-        before = len(asked)
-        page.clock.run_for(600_000)
-        page.evaluate("fetch('/static/icon.svg')")  # behind whatever was asked before
-        assert [url for url in asked[before:] if "/runs/" in url] == []
+        # It may be resumed while somebody looks.
+        assert page.evaluate("waits.at(-1)") == 10_000
+        with only_writer(small, Plan([HOSTILE, "pixels"], list(TESTS), scores_only=False)):
+            page.clock.run_for(10_000)
+            expect(page.locator(".badge")).to_have_text("being written now")
+            expect(page.locator("#live")).to_have_attribute("data-live", "yes")
+            assert page.evaluate("waits.at(-1)") == 1500
     connection.close()
 
 
-def test_finished_run_is_not_asked_about(browser: Browser, serve, small: Path) -> None:
+def test_run_that_was_stopped_before_it_began_is_followed_again(
+    browser: Browser, serve, small: Path
+) -> None:
+    manifest = (small / "manifest.json").read_bytes()
+    (small / "manifest.json").unlink()
     served = serve(small)
     with opened(browser, served) as page:
         page.clock.install()
-        asked: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
+        page.add_init_script(KEEP_WAITS)
         page.goto(f"{served.address}/runs/{only_run(served)}")
-        page.clock.run_for(600_000)
-        page.evaluate("fetch('/static/icon.svg')")
-        assert not [url for url in asked if url.endswith("state.json")]
+        expect(page.locator("p.problem", has_text="stopped before it began")).to_be_visible()
+        expect(page.locator(".grid")).to_have_count(0)
+        assert page.evaluate("waits") == [10_000]
+        with only_writer(small, Plan([HOSTILE, "pixels"], list(TESTS), scores_only=False)):
+            (small / "manifest.json").write_bytes(manifest)
+            page.clock.run_for(10_000)
+            expect(page.locator(".badge")).to_have_text("being written now")
+            expect(page.locator(".grid tbody tr")).to_have_count(2)
 
 
 def test_server_that_goes_away_is_named(browser: Browser, serve, small: Path) -> None:
@@ -124,6 +142,36 @@ def test_pages_fit_a_phone_and_lead_to_each_other(browser: Browser, serve, small
         page.get_by_role("link", name="Stimuli").click()
         expect(page.locator("#picture")).to_be_visible()
         assert width() == 390
+
+
+def test_middle_of_a_picture_is_in_sight_where_there_is_no_room(
+    browser: Browser, serve, small: Path
+) -> None:
+    served = serve(small)
+    with opened(browser, served, viewport={"width": 390, "height": 844}) as page:
+
+        def off_centre() -> list[float]:
+            return page.evaluate("""() => {
+                const picture = document.getElementById("picture").getBoundingClientRect();
+                const stage = document.querySelector(".stage");
+                const box = stage.getBoundingClientRect();
+                return [picture.x + picture.width / 2 - box.x - stage.clientWidth / 2,
+                        picture.y + picture.height / 2 - box.y - stage.clientHeight / 2];
+            }""")
+
+        page.goto(f"{served.address}/stimuli")
+        assert off_centre() == pytest.approx([0, 0], abs=1)
+        stage = page.locator(".stage")
+        assert stage.evaluate("each => each.clientWidth < each.scrollWidth")
+        # Whoever looks at another part of it goes on looking there until the size changes.
+        stage.evaluate("each => each.scrollTo(0, 0)")
+        page.locator("#contrast").fill("0.2")
+        page.wait_for_url("**contrast=0.2*")
+        expect(stage).to_have_js_property("scrollLeft", 0)
+        page.locator("#size").fill("800")
+        page.wait_for_url("**size=800*")
+        expect(stage).not_to_have_js_property("scrollLeft", 0)
+        assert off_centre() == pytest.approx([0, 0], abs=1)
 
 
 def test_report_runs_under_its_policy(browser: Browser, serve, small: Path) -> None:
@@ -189,8 +237,15 @@ def test_mistake_is_told_and_mended(browser: Browser, serve, small: Path) -> Non
         page.goto(f"{served.address}/stimuli")
         page.locator("#contrast").fill("7")
         expect(page.locator("#mistake")).to_contain_text("Contrast is a number from 0.0005 to 1")
+        about = [page.locator(each) for each in (".verdict", "#threshold", "#sizes", ".plot")]
+        for each in about:
+            expect(each).to_be_hidden()
+        expect(page.locator(".stage")).to_have_css("opacity", "0.25")
         page.locator("#contrast").fill("0.2")
         expect(page.locator("#mistake")).to_be_hidden()
+        for each in about:
+            expect(each).to_be_visible()
+        expect(page.locator(".stage")).to_have_css("opacity", "1")
         assert state(page)["contrast"] == "0.2"
 
 

@@ -76,12 +76,19 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All pairs, everyone's mean distance from people, and what a reader must know."""
+    """All pairs, everyone's mean distance from people, and what a reader must know.
+
+    Parameters
+    ----------
+    warnings
+        What must be known before anything is read.
+    """
 
     pairs: tuple[Pair, ...]
     distances: tuple[tuple[Standing, MeanDistance], ...]
     correction: Correction
     notes: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
     @property
     def tested(self) -> int:
@@ -159,11 +166,12 @@ def compare(
     if not any(_together(pair.first, pair.second) for pair in pairs):
         why = f": {problems[0]}" if problems else ", or have not finished any"
         raise FechnerError(f"these observers have no test in common{why.rstrip('.')}.")
-    notes = [*_asked(standings), *_without_answers(pairs)]
     distances = tuple((each, mean_distance(list(each.scores.values()))) for each in standings)
     if observers is None:
         problems = [*left_out(chosen), *problems]
-    return Comparison(tuple(pairs), distances, correction, tuple(notes)), problems
+    notes, warnings = _without_answers(pairs), _asked(standings)
+    found = Comparison(tuple(pairs), distances, correction, tuple(notes), tuple(warnings))
+    return found, problems
 
 
 def _together(first: Standing, second: Standing) -> list[str]:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fechner.errors import FechnerError
-from fechner.report.comparing.comparison import Comparison, Pair
+from fechner.report.comparing.comparison import Comparison, Finding, Pair
 from fechner.report.comparing.sections import arrow, bracketed, p_header
 from fechner.report.comparing.trends import Trend, Trends
 from fechner.report.paper.grid import Cell, draw_grid
-from fechner.report.paper.lettering import LINE_MM, width_mm
+from fechner.report.paper.lettering import LINE_MM, NO_BREAK, fitted, width_mm
 from fechner.report.paper.style import paper_style, settle
 from fechner.scores import Panel
 from fechner.scores.comparisons import LEVEL
-from fechner.scores.panels import Axis, Line, Points
+from fechner.scores.panels import Axis, Floats, Line, Points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,6 +33,9 @@ _FINE = 101
 #: How near words may come to a point, as a part of the axes; and what screens add to their width.
 _NEAR, _ROUNDED_UP = 0.03, 1.12
 
+#: What stands beside names at the left edge: ticks and a margin.
+_BESIDE_MM = 2.0
+
 
 # Differences
 
@@ -40,7 +43,8 @@ _NEAR, _ROUNDED_UP = 0.03, 1.12
 def difference_panel(pair: Pair) -> Panel:
     """Return the differences of two observers by test, to the right where the first is closer.
 
-    Errors are turned round, so that the side says the same in all tests.
+    Where less is better the first is subtracted from the second, so that the side says the same
+    in all tests.
     """
     n = len(pair.findings)
     marks: list[Line | Points] = [
@@ -49,8 +53,8 @@ def difference_panel(pair: Pair) -> Panel:
         )
     ]
     looks = {
-        1: ("left one is closer to people", _BLUE),
-        -1: ("right one is closer to people", _ORANGE),
+        1: ("first is closer to people", _BLUE),
+        -1: ("second is closer to people", _ORANGE),
         0: ("not told apart", _GREY),
     }
     for row, finding in enumerate(reversed(pair.findings)):
@@ -67,8 +71,11 @@ def difference_panel(pair: Pair) -> Panel:
     return Panel(
         "differences",
         f"{pair.first.label} against {pair.second.label}",
-        Axis("difference in score, above 0 where the left one is closer to people"),
-        Axis("test", ticks=tuple(finding.test for finding in reversed(pair.findings))),
+        Axis(
+            f"first minus second ({arrow(True)}), or second minus first ({arrow(False)}): "
+            "right of 0 the first is closer to people"
+        ),
+        Axis("test", ticks=tuple(map(_name, reversed(pair.findings)))),
         tuple(marks),
     )
 
@@ -81,13 +88,32 @@ def difference_figure(comparison: Comparison, columns: int = 2, dpi: float = 300
             "there is nothing to draw: printed scores have no differences test by test."
         )
     with paper_style():
-        return draw_grid(
-            [Cell(_title(pair), difference_panel(pair)) for pair in pairs], columns, dpi
-        )
+        panels = [difference_panel(pair) for pair in pairs]
+        figure = draw_grid([Cell(panel.title, panel) for panel in panels], columns, dpi)
+        _write_tests(figure, panels)
+        return settle(figure)
 
 
-def _title(pair: Pair) -> str:
-    return f"{pair.first.label} − {pair.second.label}"
+def _name(finding: Finding) -> str:
+    return f"{finding.test} {arrow(finding.difference.first.higher_is_better)}"
+
+
+def _write_tests(figure: Figure, panels: Sequence[Panel]) -> None:
+    """Give names of tests at the left edge also the room of the word 'test', which says less."""
+    from matplotlib.ticker import FixedFormatter
+
+    words = next((text for text in figure.texts if text.get_text() == panels[0].y.label), None)
+    if words is None:
+        return
+    words.remove()
+    width = figure.get_size_inches()[0] * 25.4
+    left = min(axes.get_position().x0 for axes in figure.axes)
+    for axes, panel in zip(figure.axes, panels, strict=False):
+        shown = [text.get_text() for text in axes.get_yticklabels()]
+        if any(shown) and axes.get_position().x0 == left:
+            names = fitted(panel.y.ticks, left * width - _BESIDE_MM)
+            places = (names[round(place)] for place in axes.get_yticks())
+            axes.yaxis.set_major_formatter(FixedFormatter(list(places)))
 
 
 # Trends
@@ -108,6 +134,8 @@ def trend_panel(trend: Trend, families: Mapping[str, str], label: str) -> Panel:
     if np.isfinite(line.slope):
         x = np.linspace(line.x.min(), line.x.max(), _FINE)
         y, low, high = line.line(x)
+        ends = _ends(trend, y)
+        low, high = np.clip(low, *ends), np.clip(high, *ends)
         marks.append(Line(x, y, label, _BLACK, low=low, high=high))
     for number, family in enumerate(dict.fromkeys(families.values())):
         own = np.array([families[each.label] == family for each in trend.observers], dtype=bool)
@@ -121,6 +149,13 @@ def trend_panel(trend: Trend, families: Mapping[str, str], label: str) -> Panel:
         Axis(f"{trend.score.name} {arrow(trend.score.higher_is_better)}"),
         tuple(marks),
     )
+
+
+def _ends(trend: Trend, line: Floats) -> tuple[float, float]:
+    """Return how far a band is drawn: from the best score to chance, or to the worst there is."""
+    side = np.max if trend.score.best < trend.score.chance else np.min
+    far = float(side([trend.score.chance, *trend.regression.y, *line]))
+    return min(trend.score.best, far), max(trend.score.best, far)
 
 
 def families_of(found: Trends) -> dict[str, str]:
@@ -141,21 +176,57 @@ def _line_label(found: Trends) -> str:
 
 
 def trend_figure(found: Trends, columns: int = 2, dpi: float = 300.0) -> Figure:
-    """Draw all trends for a paper, a panel for each."""
+    """Draw all trends for a paper, a panel for each; every figure begins a new row."""
     families, label = families_of(found), _line_label(found)
     several = len(found.figures) > 1
-    cells = [
-        Cell(
-            f"{trend.test}, {trend.figure}" if several else trend.test,
-            trend_panel(trend, families, label) if trend.regression.n else None,
-        )
-        for trend in found.trends
+    rows = [
+        [
+            Cell(
+                f"{trend.test}, {trend.figure}" if several else trend.test,
+                trend_panel(trend, families, label) if trend.regression.n else None,
+            )
+            for trend in found.trends
+            if trend.figure == name
+        ]
+        for name in found.figures
     ]
     with paper_style():
-        figure = draw_grid(cells, columns, dpi)
+        figure = _draw_rows(rows, columns, dpi)
         for axes, trend in zip(figure.axes, found.trends, strict=False):
             _write_correlation(axes, trend)
         return settle(figure)
+
+
+def _draw_rows(rows: Sequence[Sequence[Cell]], columns: int, dpi: float) -> Figure:
+    """Draw panels so that each group of them begins a row, if a page has the room.
+
+    How many stand beside each other depends on how many places there are, so the number of holes
+    that fill up rows is found by trying.
+    """
+    figure = draw_grid([cell for row in rows for cell in row], columns, dpi)
+    across, tried = _across(figure, sum(map(len, rows))), {0}
+    while len(rows) > 1 and max(map(len, rows)) > 1 and across not in tried:
+        tried.add(across)
+        cells: list[Cell | None] = []
+        for row in rows:
+            cells += [*row, *[None] * (-len(row) % across)]
+        # Titles must differ, also those that cannot be seen.
+        filled = [cell or Cell(NO_BREAK * (k + 1), None) for k, cell in enumerate(cells)]
+        try:
+            padded = draw_grid(filled, columns, dpi)
+        except FechnerError:
+            break
+        if _across(padded, len(filled)) == across:
+            for axes in [padded.axes[k] for k, cell in enumerate(cells) if cell is None]:
+                axes.remove()
+            return padded
+        across = _across(padded, len(filled))
+    return figure
+
+
+def _across(figure: Figure, n: int) -> int:
+    """Return how many of the first n axes stand beside each other."""
+    return len({round(axes.get_position().x0, 6) for axes in figure.axes[:n]})
 
 
 def _write_correlation(axes: Axes, trend: Trend) -> None:

@@ -25,11 +25,18 @@ class Section:
 
 @dataclass(frozen=True)
 class Sections:
-    """What was found in sentences, the tables behind it, and how to read them."""
+    """What was found in sentences, the tables behind it, and how to read them.
+
+    Parameters
+    ----------
+    warnings
+        What must be known before anything else is read.
+    """
 
     findings: Sequence[str]
     sections: Sequence[Section]
     notes: Sequence[str]
+    warnings: Sequence[str] = ()
 
 
 def signed(value: float) -> str:
@@ -119,7 +126,8 @@ def arrow(higher_is_better: bool) -> str:
 
 def to_text(found: Sections) -> str:
     """Return everything as plain text."""
-    parts = [[_on_one_line(f"- {each}") for each in found.findings]]
+    parts = [[_on_one_line(each)] for each in found.warnings]
+    parts.append([_on_one_line(f"- {each}") for each in found.findings])
     for section in found.sections:
         rows = [[_on_one_line(cell) for cell in row] for row in (section.header, *section.body)]
         parts.append([_on_one_line(section.heading), *aligned(rows[0], rows[1:])])
@@ -133,7 +141,8 @@ def _on_one_line(text: str) -> str:
 
 def to_markdown(found: Sections) -> str:
     """Return everything as Markdown."""
-    parts = [[f"- {as_markdown(each)}" for each in found.findings]]
+    parts = [[f"**{as_markdown(each)}**"] for each in found.warnings]
+    parts.append([f"- {as_markdown(each)}" for each in found.findings])
     for section in found.sections:
         rule = markdown_row(["---"] * len(section.header))
         rows = [markdown_row(section.header), rule, *map(markdown_row, section.body)]
@@ -144,7 +153,8 @@ def to_markdown(found: Sections) -> str:
 
 def to_latex(found: Sections) -> str:
     """Return everything as LaTeX (booktabs)."""
-    parts = [[rf"\noindent {as_latex(each)}\par" for each in found.findings]]
+    parts = [[rf"\noindent\textbf{{{as_latex(each)}}}\par"] for each in found.warnings]
+    parts.append([rf"\noindent {as_latex(each)}\par" for each in found.findings])
     for section in found.sections:
         columns = len(section.header)
         parts.append(

@@ -61,7 +61,8 @@ def sections(comparison: Comparison) -> Sections:
             "Kolmogorov-Smirnov: the largest gap between the shares of tests below a distance; it "
             "does not pair tests, so it finds less."
         )
-    return Sections([_verdict(pair, comparison) for pair in comparison.pairs], tables, notes)
+    verdicts = [_verdict(pair, comparison) for pair in comparison.pairs]
+    return Sections(verdicts, tables, notes, comparison.warnings)
 
 
 def _verdict(pair: Pair, comparison: Comparison) -> str:
@@ -124,7 +125,8 @@ def _legend(comparison: Comparison) -> list[str]:
     p = p_header(comparison.correction)[-1]
     return [
         "Differences are the first minus the second on what both were asked, with 95 % intervals, "
-        "which are not corrected.",
+        "which are not corrected; above 0 the first is closer to people, or below 0 where the "
+        f"score has {arrow(False)}.",
         f"{correction_note(comparison.correction, comparison.tested, 'differences')} The column "
         f"'closer to people' names the one that is so by {p} < {LEVEL:g}; {NOTHING} stands where "
         "they are not told apart.",
@@ -135,9 +137,10 @@ def _distances(comparison: Comparison) -> Section:
     ranked = sorted(
         comparison.distances, key=lambda each: (each[1].value != each[1].value, each[1].value)
     )
+    known = any(mean.low == mean.low and mean.high == mean.high for _, mean in ranked)
     return Section(
         "Mean distance from people over tests (0 human, 1 chance)",
-        ["observer", "mean [95 % over tests]", "tests"],
+        ["observer", "mean [95 % over tests]" if known else "mean", "tests"],
         [
             [each.label, bracketed(mean.value, mean.low, mean.high), str(mean.n)]
             for each, mean in ranked
@@ -255,7 +258,7 @@ def _to_json(comparison: Comparison) -> str:
         "differences": differences,
         "mean_distances": [row for row in rows if row["what"] == "mean-distance"],
         "over_tests": [row for row in rows if row["what"] == "kolmogorov-smirnov"],
-        "notes": list(comparison.notes),
+        "notes": [*comparison.warnings, *comparison.notes],
     }
     return json_text(found)
 

@@ -51,6 +51,8 @@ def sections(found: Trends) -> Sections:
     notes = [
         "r is Pearson's correlation, and the slope that of the score, each with a 95 % interval "
         "that holds as far as these observers are a fair sample of others.",
+        "p and the slope's interval are by Student's t; r's interval is by Fisher's z, as wide as "
+        "leaves out 0 just where p < 0.05.",
         f"{correction_note(found.correction, found.tested, 'trends')} A trend is established by "
         f"{p_header(found.correction)[-1]} < {LEVEL:g}; {NOTHING} stands where it is not.",
     ]

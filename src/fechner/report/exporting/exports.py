@@ -108,7 +108,7 @@ class Export:
             self._tell(" ".join(line.split()))  # names may hold ends of lines
         if not anything:
             none_at_all = self.places and not missing
-            reason = f"these tests have no {self.what}" if none_at_all else "nothing is complete"
+            reason = f"these tests have no {self.what}" if none_at_all else "nothing is there yet"
             raise FechnerError(f"there is nothing to export: {reason}.")
 
     def followed(self, places: Sequence[Place], doing: str) -> Iterable[Place]:

@@ -112,7 +112,9 @@ def answers(run: Run, observer: str, test: Test, for_scores: bool | None) -> xr.
         return str(error)
     if data is not None:
         return data
-    otherwise = "its surfaces were not measured." if for_scores is False else "not finished."
+    otherwise = "not finished."
+    if for_scores is False:
+        otherwise = "its surfaces were not measured; run the same command without --scores-only."
     return run.why_incomplete(observer, test.id, otherwise)
 
 

@@ -93,6 +93,17 @@ class Chapter:
         """Return any main score of a test, which says what it is called and which way is better."""
         return next((r for _, r in self.results if r.main and r.test == test), None)
 
+    def lacks_figures(self, test: Test) -> bool:
+        """Whether a test has pieces for figures, and nobody was shown them."""
+        names = {piece.name for piece in test.experiment.pieces() if not piece.for_scores}
+        done = {
+            (entry.test, entry.piece)
+            for run in self.group.runs
+            for entry in run.entries()
+            if entry.status == "done"
+        }
+        return bool(names) and not any((test.id, name) in done for name in names)
+
     def parameters(self, test: str) -> dict[str, Any]:
         """Return every parameter of a test as its run stored it."""
         return next(
@@ -256,6 +267,7 @@ def as_json(panel: Panel) -> dict[str, Any]:
     return {
         "kind": panel.kind,
         "title": panel.title,
+        "groups": panel.groups,
         "x": _axis(panel.x),
         "y": _axis(panel.y),
         "marks": [_mark(mark) for mark in panel.marks],
@@ -284,6 +296,8 @@ def _mark(mark: Mark) -> dict[str, Any]:
                 values |= {"low": _numbers(mark.low), "high": _numbers(mark.high)}
             if mark.names:
                 values["names"] = mark.names
+            if mark.doubtful is not None:
+                values["doubtful"] = np.flatnonzero(mark.doubtful).tolist()
         case Points():
             values |= {"type": "points", "group": mark.group}
             if mark.colour is not None:

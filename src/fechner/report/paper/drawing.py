@@ -187,6 +187,9 @@ def _draw_line(line: Line, axes: Axes, cased: bool, faint: float) -> None:
     if cased:
         axes.plot(line.x, line.y, color=CASING, linewidth=_CASING_PT, zorder=3)
     axes.plot(line.x, line.y, zorder=4, **style)
+    if line.doubtful is not None and line.doubtful.any():
+        open_marks = {"color": CASING, "s": 5.0, "linewidths": 0.5, "edgecolors": style["color"]}
+        axes.scatter(line.x[line.doubtful], line.y[line.doubtful], zorder=5, **open_marks)
 
 
 def point_style(points: Points) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fechner.report.paper.drawing import (
+    CASING,
     HATCH,
     ON_SURFACE_PT,
     OWN,
@@ -119,6 +120,9 @@ def key_of(panels: Sequence[Panel], guides: Sequence[tuple[str, LineStyle]], roo
     if both:
         found.setdefault("people", line_sample(color=INK, linestyle=PEOPLE))
         found.setdefault("observer", line_sample(color=INK))
+    if any(line.doubtful is not None and line.doubtful.any() for line, _ in lines):
+        hollow = {"marker": "o", "markerfacecolor": CASING, "markeredgewidth": 0.5}
+        found["out of the range tested"] = line_sample(color=INK, linestyle="", **hollow)
     for points in (mark for mark in marks if isinstance(mark, Points)):
         if points.label and points.colour is None:
             style = point_style(points)
@@ -127,7 +131,7 @@ def key_of(panels: Sequence[Panel], guides: Sequence[tuple[str, LineStyle]], roo
     for words, dashes in guides:
         found[words] = line_sample(color=INK, linewidth=0.7, linestyle=dashes)
     several = both and len({line.group for line, _ in lines}) > 1
-    return Key.of(found, room_mm, heading=panels[0].title if several else "")
+    return Key.of(found, room_mm, heading=panels[0].groups or panels[0].title if several else "")
 
 
 def _of_surfaces(surfaces: Sequence[Surface]) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class Number:
     log: bool = False
     whole: bool = False
 
-    def read(self, name: str, text: str) -> float:
+    def read(self, text: str) -> float:
         """Return a value from an address, or say what is wrong with it."""
         try:
             value = float(text)
@@ -60,7 +60,7 @@ class Number:
         if not self.low <= value <= self.high or (self.whole and value != round(value)):
             kind = "a whole number" if self.whole else "a number"
             raise BadQueryError(
-                f"{name} is {kind} from {self.low:g} to {self.high:g}, not '{_short(text)}'."
+                f"{self.label} is {kind} from {self.low:g} to {self.high:g}, not '{_short(text)}'."
             )
         return value
 
@@ -73,10 +73,10 @@ class Choice:
     options: Mapping[str, str]
     usual: str
 
-    def read(self, name: str, text: str) -> str:
+    def read(self, text: str) -> str:
         """Return a value from an address, or say what is wrong with it."""
         if text not in self.options:
-            raise BadQueryError(f"{name} is {_either(self.options)}, not '{_short(text)}'.")
+            raise BadQueryError(f"{self.label} is {_either(self.options)}, not '{_short(text)}'.")
         return text
 
 
@@ -88,6 +88,8 @@ def _either(options: Mapping[str, str]) -> str:
     *most, last = options
     return f"{', '.join(most)} or {last}"
 
+
+_COLOURS = dict(zip(DIRECTIONS, ("achromatic", "red-green", "yellow-violet"), strict=True))
 
 #: Every setting of the explorer, in the order of the page.
 SETTINGS: dict[str, Number | Choice] = {
@@ -104,12 +106,12 @@ SETTINGS: dict[str, Number | Choice] = {
     "frequency": Number("Spatial frequency", "cycles/degree", 0.1, 60, 4, log=True),
     "contrast": Number("Contrast", "", 0.0005, 1, 0.1, log=True),
     "luminance": Number("Luminance", "cd/m²", 0.01, 1000, 100, log=True),
-    "sigma": Number("Size: sigma, radius of a disc", "degrees", 0.05, 10, 0.5, log=True),
+    "sigma": Number("Size (sigma, or radius of a disc)", "degrees", 0.05, 10, 0.5, log=True),
     "orientation": Number("Orientation", "degrees", 0, 180, 0),
     "phase": Number("Phase", "degrees", 0, 360, 90),
     "direction": Choice(
         "Colour",
-        dict(zip(DIRECTIONS, ("achromatic", "red-green", "yellow-violet"), strict=True)),
+        _COLOURS,
         "ach",
     ),
     "mask": Choice(
@@ -157,7 +159,8 @@ class Point:
     def __post_init__(self) -> None:
         if self.direction != "ach" and "noise" in (self.pattern, self.mask):
             raise BadQueryError(
-                f"noise is achromatic here, so direction is ach with it, not '{self.direction}'."
+                f"Noise is achromatic here, so the colour with it is {_COLOURS['ach']}, "
+                f"not {_COLOURS[self.direction]}."
             )
 
     @classmethod
@@ -175,7 +178,7 @@ class Point:
                     f"there is no setting '{_short(name)}'; there are {', '.join(SETTINGS)}."
                 )
         values: dict[str, Any] = {
-            name: setting.read(name, query[name]) if name in query else setting.usual
+            name: setting.read(query[name]) if name in query else setting.usual
             for name, setting in SETTINGS.items()
         }
         return cls(**values)

@@ -34,15 +34,21 @@
 
   function sort(heading) {
     const table = heading.closest("table");
-    const column = heading.cellIndex;
-    const numeric = heading.dataset.sort === "number";
     const before = heading.getAttribute("aria-sort");
     // The first press puts the best on top: the largest where more is better.
     const first = heading.dataset.better === "high" ? "descending" : "ascending";
     const order = before === first ? (first === "ascending" ? "descending" : "ascending") : first;
     for (const other of all("th", heading.parentElement)) other.removeAttribute("aria-sort");
     heading.setAttribute("aria-sort", order);
-    const sign = order === "ascending" ? 1 : -1;
+    arrange(table);
+  }
+
+  // Put rows in the order that the headings say.
+  function arrange(table) {
+    const heading = table.querySelector("th[aria-sort]");
+    const column = heading.cellIndex;
+    const numeric = heading.dataset.sort === "number";
+    const sign = heading.getAttribute("aria-sort") === "ascending" ? 1 : -1;
     const value = (row) => (numeric ? parseFloat(row.cells[column].dataset.value) : row.dataset.label);
     const rows = [...table.tBodies[0].rows].map((row) => [value(row), row]);
     rows.sort(([a], [b]) => {
@@ -55,7 +61,10 @@
 
   for (const chapter of all(".chapter")) {
     chapter.querySelector(".filter").addEventListener("input", () => filter(chapter));
-    chapter.querySelector(".show-published")?.addEventListener("change", () => filter(chapter));
+    chapter.querySelector(".show-published")?.addEventListener("change", () => {
+      arrange(chapter.querySelector(".leaderboard"));
+      filter(chapter);
+    });
     for (const heading of all(".leaderboard thead th", chapter)) {
       heading.querySelector("button").addEventListener("click", () => sort(heading));
     }
@@ -168,10 +177,12 @@
     }];
     if (mark.criterion !== null && (!mark.log || mark.criterion > 0)) {
       const level = shade(mark.criterion);
-      traces.push({
-        type: "contour", x: mark.x, y: mark.y, z: traces[0].z, showscale: false, hoverinfo: "skip", autocontour: false,
-        contours: { coloring: "none", start: level, end: level, size: 1, showlabels: false }, line: { color: "#ffffff", width: 2 },
-      });
+      for (const [tone, width] of [["#ffffff", 4.5], ["#d55e00", 2]]) {
+        traces.push({
+          type: "contour", x: mark.x, y: mark.y, z: traces[0].z, showscale: false, hoverinfo: "skip", autocontour: false,
+          contours: { coloring: "none", start: level, end: level, size: 1, showlabels: false }, line: { color: tone, width },
+        });
+      }
     }
     if (mark.doubtful.length) {
       traces.push({
@@ -202,12 +213,12 @@
     const line = document.createElement("small");
     line.className = "chips";
     line.panel = panel;
-    line.append("People dashed, the observer solid, a colour per reference: ", ...chips);
+    line.append(`People dashed, the observer solid, open where out of the range tested. ${panel.groups || "Colours"}: `, ...chips);
     return line;
   }
 
   function line(mark, panel, context) {
-    const tone = context.onSurface ? "#ffffff" : tint(mark.group, panel);
+    const tone = context.onSurface ? "#1c1d22" : tint(mark.group, panel);
     const dash = mark.human ? "dash" : DASHES[Math.floor(mark.group / COLOURS.length) % DASHES.length];
     const traces = [];
     if (mark.low) {
@@ -218,7 +229,7 @@
     }
     const names = mark.names || mark.x.map(() => mark.label);
     if (context.onSurface) {
-      traces.push({ type: "scatter", mode: "lines", x: mark.x, y: mark.y, line: { color: "#000000", width: 5 }, hoverinfo: "skip", showlegend: false });
+      traces.push({ type: "scatter", mode: "lines", x: mark.x, y: mark.y, line: { color: "#ffffff", width: 5 }, hoverinfo: "skip", showlegend: false });
     }
     traces.push({
       type: "scatter", mode: mark.names ? "lines+markers" : "lines", x: mark.x, y: mark.y, name: plain(short(mark.label, 44)), legendgroup: `g${mark.group}`,
@@ -226,6 +237,12 @@
       text: names.map(plain),
       hovertemplate: `${mark.human ? "people, " : ""}%{text}<br>%{x:.3g}, %{y:.3g}<extra></extra>`,
     });
+    if (mark.doubtful && mark.doubtful.length) {
+      traces.push({
+        type: "scatter", mode: "markers", x: mark.doubtful.map((i) => mark.x[i]), y: mark.doubtful.map((i) => mark.y[i]), showlegend: false,
+        marker: { symbol: "circle", size: 6, color: colour("--raised"), line: { width: 1.2, color: tone } }, hovertemplate: `${plain(mark.label)}: out of the range tested<extra></extra>`,
+      });
+    }
     return traces;
   }
 
@@ -351,7 +368,7 @@
     const wide = isWide(figure);
     const shown = chapter.standings.map((standing, number) => {
       const known = standing.distances.map((cell) => cell || [null, null, null]);
-      const spread = (chapter.standings.length > 1 ? (number / (chapter.standings.length - 1) - 0.5) * 0.36 : 0);
+      const spread = (chapter.standings.length > 1 ? (number / (chapter.standings.length - 1) - 0.5) * Math.min(0.4, 0.08 * chapter.standings.length) : 0);
       const near = known.map(([d]) => (d === null ? null : 1 - d));
       return {
         type: "scatter", mode: "lines+markers", x: names.map((_, i) => i + spread), y: near, name: plain(short(standing.label, wide ? 40 : 26)),
@@ -372,7 +389,7 @@
 
   const draw = (figure) => ({ panel: drawPanel, depth: drawDepth, profile: drawProfile })[figure.dataset.plot](figure);
 
-  const HEADINGS = { surface: "People dashed; the observer's own contour through the human threshold where people are most sensitive, solid; × cannot be shown as meant. Zoom is linked." };
+  const HEADINGS = { surface: "People dashed; the observer's own contour through the human threshold where people are most sensitive, orange; × cannot be shown as meant. Zoom is linked." };
 
   function card(chapter, section, number, kind) {
     const contender = chapter.contenders[number];
@@ -410,6 +427,8 @@
 
   for (const main of all(".chapter")) {
     const chapter = data[main.dataset.chapter];
+    // Cards stand in the order of the table.
+    const order = [...new Set(all(".leaderboard tr[data-contender]", main).map((row) => Number(row.dataset.contender)))];
     for (const section of all(".test", main)) {
       const own = chapter.panels[section.dataset.test];
       const every = own.flatMap((places) => places.flat());
@@ -422,9 +441,9 @@
         const example = every.find((panel) => panel.kind === kind);
         if (isOrdered(example)) heading.append(key(example));
         room.append(heading);
-        own.forEach((places, number) => {
-          if (places.some((panels) => panels.some((panel) => panel.kind === kind))) room.append(card(chapter, section, number, kind));
-        });
+        for (const number of order) {
+          if (own[number].some((panels) => panels.some((panel) => panel.kind === kind))) room.append(card(chapter, section, number, kind));
+        }
       }
       const depth = chapter.depth[section.dataset.test];
       if (depth) {

@@ -6,6 +6,7 @@ const AFTER_MS = 60;
 const form = document.getElementById("settings");
 const picture = document.getElementById("picture");
 const mistake = document.getElementById("mistake");
+const stage = picture.parentElement;
 const byId = (id) => document.getElementById(id);
 const setting = (name) => form.elements[name];
 
@@ -47,6 +48,14 @@ function putAway() {
   if (!OF.direction(setting("pattern").value, setting("mask").value)) setting("direction").value = "ach";
 }
 
+// Beside a mistake, nothing stands that is about what was shown before it.
+function tell(sentence) {
+  mistake.textContent = sentence;
+  mistake.hidden = !sentence;
+  stage.classList.toggle("old", Boolean(sentence));
+  for (const part of document.querySelectorAll(".seen [data-part], #sizes")) part.hidden = Boolean(sentence);
+}
+
 let timer = 0;
 let asked = new AbortController();
 async function show() {
@@ -56,19 +65,18 @@ async function show() {
   const address = `${location.pathname}?${query}`;
   try {
     const { ok, page } = await freshPage(address, asked.signal);
-    mistake.hidden = ok;
     if (!ok) {
-      mistake.textContent = page.getElementById("sentence")?.textContent ?? "That cannot be shown.";
+      tell(page.getElementById("sentence")?.textContent || "That cannot be shown.");
       return;
     }
+    tell("");
     putParts(page);
     picture.src = page.getElementById("picture").getAttribute("src");
     history.replaceState(null, "", address);
     sizePicture();
   } catch (error) {
     if (error.name === "AbortError") return;
-    mistake.textContent = "The server does not answer.";
-    mistake.hidden = false;
+    tell("The server does not answer.");
   }
 }
 
@@ -94,7 +102,14 @@ form.addEventListener("submit", (event) => {
 // One pixel of the picture is one pixel of the screen, whatever the zoom.
 function sizePicture() {
   const side = Number(setting("size").value) / window.devicePixelRatio;
-  if (side > 0) picture.style.width = picture.style.height = `${side}px`;
+  if (!(side > 0) || picture.style.width === `${side}px`) return;
+  picture.style.width = picture.style.height = `${side}px`;
+  centrePicture();
+}
+// Where there is no room for all of it, its middle is in sight and the rest is scrolled to.
+function centrePicture() {
+  stage.scrollLeft = (stage.scrollWidth - stage.clientWidth) / 2;
+  stage.scrollTop = (stage.scrollHeight - stage.clientHeight) / 2;
 }
 function watchZoom() {
   const now = window.matchMedia(`(resolution: ${window.devicePixelRatio}dppx)`);
@@ -164,4 +179,5 @@ moveSliders();
 putAway();
 describeScreen();
 sizePicture();
+new ResizeObserver(centrePicture).observe(stage);
 watchZoom();

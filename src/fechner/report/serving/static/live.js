@@ -1,7 +1,9 @@
-// Follow a run: ask how far it is while the page is looked at and the run goes on.
+// Follow a run: ask how far it is while the page is looked at; one that rests may be resumed, so it
+// is asked about too, less often.
 import { freshPage, putParts } from "./parts.js";
 
 const EVERY_MS = 1500;
+const AT_REST_MS = 10000;
 const AFTER_SILENCE_MS = 5000;
 
 const live = document.getElementById("live");
@@ -14,11 +16,12 @@ function showEndOfLog() {
   if (log) log.scrollTop = log.scrollHeight;
 }
 
+const usualWait = () => (live.dataset.live === "yes" ? EVERY_MS : AT_REST_MS);
+
 async function look() {
   if (asking) return;
   asking = true;
-  let wait = EVERY_MS;
-  let goesOn = true;
+  let wait = AFTER_SILENCE_MS;
   try {
     const answer = await fetch(live.dataset.state, { cache: "no-store" });
     if (answer.status === 404) {
@@ -35,17 +38,16 @@ async function look() {
         live.dataset.version = fresh.dataset.version;
       }
     }
-    goesOn = state.live;
     live.dataset.live = state.live ? "yes" : "no";
+    wait = usualWait();
     silence.hidden = true;
   } catch {
     silence.hidden = false;
-    wait = AFTER_SILENCE_MS;
   } finally {
     asking = false;
   }
   clearTimeout(timer);
-  if (goesOn && !document.hidden) timer = setTimeout(look, wait);
+  if (!document.hidden) timer = setTimeout(look, wait);
 }
 
 document.addEventListener("visibilitychange", () => {
@@ -53,4 +55,4 @@ document.addEventListener("visibilitychange", () => {
   if (!document.hidden) look();
 });
 showEndOfLog();
-if (live.dataset.live === "yes" && !document.hidden) timer = setTimeout(look, EVERY_MS);
+if (!document.hidden) timer = setTimeout(look, usualWait());
