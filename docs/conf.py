@@ -35,7 +35,7 @@ _ELSEWHERE = (
     r"(fechner\.report\.comparing\.(standings|trends)|collections|numpy|np|pathlib|pd|torch|xr)\..*"
 )
 _TYPES = (
-    "(ArrayLike|Figure|Floats|Image|Light|NDArray|Normalisation|Path|Runs|Scale|Tap|Tensor|Value"
+    "(ArrayLike|Figure|Flags|Floats|Image|Light|NDArray|Normalisation|Path|Runs|Scale|Tap|Tensor|Value"
     "|What)"
 )
 _WORDS = r"(array_like|float64|ndarray|optional|shape|\d|.*\".*|.* (and|to) \w+)"
@@ -48,7 +48,7 @@ autodoc_default_options = {
     "special-members": "__call__",
 }
 autodoc_typehints = "signature"
-autodoc_type_aliases = {name: name for name in ("ArrayLike", "Floats")}
+autodoc_type_aliases = {name: name for name in ("ArrayLike", "Flags", "Floats")}
 autodoc_preserve_defaults = True
 napoleon_google_docstring = False
 python_use_unqualified_type_names = True

@@ -684,3 +684,16 @@ def test_precision_is_for_networks_given_by_name(tmp_path: Path) -> None:
     for thing in (f"{tmp_path}/mine.py:model", observe(brightness, name="mine")):
         with pytest.raises(FechnerError, match=r"set the precision of '.*' where it is made"):
             quick(thing, out=None, dtype="bfloat16")
+
+
+def test_observers_that_an_interrupted_run_did_not_reach_are_named(tmp_path: Path) -> None:
+    def stops(pixels: torch.Tensor) -> torch.Tensor:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        quick("pixels", observe(stops, name="second"), "standard-observer", out=tmp_path)
+    stopped = Run(tmp_path)
+    assert stopped.observers == ["pixels"]
+    again = "not measured yet; run the same command again to go on."
+    assert stopped.assess()[1] == [f"second: {again}", f"standard-observer: {again}"]
+    assert quick("pixels", "standard-observer", out=tmp_path).left_out == []

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Surface:
     z: Floats
     label: str = "response"
     log: bool = False
-    doubtful: NDArray[np.bool_] | None = None
+    doubtful: Flags | None = None
     criterion: float = float("nan")
 
 
@@ -87,7 +88,7 @@ class Line:
     low: Floats | None = None
     high: Floats | None = None
     names: tuple[str, ...] = ()
-    doubtful: NDArray[np.bool_] | None = None
+    doubtful: Flags | None = None
 
 
 @dataclass(frozen=True)
