@@ -202,6 +202,8 @@
     return ramp[Math.round((group / Math.max(1, groups - 1)) * (ramp.length - 1))];
   }
 
+  const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
   function key(panel) {
     const chips = panel.marks.filter((mark) => mark.type === "line" && !mark.human).map((mark) => {
       const chip = document.createElement("span");
@@ -213,7 +215,7 @@
     const line = document.createElement("small");
     line.className = "chips";
     line.panel = panel;
-    line.append(`People dashed, the observer solid, open where out of the range tested. ${panel.groups || "Colours"}: `, ...chips);
+    line.append(`People dashed, the observer solid, open where out of the range tested. ${capital(panel.groups || "colours")}: `, ...chips);
     return line;
   }
 
@@ -315,6 +317,18 @@
     }));
   }
 
+  // A surface fills its axes; lines beside human ones share theirs with the other observers.
+  function range(name, panel, everybody) {
+    const plane = panel.marks.find((mark) => mark.type === "surface");
+    if (!plane && !isOrdered(panel)) return {};
+    const alike = everybody.flat(2).filter((other) => other.kind === panel.kind);
+    const values = plane ? plane[name] : alike.flatMap((other) => other.marks.flatMap((mark) => mark[name]));
+    const ends = values.filter((v) => v !== null).map((v) => (panel[name].log ? Math.log10(v) : v));
+    const [low, high] = [Math.min(...ends), Math.max(...ends)];
+    const room = plane ? 0 : 0.04 * (high - low);
+    return { range: [low - room, high + room] };
+  }
+
   function drawPanel(figure) {
     const chapter = data[figure.closest(".chapter").dataset.chapter];
     const section = figure.closest(".test");
@@ -326,9 +340,7 @@
     figure.querySelector(".score").textContent = score ? `${format(score[0])} [${format(score[1])}, ${format(score[2])}]` : "";
     if (!found) return;
     const zoomKey = `${figure.closest(".chapter").dataset.chapter} ${section.dataset.test} ${kind}`;
-    const plane = found.marks.find((mark) => mark.type === "surface");
-    const within = (values, log) => (plane ? { range: [Math.min(...values), Math.max(...values)].map((v) => (log ? Math.log10(v) : v)) } : {});
-    const specification = layout({ xaxis: axis(found.x, within(plane?.x, found.x.log)), yaxis: axis(found.y, within(plane?.y, found.y.log)) });
+    const specification = layout({ xaxis: axis(found.x, range("x", found, chapter.panels[section.dataset.test])), yaxis: axis(found.y, range("y", found, chapter.panels[section.dataset.test])) });
     canvas.zoomKey = zoomKey;
     Plotly.react(canvas, traces(found), specification, CONFIG).then(() => {
       if (!canvas.classList.contains("drawn")) {
