@@ -4,12 +4,10 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
 
 import fechner
 from fechner import Run
 from fechner.cli.app import main
-from fechner.cli.figure import _observers
 
 
 @pytest.fixture(scope="module")
@@ -87,11 +85,3 @@ def test_mistakes_get_one_line(
     assert "Traceback" not in err
     assert out == ""
     assert list(tmp_path.iterdir()) == []
-
-
-def test_lists_of_observers() -> None:
-    assert _observers(None) is None
-    assert _observers("a, b") == ["a", "b"]
-    assert _observers("a@x=1,y=2,b") == ["a@x=1,y=2", "b"]
-    with pytest.raises(typer.BadParameter):
-        _observers("a,,b")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from fechner.cli.names import split_observers
 
 
 def command(
@@ -51,7 +52,7 @@ def command(
         [run, *(more or ())],
         test,
         kind,
-        observers=_observers(observers),
+        observers=split_observers(observers),
         layer=layer,
         readout=readout,
         columns=columns,
@@ -60,19 +61,3 @@ def command(
     save(drawn, path)
     width, height = (round(float(side) * 25.4) for side in drawn.get_size_inches())
     typer.echo(f"{path}: {width} x {height} mm")
-
-
-def _observers(text: str | None) -> list[str] | None:
-    """Return the observers in a list; a name may hold commas between its settings.
-
-    Examples
-    --------
-    >>> _observers("pixels, timm/resnet50@size=96,normalise=none")
-    ['pixels', 'timm/resnet50@size=96,normalise=none']
-    """
-    if text is None:
-        return None
-    parts = [part.strip() for part in re.split(r",(?!\s*\w+=)", text)]
-    if not all(parts):
-        raise typer.BadParameter("an empty name: name at least one, or leave the option out.")
-    return parts
