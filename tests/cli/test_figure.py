@@ -72,7 +72,7 @@ def test_more_runs_and_pixels(figure, run: Run, tmp_path: Path) -> None:
         (["--kind", "layers"], "no observer was measured at several layers"),
         (["--with", "nowhere"], "nowhere does not exist"),
         (["--columns", "3"], "1 or 2 columns wide, not 3"),
-        (["--observers", ","], "an empty name"),
+        (["--observers", ","], "an empty list"),
         (["--out", "no/such/x.pdf"], "cannot be written"),
     ],
 )
