@@ -232,7 +232,9 @@ def _said(value: Any) -> str:
     """Return a setting in words."""
     if isinstance(value, list):
         return ", ".join(map(str, value))
-    return {None: "left open", True: "on", False: "off"}.get(value, str(value))
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "left open" if value is None else str(value)
 
 
 def _manifest(

@@ -20,6 +20,7 @@ from fechner.report.exporting import exports, files
 from fechner.report.exporting.exports import export
 from fechner.report.exporting.files import WRITERS
 from fechner.report.exporting.frames import schema
+from fechner.report.markup import as_latex, as_markdown
 from fechner.runs.store import slug
 
 WHATS = ("scores", "responses", "surfaces")
@@ -264,8 +265,8 @@ def test_observers_of_several_runs_stand_side_by_side(
     export([run, copy], str(file), tests=[TESTS[1]])
     text = file.read_text("utf-8")
     for each in (run, copy):
-        name = each.folder.name.replace("_", r"\_") if suffix == ".tex" else each.folder.name
-        assert f"pixels ({name})" in text
+        label = f"pixels ({each.folder.name})"
+        assert (as_latex(label) if suffix == ".tex" else as_markdown(label)) in text
     # With other options, questions are not the same, and tables are apart.
     manifest = json.loads((copy.folder / "manifest.json").read_text())
     (copy.folder / "manifest.json").write_text(json.dumps({**manifest, "seed": 7}))
