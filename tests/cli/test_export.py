@@ -13,7 +13,7 @@ from measured import HOSTILE, TESTS, measured
 
 from fechner import Run
 from fechner.cli import app
-from fechner.cli.export import _split_known
+from fechner.cli.names import split_observers
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_an_observer_with_commas_in_its_name_can_be_chosen(fechner, run: Run) ->
     ],
 )
 def test_lists_of_observers(text: str, names: list[str]) -> None:
-    assert _split_known(text, {"a", "b", "a@x=1,y=2", " spaced "}) == names
+    assert split_observers(text, {"a", "b", "a@x=1,y=2", " spaced "}) == names
 
 
 @pytest.mark.parametrize(

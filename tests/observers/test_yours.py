@@ -499,7 +499,9 @@ def test_a_file_that_imports_torchvision(tmp_path: Path, monkeypatch: pytest.Mon
     )
     import builtins
 
-    mend = lambda: setattr(builtins, "mended", True)  # noqa: E731
+    def mend() -> None:
+        builtins.mended = True
+
     monkeypatch.setattr("fechner.observers.yours.import_torchvision", mend)
     try:
         assert from_file(f"{path}:means").name == f"{path}:means"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fechner.cli.names import split_names
+from fechner.cli.names import split_names, split_observers
 
 
 class What(StrEnum):
@@ -53,7 +52,7 @@ def command(
         opened,
         out,
         what.value if what else None,
-        _split_known(observers, {name for run in opened for name in run.observers}),
+        split_observers(observers, {name for run in opened for name in run.observers}),
         split_names(tests),
         tell=lambda line: typer.echo(line, err=True),
         # A bar would run through what is printed on the same terminal.
@@ -61,27 +60,3 @@ def command(
     )
     if out != "-":
         typer.echo(written)
-
-
-def _split_known(text: str | None, known: Collection[str]) -> list[str] | None:
-    """Return the names in a list whose names may hold commas themselves.
-
-    Examples
-    --------
-    >>> _split_known("a@x=1,y=2,b", {"a@x=1,y=2", "b"})
-    ['a@x=1,y=2', 'b']
-    """
-    if split_names(text) is None or text is None:
-        return None
-    parts = text.split(",")
-    names = []
-    while parts:
-        ends = range(len(parts), 0, -1)
-        joined = [(",".join(parts[:end]), end) for end in ends]
-        matches = ((name, end) for each, end in joined for name in (each, each.strip()))
-        name, end = next(
-            ((name, end) for name, end in matches if name in known), (parts[0].strip(), 1)
-        )
-        names += [name] if name else []
-        parts = parts[end:]
-    return names

@@ -30,8 +30,8 @@ _BLUE, _ORANGE, _BLACK, _GREY = 0, 1, 6, 39
 #: Points of a line: more than are marked one by one.
 _FINE = 101
 
-#: How near words may come to a point, as a part of the axes; and what screens add to their width.
-_NEAR, _ROUNDED_UP = 0.03, 1.12
+#: How near words may come to a point, as a part of the axes.
+_NEAR = 0.03
 
 #: What stands beside names at the left edge: ticks and a margin.
 _BESIDE_MM = 2.0
@@ -238,7 +238,7 @@ def _write_correlation(axes: Axes, trend: Trend) -> None:
     words += " *" if trend.established else ""
     box = axes.get_window_extent()
     dots_per_mm = axes.get_figure(root=True).dpi / 25.4  # type: ignore[union-attr]
-    wide = _ROUNDED_UP * width_mm(words) * dots_per_mm / box.width
+    wide = width_mm(words) * dots_per_mm / box.width
     high = LINE_MM * dots_per_mm / box.height
     points = axes.transData.transform(np.stack([line.x, line.y], axis=1))
     x, y = axes.transAxes.inverted().transform(points).T
