@@ -3,7 +3,7 @@ import numpy as np
 from fechner.report.depth import depth_panel
 from fechner.runs import Result
 from fechner.scores import Score
-from fechner.scores.panels import Line
+from fechner.scores.panels import Line, Panel
 
 
 def result(value: float, layer: str, readout: str = "angle", main: bool = True) -> Result:
@@ -23,8 +23,8 @@ def result(value: float, layer: str, readout: str = "angle", main: bool = True) 
     return Result("observer", "encoders", "area", "default", score, main=main)
 
 
-def lines(panel: object) -> dict[str, Line]:
-    return {mark.label: mark for mark in panel.marks}  # type: ignore[attr-defined]
+def lines(panel: Panel) -> dict[str, Line]:
+    return {mark.label: mark for mark in panel.marks if isinstance(mark, Line)}
 
 
 def test_observers_with_one_layer_have_no_depth() -> None:

@@ -1,1 +1,1 @@
-"""Showing it: tables and contact sheets."""
+"""Showing it: tables, one page, figures for papers, comparisons, exports, a local server."""
