@@ -15,7 +15,8 @@ from torch import nn
 
 from fechner.errors import FechnerError, MissingExtraError, ObserverError, UnknownNameError
 from fechner.observers import Entry, FunctionEncoder, abilities, catalogue, resolve
-from fechner.observers.catalogue import Family, families
+from fechner.observers.catalogue import families
+from fechner.observers.entry import Family
 from fechner.observers.names import _settings, check_name, take_apart, with_settings
 from fechner.observers.network import Network
 from fechner.observers.normalisation import NORMALISATIONS, Normalisation

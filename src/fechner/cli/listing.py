@@ -35,7 +35,8 @@ def observers(
     ] = None,
 ) -> None:
     """List observers by name, or those of a published table."""
-    from fechner.observers.catalogue import Entry, Family, catalogue, families
+    from fechner.observers.catalogue import catalogue, families
+    from fechner.observers.entry import Entry, Family
 
     if preset is not None:
         _show_preset(preset.removeprefix("@"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fechner.stimuli import Display, Field, Layer, Noise, Stimulus, gamut_limit
-from fechner.stimuli.stimulus import drawn
+from fechner.stimuli.patterns import drawn
 
 if TYPE_CHECKING:
     from fechner.stimuli.contrast import Floats

@@ -12,7 +12,8 @@ from fechner.observers.abilities import (
     Wants,
     abilities,
 )
-from fechner.observers.catalogue import Entry, Family, catalogue, families
+from fechner.observers.catalogue import catalogue, families
+from fechner.observers.entry import Entry, Family
 from fechner.observers.functions import FunctionComparer, FunctionEncoder
 from fechner.observers.lifts import LIFTS, ComparesFeatures, lift
 from fechner.observers.names import resolve

@@ -12,12 +12,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
-from fechner.stimuli import Frames, Light
+from fechner.stimuli import Clips, Frames, Light
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 Ability = Literal["compares", "encodes", "recognises", "answers"]
+
+#: What a test can need of an observer beside an ability.
+Need = Literal["colour", "video"]
 
 #: Precision of a network.
 Dtype = Literal["float32", "float64", "bfloat16", "float16"]
@@ -38,11 +41,20 @@ class Wants:
         (height, width), or None for any size.
     dtype
         Floating-point type of the pixels.
+    colour, video
+        Whether it sees colour, and whether it takes videos beside pictures; tests that need what it
+        lacks are left out.
+    pixelwise
+        Whether its answer follows from a mean over pixels of a function of the two values there. It
+        is then shown only pixels that can differ, and multiplies the mean by `Frames.share`.
     """
 
     light: Light = "display"
     size_px: tuple[int, int] | None = None
     dtype: Literal["float32", "float64"] = "float32"
+    colour: bool = True
+    video: bool = False
+    pixelwise: bool = False
 
     def __post_init__(self) -> None:
         for name, allowed in (("light", get_args(Light)), ("dtype", ("float32", "float64"))):
@@ -96,11 +108,14 @@ class Compares(Observer, Protocol):
         """Names along the third axis of answers."""
         ...
 
-    def remember(self, reference: Frames) -> Any:
-        """Look at references once; what is returned is handed back to `difference`."""
+    def remember(self, reference: Frames | Clips) -> Any:
+        """Look at references once; what is returned is handed back to `difference`.
+
+        `Clips` are given to observers that want video, in tests that show it.
+        """
         ...
 
-    def difference(self, test: Frames, memory: Any, which: Tensor) -> Tensor:
+    def difference(self, test: Frames | Clips, memory: Any, which: Tensor) -> Tensor:
         """Compare each test with reference number ``which[i]``."""
         ...
 

@@ -8,99 +8,12 @@ object is an `Entry` or a `Family`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from functools import lru_cache
-from importlib import metadata, util
-from typing import Any
+from importlib import metadata
 
-from fechner.observers.abilities import Ability
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A named observer.
-
-    Parameters
-    ----------
-    make
-        ``"module:function"``; called with ``device`` and settings.
-    needs
-        Top-level packages beyond the core, and the extra that brings them.
-    published
-        Settings per suite under which published numbers were made.
-    """
-
-    name: str
-    summary: str
-    ability: Ability
-    make: str
-    reference: str | None = None
-    needs: tuple[str, ...] = ()
-    extra: str = ""
-    published: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-
-    @property
-    def label(self) -> str:
-        """Its name."""
-        return self.name
-
-    @property
-    def installed(self) -> bool:
-        """Whether everything it needs can be imported."""
-        return self.missing is None
-
-    @property
-    def missing(self) -> str | None:
-        """The first package that it needs and that is not installed."""
-        return _missing(self.needs)
-
-
-def _missing(packages: tuple[str, ...]) -> str | None:
-    return next((package for package in packages if util.find_spec(package) is None), None)
-
-
-@dataclass(frozen=True)
-class Family:
-    """All models of a library: names that begin or end alike.
-
-    Parameters
-    ----------
-    label
-        How its names look, for people.
-    load
-        ``"module:function"``; called with the rest of the name and settings, returns a `Network`.
-    needs, extra, published
-        As for an `Entry`.
-    prefix, suffix
-        How its names begin and end.
-    """
-
-    label: str
-    summary: str
-    load: str
-    example: str
-    needs: tuple[str, ...]
-    extra: str
-    prefix: str = ""
-    suffix: str = ""
-    published: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    ability: Ability = "encodes"
-
-    @property
-    def installed(self) -> bool:
-        """Whether everything it needs can be imported."""
-        return self.missing is None
-
-    @property
-    def missing(self) -> str | None:
-        """The first package that it needs and that is not installed."""
-        return _missing(self.needs)
-
-    def takes(self, name: str) -> bool:
-        """Whether a name belongs to it."""
-        rest = name.removeprefix(self.prefix).removesuffix(self.suffix)
-        return name.startswith(self.prefix) and name.endswith(self.suffix) and bool(rest)
+from fechner.observers.entry import Entry, Family
+from fechner.observers.metrics.entries import METRICS
 
 
 #: No encoder of Cai et al. (2025) was given normalised pictures.
@@ -119,17 +32,6 @@ _BUILT_IN = (
         "compares",
         "fechner.observers.standard:make",
         reference="watson_ahumada2005",
-    ),
-    Entry(
-        "cvvdp",
-        "ColorVideoVDP, a metric that models human vision",
-        "compares",
-        "fechner.observers.cvvdp:make",
-        reference="mantiuk2024_cvvdp",
-        needs=("pycvvdp", "torchvision"),
-        extra="cvvdp",
-        # Cai et al. (2025) ran it at the geometry of its 4K display whatever was shown.
-        published={"encoders": {"geometry": "standard_4k"}},
     ),
     Entry(
         "efficientnet_lite0",
@@ -230,7 +132,7 @@ def families() -> dict[str, Family]:
 
 @lru_cache
 def _entries() -> tuple[Entry | Family, ...]:
-    return (*_BUILT_IN, *FAMILIES, *_plugins())
+    return (*_BUILT_IN, *FAMILIES, *METRICS, *_plugins())
 
 
 def _plugins() -> Iterator[Entry | Family]:

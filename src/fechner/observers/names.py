@@ -5,15 +5,15 @@ Settings follow a name after ``@``, as in ``timm/resnet50.a1_in1k@size=288,norma
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, get_args, get_origin
 
 from fechner.errors import FechnerError, MissingExtraError, ObserverError, UnknownNameError
 from fechner.observers.abilities import Observer
-from fechner.observers.catalogue import Entry, Family, catalogue, families
+from fechner.observers.catalogue import catalogue, families
+from fechner.observers.entry import Entry, Family, at
 from fechner.observers.network import encoder
 from fechner.observers.yours import file_and_name, from_file
 
@@ -61,8 +61,17 @@ def _find(name: str) -> Entry | Family | None:
 
 
 def is_file(name: str) -> bool:
-    """Whether a name stands for something in a Python file."""
-    return name.endswith(".py") or ".py:" in name
+    """Whether a name stands for something in a Python file.
+
+    Examples
+    --------
+    >>> is_file("mine.py:metric"), is_file("cmd:python mine.py")
+    (True, False)
+    """
+    scheme = any(
+        family.prefix.endswith(":") and family.takes(name) for family in families().values()
+    )
+    return not scheme and (name.endswith(".py") or ".py:" in name)
 
 
 def check_name(spec: str) -> None:
@@ -119,28 +128,29 @@ def resolve(
         raise MissingExtraError(f"observer '{spec}'", entry.extra, cause)
     settings = dict(entry.published.get(suite or "", {})) if published else {}
     settings.update(_values(entry, texts))
+    observer: Observer
     if isinstance(entry, Entry):
-        observer: Observer = _function(entry.make)(device=device, **settings)
+        observer = at(entry.make)(device=device, **settings)
+        return observer
+    if entry.ability == "compares":
+        rest = name.removeprefix(entry.prefix)
+        observer = at(entry.load)(rest, device=device, **settings)
         return observer
     outer = {key: settings.pop(key) for key in _OF_EVERY_NETWORK if key in settings}
-    network = _function(entry.load)(
+    network = at(entry.load)(
         name.removeprefix(entry.prefix), trust_remote_code=trust_remote_code, **settings
     )
     return encoder(network, name=spec, device=device, **outer)
 
 
-def _function(place: str) -> Callable[..., Any]:
-    """Return the function at ``"module:function"``."""
-    module, _, function = place.partition(":")
-    found: Callable[..., Any] = getattr(importlib.import_module(module), function)
-    return found
-
-
 def _settings(entry: Entry | Family) -> dict[str, inspect.Parameter]:
     """Return what can be set after ``@``: the arguments of what makes the observer."""
-    functions = [encoder, _function(entry.load)] if isinstance(entry, Family) else []
     if isinstance(entry, Entry):
-        functions = [_function(entry.make)]
+        functions = [at(entry.make)]
+    elif entry.ability == "compares":
+        functions = [at(entry.load)]
+    else:
+        functions = [encoder, at(entry.load)]
     found: dict[str, inspect.Parameter] = {}
     for function in functions:
         found |= inspect.signature(function, eval_str=True).parameters

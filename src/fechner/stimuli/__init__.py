@@ -5,9 +5,11 @@ from fechner.stimuli.contrast import convert_contrast, measure_contrast
 from fechner.stimuli.display import Display, display, displays, gamut_limit
 from fechner.stimuli.field import Field
 from fechner.stimuli.noise import Noise, octave_noise
+from fechner.stimuli.painting import Frames, Light, paint
 from fechner.stimuli.patterns import Gabor, Gaussian, Grating, Pattern, Product, Sum
 from fechner.stimuli.shapes import Bar, Bessel, Checkerboard, Disk, Edge
-from fechner.stimuli.stimulus import Frames, Layer, Light, Stimulus, paint
+from fechner.stimuli.stimulus import Flicker, Layer, Stimulus
+from fechner.stimuli.video import Clips
 
 __all__ = [
     "OPPONENT",
@@ -15,10 +17,12 @@ __all__ = [
     "Bar",
     "Bessel",
     "Checkerboard",
+    "Clips",
     "Disk",
     "Display",
     "Edge",
     "Field",
+    "Flicker",
     "Frames",
     "Gabor",
     "Gaussian",

@@ -46,6 +46,9 @@ class Display:
         The lowest light a pixel can be asked for.
     clips
         Whether light above the peak is cut, as any real display does.
+    compensates_black
+        Whether encoding takes the black level off, as a calibrated display does. Without, light of
+        0 to the peak is asked for, and black to the peak is shown: all is a little lighter.
 
     Examples
     --------
@@ -66,6 +69,7 @@ class Display:
     dither: bool = False
     floor_cdm2: float = 0.0
     clips: bool = True
+    compensates_black: bool = True
 
     def __post_init__(self) -> None:
         if not self.peak_cdm2 > self.black_cdm2 >= 0:
@@ -81,13 +85,20 @@ class Display:
         return transform(self.xyz_to_rgb or inverse(self.rgb_to_xyz), xyz)
 
     def limits_cdm2(self) -> tuple[float, float]:
-        """Return the lowest and highest light of one channel."""
-        return max(self.black_cdm2, self.floor_cdm2), self.peak_cdm2
+        """Return the lowest and highest light that can be asked for, of one channel."""
+        return max(self._taken_off_cdm2, self.floor_cdm2), self.peak_cdm2
+
+    @property
+    def _taken_off_cdm2(self) -> float:
+        return self.black_cdm2 if self.compensates_black else 0.0
 
     def show(self, rgb_cdm2: Tensor) -> Tensor:
         """Return the light that leaves the screen when ``rgb_cdm2`` is asked for."""
         low, high = self.limits_cdm2()
-        return rgb_cdm2.clamp(min=low, max=high if self.clips else None)
+        shown = rgb_cdm2.clamp(min=low, max=high if self.clips else None)
+        if self.compensates_black:
+            return shown
+        return shown * (1 - self.black_cdm2 / self.peak_cdm2) + self.black_cdm2
 
     def encode(self, rgb_cdm2: Tensor, *, dither_seed: int = 0) -> Tensor:
         """Turn light, [..., 3, h, w] or one channel, into encoded values in 0..1."""
@@ -97,9 +108,10 @@ class Display:
         """Turn light into encoded values, in the memory of what is given."""
         low, high = self.limits_cdm2()
         linear = rgb_cdm2.clamp_(min=low, max=high if self.clips else None)
-        if self.black_cdm2:
-            linear = linear.sub_(self.black_cdm2)
-        linear = linear.div_(self.peak_cdm2 - self.black_cdm2)
+        black = self._taken_off_cdm2
+        if black:
+            linear = linear.sub_(black)
+        linear = linear.div_(self.peak_cdm2 - black)
         if self.eotf == "srgb":
             encoded = _srgb_encode_(linear)
         elif self.eotf == "gamma":

@@ -26,6 +26,8 @@ class Field:
         ``"centres"``: pixel ``i`` lies at ``(i - (n - 1)/2) / ppd``. ``"endpoints"``: the first and
         last pixel lie on the edges of the field, as several papers draw them; distances between
         pixels are then too large by ``n/(n - 1)``.
+    frames, fps
+        How many frames are shown, and how many per second; one frame is a still picture.
 
     Examples
     --------
@@ -39,12 +41,19 @@ class Field:
     height_px: int
     ppd: float
     coordinates: Coordinates = "centres"
+    frames: int = 1
+    fps: float = 60.0
 
     def __post_init__(self) -> None:
         if self.width_px < 1 or self.height_px < 1 or not self.ppd > 0:
             raise ValueError(
                 f"a field needs at least one pixel and a positive ppd, "
                 f"not {self.width_px} x {self.height_px} px at {self.ppd} ppd."
+            )
+        if self.frames < 1 or not self.fps > 0:
+            raise ValueError(
+                f"a field shows at least one frame at a positive rate, not {self.frames} at "
+                f"{self.fps} per second."
             )
 
     @classmethod
@@ -96,6 +105,20 @@ class Field:
     def nyquist_cpd(self) -> float:
         """Highest spatial frequency the pixels can hold."""
         return self.ppd / 2
+
+    @property
+    def is_video(self) -> bool:
+        """Whether more than one frame is shown."""
+        return self.frames > 1
+
+    @property
+    def times_s(self) -> tuple[float, ...]:
+        """When each frame is shown, from 0 on."""
+        return tuple(frame / self.fps for frame in range(self.frames))
+
+    def still(self) -> Field:
+        """Return the field of a single frame."""
+        return replace(self, frames=1)
 
     def resized(self, size_px: tuple[int, int]) -> Field:
         """Return the field of another size (height, width) at the same ppd."""

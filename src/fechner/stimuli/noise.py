@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fechner.stimuli.field import Field
 
 #: ``pcg64`` is NumPy's modern generator; the others reproduce published stimuli.
-Generator = Literal["pcg64", "numpy-legacy"]
+Generator = Literal["pcg64", "numpy-legacy", "torch"]
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,16 @@ class Noise:
         return unit
 
     def _white(self, shape: tuple[int, int]) -> NDArray[np.float64]:
+        if self.generator == "pcg64":
+            return np.random.default_rng(self.seed).standard_normal(shape)
+        if not isinstance(self.seed, int):
+            raise ValueError(f"the generator '{self.generator}' takes one seed.")
         if self.generator == "numpy-legacy":
-            if not isinstance(self.seed, int):
-                raise ValueError("the legacy generator takes one seed.")
             return np.random.RandomState(self.seed).randn(*shape)
-        return np.random.default_rng(self.seed).standard_normal(shape)
+        import torch
+
+        drawn = torch.randn(shape, generator=torch.Generator().manual_seed(self.seed))
+        return drawn.double().numpy()
 
     @property
     def highest_cpd(self) -> float:

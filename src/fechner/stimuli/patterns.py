@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
@@ -182,3 +183,9 @@ class Product:
     def highest_cpd(self) -> float:
         """Highest of the two."""
         return max(self.carrier.highest_cpd, self.window.highest_cpd)
+
+
+@lru_cache(maxsize=8)
+def drawn(pattern: Pattern, field: Field, device: str = "cpu") -> Tensor:
+    """Draw a pattern, or remember it; [h, w]."""
+    return pattern.draw(field, device).expand(field.height_px, field.width_px)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from fechner.observers import resolve
-from fechner.observers.cvvdp import _import_pycvvdp
+from fechner.observers.metrics.cvvdp import _import_pycvvdp
 from fechner.stimuli import OPPONENT, Field, Gabor, Layer, Stimulus, display, paint
 
 FIELD = Field.of(pixels=64, ppd=60)

@@ -1,0 +1,1 @@
+"""Quality metrics: how different two pictures, or two videos, are said to look."""

@@ -1,0 +1,138 @@
+"""A quality metric as an observer: what it declares, and how it compares pictures and videos."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from fechner.errors import ObserverError
+from fechner.observers.abilities import Wants
+from fechner.observers.taps import OUTPUT
+from fechner.stimuli import Clips, Frames
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+#: The families of Hammou et al. (2025), Table 1, and one for what is in none of them.
+Kind = Literal[
+    "traditional",
+    "traditional colour",
+    "colour difference",
+    "deep learning",
+    "video",
+    "visual difference predictor",
+    "other",
+]
+KINDS: tuple[str, ...] = get_args(Kind)
+
+#: Features of pictures: a tensor [n, ...] or a tuple of them.
+Features = Any
+
+
+@dataclass(frozen=True)
+class About:
+    """What a metric declares of itself.
+
+    Parameters
+    ----------
+    kind
+        Its family.
+    wants
+        What it wants to be shown: which light, which precision, colour or not, video or not.
+    best
+        Score of a picture compared with itself; infinity where there is no such number.
+    scores
+        Lowest and highest score it can give.
+    higher_is_better
+        Whether a higher score means more alike.
+    csf_based
+        Whether a contrast sensitivity function is built into it.
+    precision
+        Why it computes in the floating-point type it wants.
+    fed
+        What it is given: floating-point pictures, or files of so many bits.
+
+    Examples
+    --------
+    >>> ssim = About("traditional", Wants(), best=1.0, scores=(-1.0, 1.0), higher_is_better=True)
+    >>> ssim.difference(0.75)
+    0.25
+    """
+
+    kind: Kind
+    wants: Wants
+    best: float
+    scores: tuple[float, float]
+    higher_is_better: bool
+    csf_based: bool = False
+    precision: str = ""
+    fed: str = "float"
+
+    def difference(self, score: Any) -> Any:
+        """Return a score as a difference: 0 for the same, more for less alike."""
+        best = self.best if math.isfinite(self.best) else 0.0
+        return best - score if self.higher_is_better else score - best
+
+
+class Metric:
+    """A comparer made of two steps: look at pictures, then compare what was seen.
+
+    References are looked at once, however many tests are compared with them.
+
+    Parameters
+    ----------
+    look
+        Takes frames, returns features with a row for each picture; the pixels if None.
+    compare
+        Takes features of tests, features of their references (one row for all, or a row for each)
+        and the tests' frames (for pixels per degree, display and share); returns differences, [n].
+    watch
+        Takes test and reference clips of the same number and returns differences, [n]; None for
+        metrics of pictures only.
+    """
+
+    layers = (OUTPUT,)
+    readouts = ("difference",)
+
+    def __init__(
+        self,
+        name: str,
+        about: About,
+        compare: Callable[[Features, Features, Frames], Tensor],
+        *,
+        look: Callable[[Frames], Features] | None = None,
+        watch: Callable[[Clips, Clips], Tensor] | None = None,
+        fingerprint: str | None = None,
+    ) -> None:
+        if about.wants.video != (watch is not None):
+            raise ValueError(f"metric '{name}' wants video and cannot watch it, or the reverse.")
+        self.name = name
+        self.about = about
+        self.wants = about.wants
+        self.fingerprint = fingerprint
+        self._look = look or (lambda frames: frames.pixels)
+        self._compare = compare
+        self._watch = watch
+
+    def remember(self, reference: Frames | Clips) -> Features:
+        """Look at references; videos are looked at when they are compared."""
+        return reference if isinstance(reference, Clips) else self._look(reference)
+
+    def difference(self, test: Frames | Clips, memory: Features, which: Tensor) -> Tensor:
+        """Compare each test with its reference, [n, 1, 1]."""
+        if isinstance(test, Clips):
+            if self._watch is None:
+                raise ObserverError(f"observer '{self.name}' takes pictures, not video.")
+            found = self._watch(test, memory.rows(which.tolist()))
+        else:
+            found = self._compare(self._look(test), rows(memory, which), test)
+        return found.double().reshape(-1, 1, 1)
+
+
+def rows(features: Features, which: Tensor) -> Features:
+    """Return the row of each test; a single row serves all tests as it is."""
+    if isinstance(features, tuple):
+        return tuple(rows(part, which) for part in features)
+    return features if len(features) == 1 else features[which]

@@ -1,0 +1,194 @@
+"""Painting: from recipes to pixels, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import groupby
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from fechner.errors import GamutError
+from fechner.stimuli.display import Display
+from fechner.stimuli.field import Field
+from fechner.stimuli.parts import Part
+from fechner.stimuli.patterns import drawn
+from fechner.stimuli.stimulus import Layer, Stimulus
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+#: ``display``: encoded values as in a picture file, 0..1; ``cdm2``: linear RGB in cd/m2.
+Light = Literal["display", "cdm2"]
+
+_FEW_VALUES = 1 << 18
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Pixels with what they mean.
+
+    Parameters
+    ----------
+    pixels
+        [n, 3, h, w], or [n, 3, t, h, w] for video.
+    light
+        Whether the pixels are display-encoded or cd/m2.
+    share
+        What a mean over these pixels counts in a mean over the field: below 1 where pixels that
+        are the same in test and reference were not painted.
+    """
+
+    pixels: Tensor
+    field: Field
+    display: Display
+    light: Light
+    share: float = 1.0
+
+    def __len__(self) -> int:
+        return len(self.pixels)
+
+    def luminance(self) -> Tensor:
+        """Return luminance in cd/m2, [n, h, w]."""
+        weights = self.pixels.new_tensor(self.display.rgb_to_xyz[1])
+        return (self.cdm2() * weights[:, None, None]).sum(dim=1)
+
+    def cdm2(self) -> Tensor:
+        """Return linear RGB in cd/m2, [n, 3, h, w]."""
+        return self.pixels if self.light == "cdm2" else self.display.decode(self.pixels)
+
+
+def paint(
+    stimuli: Sequence[Stimulus],
+    field: Field,
+    display: Display,
+    *,
+    light: Light = "display",
+    dtype: torch.dtype | None = None,
+    device: str = "cpu",
+    part: Part | None = None,
+    strict: bool = False,
+) -> Frames:
+    """Paint stimuli on a display; where the field has several frames, as videos.
+
+    Neighbours that differ in contrast only share their drawn patterns: the contrast axis
+    is one multiply-add, and so is time. Light that the display cannot show is cut, and frequencies
+    that the pixels cannot hold alias, as they would; with ``strict=True`` both raise a `GamutError`
+    instead.
+
+    Parameters
+    ----------
+    part
+        What of the field is painted; None is all of it.
+
+    Examples
+    --------
+    >>> from fechner.stimuli import Field, Stimulus, display
+    >>> grey = Stimulus(background_xyz=(95.047, 100.0, 108.883))
+    >>> frames = paint([grey], Field.of(pixels=4, ppd=60), display("encoders"), light="cdm2")
+    >>> round(float(frames.luminance()[0, 0, 0]), 3)
+    100.0
+    """
+    import torch
+
+    if not stimuli:
+        raise ValueError("there is nothing to paint: give at least one stimulus.")
+    if light not in get_args(Light):
+        raise ValueError(f"light is one of {', '.join(get_args(Light))}, not '{light}'.")
+    dtype = dtype or torch.float32
+    if field.is_video:
+        moments = [stimulus.at(time) for stimulus in stimuli for time in field.times_s]
+        stills = paint(
+            moments,
+            field.still(),
+            display,
+            light=light,
+            dtype=dtype,
+            device=device,
+            part=part,
+            strict=strict,
+        )
+        clips = stills.pixels.unflatten(0, (len(stimuli), field.frames)).transpose(1, 2)
+        return Frames(clips, field, display, light, stills.share)
+    rows, columns = part.slices if part else (slice(None), slice(None))
+    # Grey pictures on a neutral display are painted in one channel.
+    channels = (
+        1
+        if all(_is_grey(stimulus, display) for stimulus in set(map(_without_contrast, stimuli)))
+        else 3
+    )
+    size = (len(range(field.height_px)[rows]), len(range(field.width_px)[columns]))
+    shape = (len(stimuli), channels, *size)
+    pixels = torch.empty(shape, dtype=dtype, device=device)
+    start = 0
+    for recipe, group in groupby(stimuli, key=_without_contrast):
+        contrasts = np.array([[layer.contrast for layer in stimulus.layers] for stimulus in group])
+        same = pixels[start : start + len(contrasts)]
+        start += len(contrasts)
+        background = display.linear_rgb(recipe.background_xyz)[:channels]
+        same.copy_(pixels.new_tensor(background)[:, None, None])
+        for index, layer in enumerate(recipe.layers):
+            basis = _basis(layer, field, display, dtype, device)[:channels, rows, columns]
+            same.addcmul_(pixels.new_tensor(contrasts[:, index])[:, None, None, None], basis)
+    if strict:
+        _check_gamut(pixels, display)
+        _check_frequencies(stimuli, field)
+    show = display.encode_ if light == "display" else display.show
+    # A few frames at a time: what is computed in between stays in cache and is soon reused.
+    few = max(1, _FEW_VALUES // pixels[0].numel())
+    for first in range(0, len(pixels), few):
+        some = pixels[first : first + few]
+        shown = show(some)
+        if shown.data_ptr() != some.data_ptr():
+            some.copy_(shown)
+    share = part.share if part else 1.0
+    return Frames(pixels.expand(-1, 3, -1, -1).contiguous(), field, display, light, share)
+
+
+def _check_gamut(pixels: Tensor, display: Display) -> None:
+    low, high = display.limits_cdm2()
+    slack = 1e-6 * high
+    outside = ((pixels < low - slack) | (pixels > high + slack)).flatten(1).any(dim=1)
+    if outside.any():
+        raise GamutError(
+            f"{int(outside.sum())} of {len(pixels)} stimuli ask for light outside "
+            f"{low:g}-{high:g} cd/m2 of display '{display.name}' (first: number "
+            f"{int(outside.nonzero()[0])}); lower the contrast, `gamut_limit` gives the largest."
+        )
+
+
+def _check_frequencies(stimuli: Sequence[Stimulus], field: Field) -> None:
+    highest = max(
+        (layer.pattern.highest_cpd for stimulus in stimuli for layer in stimulus.layers), default=0
+    )
+    if highest > field.nyquist_cpd:
+        raise GamutError(
+            f"{highest:g} cpd is above the {field.nyquist_cpd:g} cpd that {field.ppd:g} pixels per "
+            "degree can hold; raise the ppd or lower the frequency."
+        )
+
+
+def _without_contrast(stimulus: Stimulus) -> Stimulus:
+    layers = tuple(replace(layer, contrast=1.0) for layer in stimulus.layers)
+    return Stimulus(stimulus.background_xyz, layers)
+
+
+@lru_cache(maxsize=64)
+def _is_grey(recipe: Stimulus, display: Display) -> bool:
+    """Say whether R = G = B in all pixels, light and encoded."""
+    colours = [recipe.background_xyz, *(layer.modulation_xyz for layer in recipe.layers)]
+    rgb = display.linear_rgb(np.array(colours))
+    neutral = display.eotf != "gamma" or len(set(display.gamma)) == 1
+    return neutral and bool((np.ptp(rgb, axis=1) <= 1e-6 * np.abs(rgb).max(axis=1)).all())
+
+
+@lru_cache(maxsize=8)
+def _basis(layer: Layer, field: Field, display: Display, dtype: torch.dtype, device: str) -> Tensor:
+    """Return what one unit of contrast adds to each pixel, [3, h, w]."""
+    pattern = drawn(layer.pattern, field, device)
+    direction = pattern.new_tensor(display.linear_rgb(layer.modulation_xyz))
+    basis = direction[:, None, None] * pattern
+    return basis.to(dtype).expand(3, field.height_px, field.width_px)
