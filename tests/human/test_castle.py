@@ -130,6 +130,42 @@ def test_agrees_with_an_independent_scalar_version_over_all_inputs() -> None:
     np.testing.assert_allclose(sensitivity, expected, rtol=1e-12)
 
 
+# The Gabor of Hammou et al. (2025): 21.4 cd/m2, sd 2 deg, modulated at 8 Hz.
+TRANSIENT = {"luminance_cdm2": 21.4, "area_deg2": 4 * np.pi, "temporal_hz": 8.0}
+
+
+def test_transient_gabor_agrees_with_the_independent_version() -> None:
+    # Contrast is DKL amplitude over luminance, so the threshold is k / Y.
+    axis = dkl_axes()[:, 0]
+    grey = 21.4 * GREY_LMS_PER_CDM2
+    threshold = castle_threshold_amplitude(FREQUENCIES, direction=axis, **TRANSIENT) / 21.4
+    expected = [
+        1
+        / independent(rho, 8.0, 4 * np.pi, 0.0, 180.0, grey, axis)
+        / np.sqrt(np.mean((axis * 21.4 / grey) ** 2))
+        for rho in FREQUENCIES
+    ]
+    np.testing.assert_allclose(threshold, expected, rtol=1e-12)
+
+
+def test_flicker_helps_coarse_patterns_and_hurts_finer_ones() -> None:
+    static = TRANSIENT | {"temporal_hz": 0.0}
+    coarse, fine = castle_csf([0.5, 4.0], **TRANSIENT) / castle_csf([0.5, 4.0], **static)
+    assert coarse == pytest.approx(1.52, abs=0.01)
+    assert fine == pytest.approx(0.47, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("direction", "exponent", "scale"), [("rg", 1.15591, 16.4325), ("yv", 0.969123, 7.15012)]
+)
+def test_flicker_dims_colour_by_one_factor(direction: str, exponent: float, scale: float) -> None:
+    static = TRANSIENT | {"temporal_hz": 0.0}
+    flickering, still = (
+        castle_csf(FREQUENCIES, direction=direction, **at) for at in (TRANSIENT, static)
+    )
+    np.testing.assert_allclose(flickering / still, np.exp(-(8**exponent) / scale), rtol=1e-12)
+
+
 def test_bare_luminance_is_the_default_grey() -> None:
     grey = castle_csf(4.0, area_deg2=1.0, background_lms=37.0 * GREY_LMS_PER_CDM2)
     assert castle_csf(4.0, area_deg2=1.0, luminance_cdm2=37.0) == pytest.approx(grey, rel=1e-12)

@@ -15,6 +15,7 @@ ROWS = {
     "gegenfurtner_kiper1992": 9,
     "georgeson_sullivan1975": 72,
     "modelfest": 43,
+    "switkes_crognale1999": 30,
 }
 
 
@@ -156,6 +157,30 @@ def test_modelfest_definitions() -> None:
     assert (table["sigma_across_deg"][14], table["sigma_along_deg"][14]) == (0.28, 0.5)
     octave = table["frequency_cpd"][10:14] * table["sigma_across_deg"][10:14]
     np.testing.assert_allclose(octave, 0.56)
+
+
+def test_switkes_and_crognale() -> None:
+    table = load("switkes_crognale1999")
+    assert table["direction"].tolist() == ["ach", "rg", "yv"] * 10
+    contrasts = table["achromatic_contrast"].reshape(10, 3)
+    np.testing.assert_allclose(contrasts[:, 0], np.geomspace(0.01, 0.2, 10), rtol=1e-9)
+    assert np.ptp(contrasts, axis=1).max() == 0
+    # Cone contrasts are those of the DKL axes: ach in all cones, rg without S, yv in S only.
+    cones = np.stack([table[f"cone_contrast_{cone}"] for cone in "lms"], axis=-1)
+    amplitude = table["dkl_amplitude"]
+    grey = np.array([0.739876529525622, 0.320136241543338, 0.020793708751515])
+    long, medium = grey[:2] / grey[:2].sum()
+    expected = {"ach": (1, 1, 1), "rg": (medium / long, -1, 0), "yv": (0, 0, 1)}
+    for direction, per_amplitude in expected.items():
+        rows = table["direction"] == direction
+        np.testing.assert_allclose(
+            cones[rows], amplitude[rows, None] * np.array(per_amplitude), rtol=1e-5
+        )
+    rms = np.sqrt(np.mean(cones**2, axis=-1))
+    np.testing.assert_allclose(table["cone_contrast_rms"], rms, rtol=1e-5)
+    # What is not known is said.
+    assert "not found" in table.header
+    assert "not known" in table.header
 
 
 def test_tables_are_shared_and_read_only() -> None:

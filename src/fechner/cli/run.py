@@ -132,9 +132,9 @@ def command(
         runs.append(results)
         if results:
             typer.echo(to_text(results))
-        for problem in problems:
-            if problem not in done.told:
-                typer.echo(problem, err=True)
+        for line in (*problems, *done.not_asked):
+            if line not in done.told:
+                typer.echo(line, err=True)
         if results:
             ways = f"`fechner report {place}` makes a page of them, `fechner scores` prints them"
             typer.echo(f"Results are in {place}; {ways}.", err=True)

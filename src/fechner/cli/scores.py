@@ -33,7 +33,8 @@ def command(
     from fechner.report.tables import FORMATS
     from fechner.runs import Run
 
-    results, problems = Run(run).assess(progress=True)
+    found = Run(run)
+    results, problems = found.assess(progress=True)
     typer.echo(FORMATS[format.value](results), nl=False)
-    for problem in problems:
-        typer.echo(problem, err=True)
+    for line in (*problems, *found.not_asked):
+        typer.echo(line, err=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from fechner.observers.abilities import Ability, Wants
+from fechner.observers.abilities import Ability, Need, Wants
 from fechner.stimuli import Display, Field, OpponentSpace, Stimulus
 
 if TYPE_CHECKING:
@@ -80,9 +80,12 @@ class Scene:
             if self.resize
             else "grows for observers that want more pixels, at the same pixels per degree"
         )
+        video = (
+            f" Videos have {field.frames} frames, {field.fps:g} a second." if field.is_video else ""
+        )
         return (
             f"The field has {field.width_px} x {field.height_px} pixels at {field.ppd:g} pixels "
-            f"per degree and {other}. The display '{display.name}' goes from "
+            f"per degree and {other}.{video} The display '{display.name}' goes from "
             f"{display.black_cdm2:g} to {display.peak_cdm2:g} cd/m2, encoded by {display.eotf} "
             f"{depth}."
         )
@@ -152,6 +155,11 @@ class Experiment(Protocol):
     @property
     def asks(self) -> Ability:
         """The ability that is asked."""
+        ...
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """What an observer must be able to see beside grey pictures."""
         ...
 
     @property

@@ -5,6 +5,7 @@ Limits are stated for a target added to a reference: the background with its mas
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +29,7 @@ def flag_contrasts(
     """Say of each contrast of the target why it cannot be shown as meant; 0 if it can."""
     flags = np.zeros(len(contrasts), dtype=np.uint8)
     layers = (*reference.layers, target)
-    if max(layer.pattern.highest_cpd for layer in layers) > field.nyquist_cpd:
+    if _aliases(layers, field):
         flags[:] = REASONS.index("aliased")
     elif any(_is_noise(layer) for layer in layers):
         low, high = _range(reference, display)
@@ -43,6 +44,13 @@ def flag_contrasts(
         if achromatic:
             flags[total > 1 + 1e-9] = REASONS.index("contrast-above-1")
     return flags
+
+
+def _aliases(layers: Sequence[Layer], field: Field) -> bool:
+    """Whether the pixels or the frames are too few for a pattern."""
+    return max(layer.pattern.highest_cpd for layer in layers) > field.nyquist_cpd or any(
+        layer.flicker is not None and layer.flicker.frequency_hz > field.fps / 2 for layer in layers
+    )
 
 
 def realised_contrasts(

@@ -17,7 +17,7 @@ import numpy as np
 from fechner import human
 from fechner.experiments.base import Piece, Sample, Scene, geometry
 from fechner.experiments.presentation import Presenter
-from fechner.observers.abilities import Ability
+from fechner.observers.abilities import Ability, Need
 from fechner.stimuli import Grating, Layer, Stimulus
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ class FrequencyMatching:
     version: int = 1
 
     asks: ClassVar[Ability] = "compares"
+    needs: ClassVar[tuple[Need, ...]] = ()
 
     @property
     def axes(self) -> tuple[str, str]:

@@ -22,7 +22,7 @@ from fechner.experiments.limits import (
 )
 from fechner.experiments.presentation import Presenter
 from fechner.experiments.tasks import ABSCISSAE, Task
-from fechner.observers.abilities import Ability
+from fechner.observers.abilities import Ability, Need
 from fechner.stimuli import Field, Layer, Stimulus
 from fechner.stimuli.contrast import UNIT_NAMES
 
@@ -64,9 +64,14 @@ class NearThreshold:
     asks: ClassVar[Ability] = "compares"
 
     @property
+    def needs(self) -> tuple[Need, ...]:
+        """What an observer must be able to see."""
+        return self.task.needs
+
+    @property
     def axes(self) -> tuple[str, str]:
         """Abscissa and contrast, with units."""
-        return ABSCISSAE[self.task.over], f"contrast ({self.unit_name})"
+        return ABSCISSAE[self.task.over].label, f"contrast ({self.unit_name})"
 
     @property
     def unit_name(self) -> str:

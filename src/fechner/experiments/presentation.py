@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fechner.errors import ObserverError
 from fechner.experiments.base import Scene
-from fechner.observers.abilities import Compares
-from fechner.stimuli import Frames, Stimulus, paint
+from fechner.observers.abilities import ANY_SIZE, Compares
+from fechner.stimuli import Clips, Frames, Stimulus, paint
+from fechner.stimuli.parts import Part, part_that_differs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,41 +59,78 @@ class Presenter:
         import torch
 
         answers = np.empty((len(tests), len(self.layers), len(self.readouts)))
-        distinct = list(dict.fromkeys(references))
+        size = self._at_a_time(scene)
         with torch.no_grad():
-            for first in range(0, len(distinct), self.batch_size):
-                known = {
-                    reference: index
-                    for index, reference in enumerate(distinct[first : first + self.batch_size])
-                }
-                memory = self._look_at(list(known), scene)
-                rows = [i for i, reference in enumerate(references) if reference in known]
-                for start in range(0, len(rows), self.batch_size):
-                    batch = rows[start : start + self.batch_size]
-                    which = torch.tensor([known[references[i]] for i in batch], device=self.device)
-                    frames = self._frames([tests[i] for i in batch], scene)
-                    answer = self.observer.difference(frames, memory, which)
-                    answers[batch] = self._checked(answer, len(batch))
-                    self.on_images(len(batch))
+            for part, chosen in self._parts(tests, references, scene):
+                distinct = list(dict.fromkeys(references[i] for i in chosen))
+                for first in range(0, len(distinct), size):
+                    known = {
+                        reference: index
+                        for index, reference in enumerate(distinct[first : first + size])
+                    }
+                    memory = self._look_at(list(known), scene, part)
+                    rows = [i for i in chosen if references[i] in known]
+                    for start in range(0, len(rows), size):
+                        batch = rows[start : start + size]
+                        which = torch.tensor(
+                            [known[references[i]] for i in batch], device=self.device
+                        )
+                        shown = self._shown([tests[i] for i in batch], scene, part)
+                        answer = self.observer.difference(shown, memory, which)
+                        answers[batch] = self._checked(answer, len(batch))
+                        self.on_images(len(batch))
         return answers
 
-    def _look_at(self, references: Sequence[Stimulus], scene: Scene) -> Any:
-        memory = self.observer.remember(self._frames(references, scene))
+    def _at_a_time(self, scene: Scene) -> int:
+        """Return how many pictures or videos of a scene make a batch.
+
+        Batches are counted in pictures of the size at which their memory was measured; larger ones
+        count for more.
+        """
+        wants = self.observer.wants
+        field = scene.drawn_field(wants)
+        height, width = wants.size_px or ANY_SIZE
+        pixels = max(height * width, field.height_px * field.width_px) * field.frames
+        return max(1, self.batch_size * height * width // pixels)
+
+    def _parts(
+        self, tests: Sequence[Stimulus], references: Sequence[Stimulus], scene: Scene
+    ) -> Iterable[tuple[Part | None, list[int]]]:
+        """Put pairs together of which the same part of the field is shown; None is all of it."""
+        if not self.observer.wants.pixelwise:
+            return [(None, list(range(len(tests))))]
+        together: dict[Part | None, list[int]] = {}
+        field = scene.drawn_field(self.observer.wants)
+        for row, (test, reference) in enumerate(zip(tests, references, strict=True)):
+            others = tuple(layer.pattern for layer in reference.layers)
+            targets = tuple(layer.pattern for layer in test.layers if layer not in reference.layers)
+            part = part_that_differs(targets, others, field, self.device)
+            together.setdefault(part, []).append(row)
+        return together.items()
+
+    def _look_at(self, references: Sequence[Stimulus], scene: Scene, part: Part | None) -> Any:
+        memory = self.observer.remember(self._shown(references, scene, part))
         self.on_images(len(references))
         return memory
 
-    def _frames(self, stimuli: Sequence[Stimulus], scene: Scene) -> Frames:
+    def _shown(
+        self, stimuli: Sequence[Stimulus], scene: Scene, part: Part | None
+    ) -> Frames | Clips:
         import torch
 
         wants = self.observer.wants
-        seen = scene.seen_field(wants)
+        seen, drawn = scene.seen_field(wants), scene.drawn_field(wants)
+        dtype = getattr(torch, wants.dtype)
+        if drawn.is_video:
+            return Clips(tuple(stimuli), drawn, scene.display, wants.light, dtype, self.device)
         frames = paint(
             stimuli,
-            scene.drawn_field(wants),
+            drawn,
             scene.display,
             light=wants.light,
-            dtype=getattr(torch, wants.dtype),
+            dtype=dtype,
             device=self.device,
+            part=part,
         )
         if seen == frames.field:
             return frames

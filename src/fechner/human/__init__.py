@@ -8,6 +8,12 @@ from fechner.human.castle import (
     castle_threshold_amplitude,
 )
 from fechner.human.datasets import DATASETS, HUMAN, HumanData, HumanEntry, HumanTable, load
+from fechner.human.elatcsf import (
+    critical_flicker_frequency,
+    elatcsf_disc,
+    elatcsf_rectangle,
+)
+from fechner.human.matching import colour_matching_ratios
 from fechner.human.modelfest import MODELFEST_FIELD, modelfest_patterns
 from fechner.human.spatial_observer import (
     APERTURE_SD_DEG,
@@ -36,7 +42,11 @@ __all__ = [
     "castle_threshold_amplitude",
     "chromatic_rg_csf",
     "chromatic_yb_csf",
+    "colour_matching_ratios",
     "convert_sensitivity",
+    "critical_flicker_frequency",
+    "elatcsf_disc",
+    "elatcsf_rectangle",
     "load",
     "modelfest_patterns",
     "oblique_effect",

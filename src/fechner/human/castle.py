@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fechner.human.arguments import checked
 from fechner.human.castle_mechanisms import (
     ACH_PERIPHERY,
     ACH_SUSTAINED,
@@ -160,11 +161,11 @@ def castle_threshold_amplitude(
     >>> round(float(k), 4)
     0.4928
     """
-    frequency = _checked("frequency_cpd", frequency_cpd)
-    area = _checked("area_deg2", area_deg2)
-    hz = _checked("temporal_hz", temporal_hz, or_zero=True)
-    eccentricity = _checked("eccentricity_deg", eccentricity_deg, or_zero=True)
-    field = _checked("visual_field_deg", visual_field_deg, or_zero=True)
+    frequency = checked("frequency_cpd", frequency_cpd)
+    area = checked("area_deg2", area_deg2)
+    hz = checked("temporal_hz", temporal_hz, or_zero=True)
+    eccentricity = checked("eccentricity_deg", eccentricity_deg, or_zero=True)
+    field = checked("visual_field_deg", visual_field_deg, or_zero=True)
     background, luminance = _background(luminance_cdm2, background_lms)
 
     where = (frequency, hz, luminance, area)
@@ -217,7 +218,7 @@ def castle_csf_disc(
     >>> round(float(castle_csf_disc(1.0, luminance_cdm2=100.0)), 4)
     189.7309
     """
-    radius = _checked("radius_deg", radius_deg)
+    radius = checked("radius_deg", radius_deg)
     lms = None if background_lms is None else _cones("background_lms", background_lms)
     # Frequency runs along a new last axis; in vectors the cone axis stays behind it.
     gabors = castle_csf(
@@ -231,16 +232,6 @@ def castle_csf_disc(
         background_lms=None if lms is None else lms[..., None, :],
     )
     return np.asarray(radius ** (1 / _DISC_POOLING) * gabors.max(axis=-1))[()]
-
-
-def _checked(name: str, value: ArrayLike, *, or_zero: bool = False) -> Floats:
-    array = np.asarray(value, dtype=np.float64)
-    good = np.isfinite(array) & ((array >= 0) if or_zero else (array > 0))
-    if not good.all():
-        bad = array[~good].flat[0]
-        need = "0 or more" if or_zero else "above 0"
-        raise ValueError(f"{name} is {bad:g}; it must be finite and {need}.")
-    return array
 
 
 def _cones(name: str, value: ArrayLike) -> Floats:
@@ -269,10 +260,10 @@ def _background(luminance: ArrayLike | None, lms: ArrayLike | None) -> tuple[Flo
             "two, because L + M of the background is its luminance."
         )
     if luminance is not None:
-        grey = _checked("luminance_cdm2", luminance)
+        grey = checked("luminance_cdm2", luminance)
         return grey[..., None] * GREY_LMS_PER_CDM2, grey
     if lms is not None:
-        cones = _checked("background_lms", _cones("background_lms", lms))
+        cones = checked("background_lms", _cones("background_lms", lms))
         return cones, cones[..., 0] + cones[..., 1]
     raise ValueError(
         "luminance_cdm2 and background_lms are both None; give one, such as luminance_cdm2=100."

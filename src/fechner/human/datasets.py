@@ -163,6 +163,23 @@ _DATA = (
         uncertainty_db=0.9,
         luminance_cdm2=30.0,
     ),
+    HumanData(
+        key="switkes_crognale1999",
+        title="Contrasts of 1 cpd gratings that match across colour directions, as one ratio",
+        reference_key="switkes_crognale1999",
+        columns=(
+            ("direction", "text"),
+            ("achromatic_contrast", "1"),
+            ("dkl_amplitude", "1"),
+            ("cone_contrast_l", "1"),
+            ("cone_contrast_m", "1"),
+            ("cone_contrast_s", "1"),
+            ("cone_contrast_rms", "1"),
+        ),
+        uncertainty_db=0.8,
+        luminance_cdm2=21.4,
+        frequency_cpd=1.0,
+    ),
 )
 
 DATASETS: Mapping[str, HumanData] = MappingProxyType({data.key: data for data in _DATA})
@@ -188,6 +205,19 @@ HUMAN: tuple[HumanEntry, ...] = (
         "Yellow-blue companion of the Standard Spatial Observer, after Mullen 1985",
         "vila_tomas2026",
     ),
+    HumanEntry(
+        "critical_flicker_frequency",
+        "model",
+        "Highest frequency at which a disc is seen to flicker at full contrast (elaTCSF)",
+        "cai2024_elatcsf",
+    ),
+    HumanEntry(
+        "elatcsf_disc",
+        "model",
+        "Sensitivity to flicker over frequency, luminance, radius, eccentricity (elaTCSF)",
+        "cai2024_elatcsf",
+    ),
+    HumanEntry("elatcsf_rectangle", "model", "elaTCSF for a rectangle", "cai2024_elatcsf"),
     HumanEntry(
         "standard_spatial_observer",
         "model",

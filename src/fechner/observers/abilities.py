@@ -25,6 +25,9 @@ Need = Literal["colour", "video"]
 #: Precision of a network.
 Dtype = Literal["float32", "float64", "bfloat16", "float16"]
 
+#: The side of pictures for networks that take any size.
+ANY_SIZE = (224, 224)
+
 #: Takes the activations of one layer, [n, ...], and reduces them on the spot.
 Tap: TypeAlias = "Callable[[Tensor], None]"
 
@@ -65,6 +68,22 @@ class Wants:
         pair = isinstance(size, tuple) and len(size) == 2 and min(size) > 0
         if size is not None and not pair:
             raise ValueError(f"size_px is a pair (height, width) of pixels, not {size!r}.")
+
+
+#: What an observer without something is like.
+LACKS: dict[Need, str] = {"colour": "it sees no colour", "video": "it takes pictures, not video"}
+
+
+def lacks(wants: Wants) -> list[Need]:
+    """Return what an observer cannot see.
+
+    Examples
+    --------
+    >>> lacks(Wants(colour=False))
+    ['colour', 'video']
+    """
+    sees = {"colour": wants.colour, "video": wants.video}
+    return [need for need in LACKS if not sees[need]]
 
 
 @runtime_checkable

@@ -15,7 +15,6 @@ from importlib import metadata
 from fechner.observers.entry import Entry, Family
 from fechner.observers.metrics.entries import METRICS
 
-
 #: No encoder of Cai et al. (2025) was given normalised pictures.
 _RAW = {"encoders": {"normalise": "none"}}
 

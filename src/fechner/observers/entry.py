@@ -72,8 +72,8 @@ class Family:
     label
         How its names look, for people.
     load
-        ``"module:function"``; called with the rest of the name and settings, returns a `Network`, or
-        the observer itself where ``ability`` is ``"compares"``.
+        ``"module:function"``; called with the rest of the name and settings, returns a `Network`,
+        or the observer itself where ``ability`` is ``"compares"``.
     needs, extra, published, declared
         As for an `Entry`.
     prefix, suffix

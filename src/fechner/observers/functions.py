@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fechner.errors import ObserverError
-from fechner.observers.abilities import Tap, Wants
+from fechner.observers.abilities import ANY_SIZE, Tap, Wants
 from fechner.observers.normalisation import NONE, Normalisation
 from fechner.observers.taps import OUTPUT
-from fechner.stimuli import Frames
+from fechner.stimuli import Clips, Frames
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -53,7 +54,18 @@ class FunctionEncoder:
 
 
 class FunctionComparer:
-    """A function of two batches of pictures, (test, reference) -> [n], as a comparer."""
+    """A function of two batches, (test, reference) -> [n], as a comparer: a metric of your own.
+
+    Pictures are [n, 3, h, w]; videos, for those that want them, [n, 3, t, h, w].
+
+    Parameters
+    ----------
+    higher_is_better
+        Whether a higher score means more alike; its difference is then ``best`` minus the score.
+    best
+        Score of a picture compared with itself; of a grey one, asked once, if None. It moves all
+        differences alike, so alignment and matches do not depend on it.
+    """
 
     layers = (OUTPUT,)
     readouts = ("difference",)
@@ -64,27 +76,58 @@ class FunctionComparer:
         *,
         name: str,
         wants: Wants | None = None,
+        higher_is_better: bool = False,
+        best: float | None = None,
         fingerprint: str | None = None,
     ) -> None:
         self.name = name
         self.wants = wants or Wants()
-        self.settings = str(self.wants)
+        self.settings = f"{self.wants} {higher_is_better} {best}"
         self.fingerprint = fingerprint and f"{fingerprint} {self.settings}"
         self._function = function
+        self._sign = -1.0 if higher_is_better else 1.0
+        self._best = best if best is not None or higher_is_better else 0.0
 
-    def remember(self, reference: Frames) -> Tensor:
+    def remember(self, reference: Frames | Clips) -> Frames | Clips:
         """Keep the references as they are."""
-        return reference.pixels
+        return reference
 
-    def difference(self, test: Frames, memory: Tensor, which: Tensor) -> Tensor:
+    def difference(self, test: Frames | Clips, memory: Frames | Clips, which: Tensor) -> Tensor:
         """Call the function on each test and its reference."""
-        output = usable_output(self._function(test.pixels, memory[which]), len(test), self.name)
+        if isinstance(test, Clips):
+            assert isinstance(memory, Clips)
+            pixels = test.whole().pixels
+            references = memory.rows(which.tolist()).whole().pixels
+        else:
+            assert isinstance(memory, Frames)
+            pixels, references = test.pixels, memory.pixels[which]
+        if self._best is None:
+            self._best = self._of_itself(pixels)
+        scores = self._scores(pixels, references)
+        return (self._sign * (scores - self._best)).reshape(-1, 1, 1)
+
+    def _scores(self, test: Tensor, reference: Tensor) -> Tensor:
+        import torch
+
+        output = self._function(test, reference)
+        if isinstance(output, int | float) and len(test) == 1:
+            output = torch.tensor([float(output)])
+        elif isinstance(output, torch.Tensor) and output.ndim == 0 and len(test) == 1:
+            output = output[None]
+        output = usable_output(output, len(test), self.name)
         if output.numel() != len(test):
             raise ObserverError(
                 f"observer '{self.name}' returned {tuple(output.shape)} for {len(test)} pairs; "
                 "a comparer returns one number per pair."
             )
-        return output.double().reshape(-1, 1, 1)
+        return output.double().reshape(-1)
+
+    def _of_itself(self, like: Tensor) -> float:
+        """Return the score of a grey picture compared with itself, 0 where that is no number."""
+        # Always the same picture, so that a resumed run says the same.
+        picture = like.new_full((1, 3, *(self.wants.size_px or ANY_SIZE)), 0.5)
+        score = float(self._scores(picture, picture)[0])
+        return score if math.isfinite(score) else 0.0
 
 
 def usable_output(output: Any, n: int, name: str) -> Tensor:

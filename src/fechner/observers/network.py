@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
 from fechner.errors import FechnerError, ObserverError, UnknownNameError
-from fechner.observers.abilities import Dtype, LayerInfo, Tap, Wants
+from fechner.observers.abilities import ANY_SIZE, Dtype, LayerInfo, Tap, Wants
 from fechner.observers.devices import check_device
 from fechner.observers.functions import usable_output
 from fechner.observers.memory import is_out_of_memory
@@ -19,9 +19,6 @@ from fechner.stimuli import Frames
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
-
-#: The side of pictures for networks that take any size.
-ANY_SIZE = (224, 224)
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,17 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fechner.errors import FechnerError
-from fechner.observers.abilities import Compares, Encodes
+from fechner.observers.abilities import ANY_SIZE, Compares, Encodes
 from fechner.observers.lifts import ComparesFeatures, lift
 from fechner.observers.memory import free_memory, is_out_of_memory, peak_memory
-from fechner.observers.network import ANY_SIZE, NetworkEncoder
+from fechner.observers.network import NetworkEncoder
 from fechner.stimuli import Field, Frames, Gabor, Layer, Stimulus, display, paint
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 #: Contrasts of the Gabors that are shown, of 4 cycles per degree on grey of 100 cd/m2.
 _CONTRASTS = (0.01, 0.05, 0.2, 0.8)
@@ -149,10 +152,19 @@ def _check(comparer: Compares, found: Validation, device: str, n: int) -> None:
 
     scale = answer.abs().amax(dim=0).clamp(min=torch.finfo(torch.float64).tiny)
     itself = comparer.difference(reference, memory, same[:1])
+    if not torch.isfinite(itself).all():
+        found.warnings.append("it answers NaN or infinity to a picture compared with itself")
+        itself = torch.zeros_like(itself)
     again = comparer.difference(tests, memory, same)
     alone = torch.cat([comparer.difference(_rows(tests, i), memory, same[:1]) for i in range(n)])
     for what, deviations, allowed, meaning in (
         ("a picture from itself", itself, _ROUNDING, "it sees a difference where there is none"),
+        (
+            "exchanged pictures",
+            _exchanged(comparer, tests, reference) - answer,
+            _ROUNDING,
+            "it is not symmetric: test and reference exchanged change its answer",
+        ),
         ("two looks", again - answer, 0.0, "it answers otherwise when asked again"),
         (f"batches of 1 and {n}", alone - answer, _BATCH, "its answers depend on the batch"),
     ):
@@ -167,6 +179,18 @@ def _check(comparer: Compares, found: Validation, device: str, n: int) -> None:
     if answer.requires_grad:
         found.warnings.append("it turns gradients on by itself, which costs memory")
     _measure_cost(comparer, found, device)
+
+
+def _exchanged(comparer: Compares, tests: Frames, reference: Frames) -> Tensor:
+    """Return what is answered when the reference is shown as the test, and the other way round."""
+    import torch
+
+    memory = comparer.remember(tests)
+    answers = [
+        comparer.difference(reference, memory, torch.tensor([row], device=tests.pixels.device))
+        for row in range(len(tests))
+    ]
+    return torch.cat(answers)
 
 
 def _measure_cost(comparer: Compares, found: Validation, device: str) -> None:

@@ -30,6 +30,8 @@ def observe(
     mean: PerChannel = 0.0,
     std: PerChannel = 1.0,
     read: Callable[[Any], Any] | None = None,
+    higher_is_better: bool = False,
+    best: float | None = None,
     version: str | None = None,
     device: str = "cpu",
 ) -> Observer:
@@ -50,6 +52,9 @@ def observe(
     read
         Takes what a module returns and gives the features, for those that return more than a
         tensor.
+    higher_is_better, best
+        Of a comparer: whether a higher score means more alike, and the score of a picture compared
+        with itself (asked once if None).
     version
         Your word that answers stay the same while it does; without it they are not reused by a
         later process.
@@ -62,7 +67,8 @@ def observe(
     if isinstance(thing, str):
         from fechner.observers.names import resolve  # which itself makes observers here
 
-        if (name, wants, mean, std, read, version) != (None, None, 0.0, 1.0, None, None):
+        given = (name, wants, mean, std, read, higher_is_better, best, version)
+        if given != (None, None, 0.0, 1.0, None, False, None, None):
             raise ObserverError(
                 f"'{thing}' is a name; its settings follow it, as in {thing}@normalise=none, and "
                 "nothing else can be set."
@@ -94,7 +100,14 @@ def observe(
                 f"'{name}' compares two batches; mean, std and read are for encoders, so do that "
                 "inside the function."
             )
-        return FunctionComparer(thing, name=name, wants=wants, fingerprint=fingerprint)
+        return FunctionComparer(
+            thing,
+            name=name,
+            wants=wants,
+            higher_is_better=higher_is_better,
+            best=best,
+            fingerprint=fingerprint,
+        )
     function = thing if read is None else lambda pictures: read(thing(pictures))
     return FunctionEncoder(
         function, name=name, wants=wants, normalise=normalise, fingerprint=fingerprint

@@ -14,6 +14,7 @@ from typing import Any
 from fechner.errors import FechnerError, ObserverError, RunFolderError
 from fechner.experiments import Experiment, Piece, Presenter
 from fechner.observers import abilities, lift, resolve
+from fechner.observers.abilities import lacks
 from fechner.observers.memory import (
     fitting_batch_size,
     free_memory,
@@ -28,6 +29,7 @@ from fechner.runs.manifest import Manifest
 from fechner.runs.progress import Listener
 from fechner.runs.store import slug, write_dataset
 from fechner.suites import Test
+from fechner.suites.suite import may_ask, not_asked
 
 
 @dataclass(frozen=True)
@@ -145,10 +147,20 @@ def _execute_observer(
         if _BARE not in before:
             listener.say(f"{name} has changed since it was measured here, so it is measured anew.")
     known = known or _examine(observer, fingerprint, manifest, listener)
-    manifest.observers[name] = {**known, "output": _output(observer, lifted)}
+    lacking = lacks(next(iter(lifted.values())).wants)
+    manifest.observers[name] = {
+        **known,
+        "output": _output(observer, lifted),
+        "lacks": lacking,
+        "about": _about(observer),
+    }
     for job in plan:
         manifest.tests.setdefault(job.test.id, parameters(job.experiment))
     manifest.write(folder)
+    for line in not_asked(name, [job.test for job in plan], lacking):
+        listener.say(line)
+    listener.images(sum(job.piece.images for job in plan if not may_ask(job.test, lacking)))
+    plan = [job for job in plan if may_ask(job.test, lacking)]
     recorded = {entry.key: entry for entry in ledger.entries()}
     failed: set[str] = set()
     for job in plan:
@@ -165,6 +177,12 @@ def _execute_observer(
         if entry.status == "failed":
             failed.add(job.test.id)
             listener.say(f"{name} {job.test.id}: {entry.message}")
+
+
+def _about(observer: Any) -> dict[str, Any]:
+    """Return what a metric declares of itself, for tables; nothing for other observers."""
+    about = getattr(observer, "about", None)
+    return {} if about is None else {"kind": about.kind, "csf_based": about.csf_based}
 
 
 def _output(observer: Any, lifted: dict[str, Any]) -> str:

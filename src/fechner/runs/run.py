@@ -18,6 +18,7 @@ from fechner.runs.store import read_dataset
 from fechner.runs.writer import last_writer
 from fechner.scores import Score
 from fechner.suites import Test, published_scores, suite
+from fechner.suites.suite import may_ask, not_asked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,6 +83,19 @@ class Run:
         return [*lines, *(f"{name}: {again}" for name in waiting)]
 
     @property
+    def not_asked(self) -> list[str]:
+        """Lines about tests that need what an observer lacks, such as colour."""
+        return [
+            line
+            for observer, known in self.manifest.observers.items()
+            for line in not_asked(observer, self.tests, known.get("lacks", []))
+        ]
+
+    def asked(self, observer: str, test: Test) -> bool:
+        """Whether an observer can be asked a test: it needs nothing that the observer lacks."""
+        return may_ask(test, self.manifest.observers[observer].get("lacks", []))
+
+    @property
     def tests(self) -> list[Test]:
         """The tests of the suite that this run has, in the suite's order."""
         every = suite(self.manifest.suite).tests(self.manifest.options)
@@ -132,7 +146,12 @@ class Run:
         results: list[Result] = []
         problems = self.left_out
         self.entries()  # a damaged ledger is not the problem of each observer
-        places = [(observer, test) for observer in self.observers for test in self.tests]
+        places = [
+            (observer, test)
+            for observer in self.observers
+            for test in self.tests
+            if self.asked(observer, test)
+        ]
         for observer, test in followed(places, "scoring") if progress else places:
             try:
                 data = self.data(observer, test.id)
@@ -147,6 +166,9 @@ class Run:
 
     def why_incomplete(self, observer: str, test: str, otherwise: str = "not finished") -> str:
         """Say what went wrong where the answers of an observer in a test are not complete."""
+        lacking = self.manifest.observers[observer].get("lacks", [])
+        for line in not_asked(observer, [self._test(test)], lacking):
+            return line
         failed = [
             entry.message
             for entry in self.entries()

@@ -1,6 +1,8 @@
 """How human: alignment, matching error, intervals, and panels that show what was scored."""
 
 from fechner.scores.alignment import Alignment
+from fechner.scores.colour_matching import ColourMatchingError
+from fechner.scores.colour_matching_panels import colour_matching_panels
 from fechner.scores.matching import MatchingError
 from fechner.scores.matching_panels import matching_panels
 from fechner.scores.panels import MakesPanels, Panel
@@ -9,11 +11,13 @@ from fechner.scores.threshold_panels import threshold_panels
 
 __all__ = [
     "Alignment",
+    "ColourMatchingError",
     "MakesPanels",
     "MatchingError",
     "Panel",
     "Score",
     "Scorer",
+    "colour_matching_panels",
     "distance",
     "matching_panels",
     "threshold_panels",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fechner.experiments.tasks import is_log
 from fechner.psychometrics import find_crossing
 from fechner.scores.bootstrap import cluster_counts, interval, normal_errors, spread
 from fechner.scores.paired import in_common
@@ -45,13 +46,17 @@ class Alignment:
     human_error_db
         Standard deviation of the human thresholds around their curve, 20 log10. The second interval
         is the spread it gives to the score, centred on the score.
+    absolute
+        Whether the sign is dropped, as in Hammou et al. (2025); an observer that answers less to
+        more contrast then passes for one that answers more.
     """
 
     human_error_db: float
+    absolute: bool = False
 
     def __call__(self, data: xr.Dataset) -> Sequence[Score]:
         """Score every layer and read-out."""
-        points = _Points(data, self.human_error_db)
+        points = _Points(data, self.human_error_db, self.absolute)
         return [
             score
             for layer, readout, part in outputs(data)
@@ -60,7 +65,7 @@ class Alignment:
 
     def resample(self, data: xr.Dataset) -> Resampled:
         """Return the alignment of one layer and read-out with its bootstrap over abscissae."""
-        points = _Points(data, self.human_error_db)
+        points = _Points(data, self.human_error_db, self.absolute)
         return _alignment(points, data, str(data["layer"].values), str(data["readout"].values))
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
@@ -85,9 +90,10 @@ class _Points:
     Clusters are the abscissae that have points left, numbered anew.
     """
 
-    def __init__(self, data: xr.Dataset, human_error_db: float) -> None:
+    def __init__(self, data: xr.Dataset, human_error_db: float, absolute: bool) -> None:
+        self.absolute = absolute
         self.kept = data["dropped"].values == 0
-        self.note = _dropped(data["dropped"])
+        self.note = left_out(data["dropped"])
         x = np.broadcast_to(data["ratio"].values, self.kept.shape)[self.kept]
         point = np.unique(np.nonzero(self.kept)[0], return_inverse=True)[1]
         self.clusters = int(point.max()) + 1 if len(point) else 0
@@ -118,6 +124,9 @@ def _alignment(points: _Points, data: xr.Dataset, layer: str, readout: str) -> R
         return Resampled(score, np.empty(0), points.abscissae, "correlation")
     y = data["response"].values[points.kept]
     value = float(points.correlation(y))
+    if points.absolute and value < 0:
+        y, value = -y, -value
+        note = _join(note, "absolute value: it answers less to more contrast")
     if np.isnan(value):
         note = _join(note, "not computable: the observer answered the same to every stimulus")
     resamples = points.resampled(y)
@@ -177,7 +186,7 @@ def _threshold_error(data: xr.Dataset, layer: str, readout: str) -> Score:
     level = criterion(data)
     errors, missed = [], 0
     for point in points:
-        x = np.full(len(surface_contrasts), np.log2(data["abscissa"].values[point]))
+        x = np.full(len(surface_contrasts), data["abscissa"].values[point])
         human = float(data["human_threshold"].values[point])
         responses = grid(x, np.log(surface_contrasts))
         found = find_crossing(surface_contrasts, responses, level, near=human)
@@ -226,7 +235,7 @@ def _best_shift(data: xr.Dataset, layer: str, readout: str) -> Score:
         shifted = np.interp(frequency - shift, frequency, threshold)
         inside = (frequency - shift >= frequency[0]) & (frequency - shift <= frequency[-1])
         contrast = np.exp(shifted[inside])[:, None] * ratios
-        at = np.broadcast_to(frequency[inside, None], contrast.shape)
+        at = np.broadcast_to(2 ** frequency[inside, None], contrast.shape)
         responses = grid(at, np.log(contrast))
         if inside.sum() < _FEWEST_POINTS:
             continue
@@ -252,15 +261,17 @@ def _best_shift(data: xr.Dataset, layer: str, readout: str) -> Score:
 
 
 class _Surface:
-    """The measured surface, interpolated linearly in log frequency and log contrast."""
+    """The measured surface, interpolated linearly on the abscissa's scale and in log contrast."""
 
     def __init__(self, data: xr.Dataset) -> None:
-        self.x = np.log2(data["surface_abscissa"].values)
+        abscissae = data["surface_abscissa"].values
+        self.scale: Any = np.log2 if is_log(abscissae) else np.asarray
+        self.x = self.scale(abscissae)
         self.y = np.log(data["surface_contrast"].values)
         self.values: NDArray[np.float64] = data["surface"].values
 
     def __call__(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-        i, u = _bracket(self.x, x)
+        i, u = _bracket(self.x, self.scale(x))
         j, v = _bracket(self.y, y)
         near = self.values[i, j] * (1 - v) + self.values[i, j + 1] * v
         far = self.values[i + 1, j] * (1 - v) + self.values[i + 1, j + 1] * v
@@ -281,7 +292,8 @@ def _scored_points(data: xr.Dataset) -> NDArray[np.intp]:
     return np.flatnonzero((data["dropped"].values == 0).all(axis=1))
 
 
-def _dropped(flags: xr.DataArray) -> str:
+def left_out(flags: xr.DataArray) -> str:
+    """Say how many points were left out, and why."""
     meanings = flags.attrs["meanings"].split()
     counts = Counter(meanings[flag] for flag in flags.values.ravel() if flag)
     total = flags.size

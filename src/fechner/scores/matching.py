@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -26,31 +26,93 @@ _error = partial(Score, higher_is_better=False, best=0.0, resampled="frequencies
 
 @dataclass(frozen=True)
 class MatchingError:
-    """Root mean square error of matches in log10 contrast, by two definitions.
+    """Root mean square error of matches in log10 contrast, by several definitions.
 
     ``matching-error`` is the mean over frequencies of the RMSE over reference contrasts, as
-    published by Cai et al. (2025); ``matching-error-pooled`` is the RMSE over all matches.
+    published by Cai et al. (2025); ``matching-error-pooled`` is the RMSE over all matches, as
+    published by Hammou et al. (2025). Both reward observers that ignore spatial frequency, since
+    people nearly do so at high contrast. The shape errors are the RMSE after each curve's own mean
+    error is taken off, over the lower and the upper half of the reference contrasts: the first
+    tells whether low contrasts depend on frequency as people's do, the second whether high ones
+    do not.
 
     Parameters
     ----------
     human_error_db
         Standard deviation of the human matches, 20 log10; gives the second interval.
+    main
+        Which of the errors comes first.
+    gaps
+        Whether a match outside the tested contrasts is left out, as in Hammou et al. (2025), or
+        counts as the end of the range, which does not reward observers for having none.
     """
 
     human_error_db: float
+    main: Literal["matching-error", "matching-error-pooled"] = "matching-error"
+    gaps: bool = False
 
     def __call__(self, data: xr.Dataset) -> Sequence[Score]:
         """Score every layer and read-out."""
         return [
-            score
+            each.score
             for layer, readout, part in outputs(data)
-            for score in (each.score for each in _scores(part, layer, readout, self.human_error_db))
+            for each in self._scores(part, layer, readout)
         ]
 
     def resample(self, data: xr.Dataset) -> Resampled:
         """Return the error of one layer and read-out with its bootstrap over frequencies."""
-        layer, readout = str(data["layer"].values), str(data["readout"].values)
-        return _scores(data, layer, readout, self.human_error_db)[0]
+        return self._scores(data, str(data["layer"].values), str(data["readout"].values))[0]
+
+    def _scores(self, data: xr.Dataset, layer: str, readout: str) -> list[Resampled]:
+        found, candidates = matches(data)
+        human = data["human_matched"].values
+        note = _note(candidates, self.gaps)
+        if self.gaps:
+            found = np.where(candidates == 0, np.nan, found)
+        errors = np.log10(found) - np.log10(human)
+        if "response" in data and np.ptp(data["response"].values) == 0:
+            errors = np.full_like(errors, np.nan)
+            note = "not computable: the observer answered the same to every stimulus"
+        counts = cluster_counts(errors.shape[1])
+        noise = normal_errors((len(counts), *errors.shape)) * (self.human_error_db / 20)
+        scores = []
+        for name, (error, chance) in self._definitions(data["reference"].values).items():
+            value = float(error(errors, np.ones(errors.shape[1])))
+            resamples = error(errors, counts)
+            low, high = interval(value, resamples, errors.shape[1], "error")
+            human_low, human_high = spread(error(errors + noise, np.ones(errors.shape[1])))
+            score = _error(
+                name,
+                value,
+                low,
+                high,
+                chance=chance(data["contrast"].values, human),
+                n=int(np.isfinite(errors).sum()),
+                human_low=human_low,
+                human_high=human_high,
+                layer=layer,
+                readout=readout,
+                note=note,
+            )
+            scores.append(Resampled(score, resamples, data["frequency"].values, "error"))
+        return scores
+
+    def _definitions(self, references: NDArray[np.float64]) -> dict[str, _Definition]:
+        """Return the errors by name, the main one first."""
+        low = references <= np.median(references)
+        known = {
+            "matching-error": _Definition(_mean_of_roots, partial(_chance, error=_mean_of_roots)),
+            "matching-error-pooled": _Definition(
+                _root_of_mean, partial(_chance, error=_root_of_mean)
+            ),
+            "shape-error-low-contrast": _Definition(
+                partial(_shape, rows=low), partial(_shape_chance, rows=low)
+            ),
+            "shape-error-high-contrast": _Definition(
+                partial(_shape, rows=~low), partial(_shape_chance, rows=~low)
+            ),
+        }
+        return {self.main: known[self.main], **known}
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
         """Leave the frequencies and reference contrasts at which both made matches."""
@@ -58,12 +120,11 @@ class MatchingError:
 
     def printed(self, value: float, experiment: FrequencyMatching) -> Score:
         """Return an error of which only the value is known."""
-        _, _, human = experiment.human_matches()
+        _, references, human = experiment.human_matches()
         grid = np.array(experiment.contrasts)
         nothing = float("nan")
-        return _error(
-            "matching-error", value, nothing, nothing, chance=_chance(grid, human, True), n=0
-        )
+        chance = self._definitions(references)[self.main].chance(grid, human)
+        return _error(self.main, value, nothing, nothing, chance=chance, n=0)
 
 
 def matches(data: xr.Dataset) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
@@ -83,65 +144,93 @@ def matches(data: xr.Dataset) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     return found, counts
 
 
-def _scores(data: xr.Dataset, layer: str, readout: str, human_error_db: float) -> list[Resampled]:
-    found, candidates = matches(data)
-    human = data["human_matched"].values
-    errors = np.log10(found) - np.log10(human)
-    note = _note(candidates)
-    if "response" in data and np.ptp(data["response"].values) == 0:
-        errors = np.full_like(errors, np.nan)
-        note = "not computable: the observer answered the same to every stimulus"
-    frequencies = errors.shape[1]
-    counts = cluster_counts(frequencies)
-    noise = normal_errors((len(counts), *errors.shape)) * (human_error_db / 20)
-    scores = []
-    for name, mean_of_roots in (("matching-error", True), ("matching-error-pooled", False)):
-        value = float(_rmse(errors, np.ones(frequencies), mean_of_roots))
-        resamples = _rmse(errors, counts, mean_of_roots)
-        low, high = interval(value, resamples, frequencies, "error")
-        moved = _rmse(errors + noise, np.ones(frequencies), mean_of_roots)
-        human_low, human_high = spread(moved)
-        score = _error(
-            name,
-            value,
-            low,
-            high,
-            chance=_chance(data["contrast"].values, human, mean_of_roots),
-            n=errors.size,
-            human_low=human_low,
-            human_high=human_high,
-            layer=layer,
-            readout=readout,
-            note=note,
-        )
-        scores.append(Resampled(score, resamples, data["frequency"].values, "error"))
-    return scores
-
-
-def _chance(grid: NDArray[np.float64], matched: NDArray[np.float64], mean_of_roots: bool) -> float:
+def _chance(grid: NDArray[np.float64], matched: NDArray[np.float64], error: _Error) -> float:
     """Return the error of matches drawn evenly over the log contrast range."""
     low, high = np.log10(grid[[0, -1]])
     human = np.log10(matched)
     squares = ((high - human) ** 3 - (low - human) ** 3) / (3 * (high - low))
-    return float(_rmse(np.sqrt(squares), np.ones(matched.shape[1]), mean_of_roots))
+    return float(error(np.sqrt(squares), np.ones(matched.shape[1])))
 
 
-def _rmse(
-    errors: NDArray[np.float64], weights: NDArray[np.float64], mean_of_roots: bool
+def _shape_chance(
+    grid: NDArray[np.float64], matched: NDArray[np.float64], rows: NDArray[np.bool_]
+) -> float:
+    """Return the shape error of matches drawn evenly over the log contrast range."""
+    low, high = np.log10(grid[[0, -1]])
+    n = matched.shape[1]
+    variances = (high - low) ** 2 / 12 * (n - 1) / n + np.log10(matched[rows]).var(axis=1)
+    return float(np.sqrt(variances.mean()))
+
+
+class _Definition(NamedTuple):
+    """How an error is computed, and what it is for matches at random (contrasts, matches)."""
+
+    error: _Error
+    chance: Callable[[NDArray[np.float64], NDArray[np.float64]], float]
+
+
+class _Error(Protocol):
+    """Error over references and frequencies (last two axes), with weights [..., frequencies].
+
+    Matches that are missing do not count.
+    """
+
+    def __call__(
+        self, errors: NDArray[np.float64], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return one error for each set of weights."""
+        ...
+
+
+def _mean_of_roots(
+    errors: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the error over frequencies (last axis) with weights, [..., frequencies]."""
-    squares = np.square(errors).mean(axis=-2)
-    if mean_of_roots:
-        result: NDArray[np.float64] = (weights * np.sqrt(squares)).sum(-1) / weights.sum(-1)
-    else:
-        result = np.sqrt((weights * squares).sum(-1) / weights.sum(-1))
+    squares, there = _squares(errors)
+    with np.errstate(invalid="ignore"):
+        roots = np.sqrt(squares.sum(axis=-2) / there.sum(axis=-2))
+    any_there = there.any(axis=-2)
+    weights = weights * any_there
+    result: NDArray[np.float64] = _divided(
+        (weights * np.where(any_there, roots, 0.0)).sum(-1), weights.sum(-1)
+    )
     return result
 
 
-def _note(candidates: NDArray[np.intp]) -> str:
+def _root_of_mean(errors: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    squares, there = _squares(errors)
+    total = (weights * squares.sum(axis=-2)).sum(-1)
+    return np.sqrt(_divided(total, (weights * there.sum(axis=-2)).sum(-1)))
+
+
+def _shape(
+    errors: NDArray[np.float64], weights: NDArray[np.float64], rows: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return the error of the chosen curves after the mean error of each is taken off."""
+    chosen = errors[..., rows, :]
+    there = np.isfinite(chosen)
+    weight = weights[..., None, :] * there
+    mean = _divided((weight * np.where(there, chosen, 0.0)).sum(-1), weight.sum(-1))
+    squares = np.where(there, np.square(chosen - mean[..., None]), 0.0)
+    return np.sqrt(_divided((weight * squares).sum(axis=(-2, -1)), weight.sum(axis=(-2, -1))))
+
+
+def _squares(errors: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    there = np.isfinite(errors)
+    return np.where(there, np.square(errors), 0.0), there
+
+
+def _divided(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return means, NaN where there is nothing."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means: NDArray[np.float64] = np.asarray(sums / counts)
+    return means
+
+
+def _note(candidates: NDArray[np.intp], gaps: bool) -> str:
     notes = []
     if (candidates == 0).any():
-        notes.append(f"{(candidates == 0).sum()} of {candidates.size} matches out of range")
+        what = "left out" if gaps else "taken as the end of it"
+        notes.append(f"{(candidates == 0).sum()} of {candidates.size} matches out of range, {what}")
     if (candidates > 1).any():
         notes.append(f"{(candidates > 1).sum()} of {candidates.size} matches ambiguous")
     return "; ".join(notes)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fechner.experiments import NearThreshold
-from fechner.experiments.tasks import ABSCISSAE
+from fechner.experiments.tasks import ABSCISSAE, is_log
 from fechner.scores.alignment import criterion
 from fechner.scores.panels import Axis, Floats, Line, Panel, Points, Surface, spans_decades
 
@@ -39,7 +39,7 @@ def _surface(experiment: NearThreshold, data: xr.Dataset) -> Panel:
     return Panel(
         "surface",
         "Response over the whole plane",
-        Axis(ABSCISSAE[task.over], log=True),
+        Axis(ABSCISSAE[task.over].label, log=is_log(surface.x)),
         Axis(ordinate.label, log=True),
         (surface, human),
     )
@@ -61,7 +61,7 @@ def _responses(experiment: NearThreshold, data: xr.Dataset) -> Panel:
     kept = (data["dropped"].values == 0) & np.isfinite(responses)
     ratios = np.broadcast_to(data["ratio"].values, responses.shape)
     abscissae = np.broadcast_to(data["abscissa"].values[:, None], responses.shape)
-    over = ABSCISSAE[experiment.task.over]
+    over = ABSCISSAE[experiment.task.over].label
     return Panel(
         "responses",
         "Response at multiples of the human threshold",
@@ -72,7 +72,7 @@ def _responses(experiment: NearThreshold, data: xr.Dataset) -> Panel:
                 ratios[kept],
                 responses[kept],
                 colour=abscissae[kept],
-                colour_axis=Axis(over, log=True),
+                colour_axis=Axis(over, log=is_log(abscissae)),
             ),
         ),
     )

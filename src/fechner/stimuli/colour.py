@@ -183,6 +183,9 @@ class OpponentSpace:
 
 DIRECTIONS = ("ach", "rg", "yv")
 
+#: Directions as people call them.
+DIRECTION_NAMES = {"ach": "achromatic", "rg": "red-green", "yv": "yellow-violet"}
+
 _D65_LMS = transform(XYZ_TO_LMS2006, D65_XYZ)
 
 #: The default: cone responses scaled so that L + M is the luminance of D65, axes around D65.

@@ -1,11 +1,11 @@
 """Which questions: published protocols as plain lists of tests."""
 
 from fechner.errors import UnknownNameError
-from fechner.suites import encoders
+from fechner.suites import encoders, metrics
 from fechner.suites.published import PRESETS, expand, preset, published_scores
 from fechner.suites.suite import Mode, Options, Suite, Test
 
-SUITES: dict[str, Suite] = {suite.name: suite for suite in (encoders.SUITE,)}
+SUITES: dict[str, Suite] = {suite.name: suite for suite in (encoders.SUITE, metrics.SUITE)}
 
 
 def suite(name: str) -> Suite:

@@ -12,27 +12,17 @@ import math
 from dataclasses import replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
-import numpy as np
-
 from fechner.experiments import Detection, FrequencyMatching, Masking, NearThreshold
 from fechner.experiments.base import Scene
 from fechner.human import DATASETS
 from fechner.scores import Alignment, MatchingError, matching_panels, threshold_panels
 from fechner.stimuli import OPPONENT, OPPONENT_CAI2025, Field, display
+from fechner.suites.grids import CSF_ERROR_DB, RATIOS, spaced
 from fechner.suites.suite import Options, Suite, Test
 
-#: Standard deviation of castleCSF against the studies behind it, which is 2 to 6 dB.
-_CSF_ERROR_DB = 4.0
-
-
-def _spaced(low: float, high: float, n: int) -> tuple[float, ...]:
-    return tuple(float(value) for value in np.geomspace(low, high, n))
-
-
-_FREQUENCIES = _spaced(0.5, 32, 20)
-_CONTRASTS = _spaced(0.001, 1, 20)
-_RATIOS = _spaced(0.5, 2, 10)
-_MASKS, _MASKED = _spaced(0.005, 0.5, 20), _spaced(0.01, 0.5, 20)
+_FREQUENCIES = spaced(0.5, 32, 20)
+_CONTRASTS = spaced(0.001, 1, 20)
+_MASKS, _MASKED = spaced(0.005, 0.5, 20), spaced(0.01, 0.5, 20)
 
 _SCENE = Scene(Field(224, 224, 60.0), display("encoders"), OPPONENT)
 _SCENE_PUBLISHED = Scene(
@@ -70,26 +60,26 @@ _DETECTION = (
     _Row(
         "frequency-rg",
         "Detection over frequency, Gabor, red-green",
-        Detection("frequency_cpd", _FREQUENCIES, _spaced(0.001, 0.12, 20), direction="rg"),
+        Detection("frequency_cpd", _FREQUENCIES, spaced(0.001, 0.12, 20), direction="rg"),
         {},
     ),
     _Row(
         "frequency-yv",
         "Detection over frequency, Gabor, yellow-violet",
-        Detection("frequency_cpd", _FREQUENCIES, _spaced(0.001, 0.8, 20), direction="yv"),
+        Detection("frequency_cpd", _FREQUENCIES, spaced(0.001, 0.8, 20), direction="yv"),
         {"scored_below": 16.0},
     ),
     _Row(
         "luminance",
         "Detection over luminance",
-        Detection("luminance_cdm2", _spaced(0.1, 200, 20), _CONTRASTS, frequency_cpd=2.0),
+        Detection("luminance_cdm2", spaced(0.1, 200, 20), _CONTRASTS, frequency_cpd=2.0),
         {},
     ),
     _Row(
         "area",
         "Detection over area",
         Detection(
-            "area_deg2", _spaced(math.pi * 0.1**2, math.pi, 20), _CONTRASTS, frequency_cpd=8.0
+            "area_deg2", spaced(math.pi * 0.1**2, math.pi, 20), _CONTRASTS, frequency_cpd=8.0
         ),
         {},
     ),
@@ -133,7 +123,7 @@ _PUBLISHED_NOISE: dict[str, Any] = {
     "noise_generator": "numpy-legacy",
     "one_draw": True,
 }
-_PUBLISHED_DETECTION = {**_PUBLISHED_NOISE, "human_in_own_unit": False}
+_PUBLISHED_DETECTION = {**_PUBLISHED_NOISE, "human_unit": "cone"}
 _PUBLISHED_MASKING = {**_PUBLISHED_NOISE, "noise_keeps_mean": True, "scored": (0.005, 0.25)}
 
 
@@ -149,7 +139,7 @@ def tests(options: Options) -> list[Test]:
     def near_threshold(row: _Row[AnyTask], human: str, changes: dict[str, Any]) -> NearThreshold:
         own = {**changes, **row.published} if published else {"noise_seed": options.seed}
         task = replace(row.task, **own)
-        return NearThreshold(row.id, row.title, human, task, scene, _RATIOS, drop=not published)
+        return NearThreshold(row.id, row.title, human, task, scene, RATIOS, drop=not published)
 
     detection = [near_threshold(row, "ashraf2024", _PUBLISHED_DETECTION) for row in _DETECTION]
     masking = [near_threshold(row, row.task.data, _PUBLISHED_MASKING) for row in _MASKING]
@@ -159,10 +149,10 @@ def tests(options: Options) -> list[Test]:
         "georgeson_sullivan1975",
         "georgeson_sullivan1975",
         scene,
-        _spaced(0.001, 1, 33),
+        spaced(0.001, 1, 33),
     )
     return [
-        *(Test(experiment, Alignment(_CSF_ERROR_DB), threshold_panels) for experiment in detection),
+        *(Test(experiment, Alignment(CSF_ERROR_DB), threshold_panels) for experiment in detection),
         *(
             Test(
                 experiment,

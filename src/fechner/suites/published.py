@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -20,10 +20,14 @@ class Row:
     ----------
     observer
         The name under which fechner knows it.
+    architecture
+        What the paper calls it.
     readout
-        What was compared.
+        What was compared; an ``EXTERNAL`` one can be run by a command of yours only.
+    csf_based
+        Whether a contrast sensitivity function is built in; empty where nobody asked.
     scores
-        By test.
+        By test, where there is one.
     """
 
     observer: str
@@ -32,10 +36,15 @@ class Row:
     training_data: str
     readout: str
     scores: Mapping[str, float]
+    csf_based: str = ""
+
+
+#: What stands for the read-out of programs that fechner cannot run by name.
+EXTERNAL = "external command"
 
 
 #: Published tables by name, which is also their key in the bibliography, and the suite of each.
-PRESETS = {"cai2025": "encoders"}
+PRESETS = {"cai2025": "encoders", "hammou2025": "metrics"}
 
 
 @cache
@@ -50,13 +59,13 @@ def preset(name: str) -> tuple[Row, ...]:
     """
     if name not in PRESETS:
         known = [f"@{each}" for each in PRESETS]
-        raise UnknownNameError("preset", f"@{name}", known, f"there is {', '.join(known)}")
+        raise UnknownNameError("preset", f"@{name}", known, f"there are {', '.join(known)}")
     text = (resources.files("fechner.suites") / f"data/{name}.csv").read_text("utf-8")
-    labels = ("observer", "family", "architecture", "training_data", "readout")
+    labels = {label.name for label in fields(Row)} - {"scores"}
     return tuple(
         Row(
-            **{label: record[label] for label in labels},
-            scores={k: float(v) for k, v in record.items() if k not in labels},
+            **{label: value for label, value in record.items() if label in labels},
+            scores={k: float(v) for k, v in record.items() if k not in labels and v},
         )
         for record in csv.DictReader(line for line in text.splitlines() if line[0] != "#")
     )
@@ -73,7 +82,7 @@ def expand(observers: Sequence[Any]) -> list[Any]:
     found: list[Any] = []
     for each in observers:
         if isinstance(each, str) and each.startswith("@"):
-            names = [row.observer for row in preset(each[1:])]
+            names = [row.observer for row in preset(each[1:]) if row.readout != EXTERNAL]
             found += [name for name in names if name not in (*observers, *found)]
         else:
             found.append(each)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from fechner.errors import FechnerError
 from fechner.experiments import Experiment
+from fechner.observers.abilities import LACKS, Need
 from fechner.scores import MakesPanels, Panel, Scorer
 
 if TYPE_CHECKING:
@@ -76,3 +77,18 @@ class Suite:
     reference: str
     tests: Callable[[Options], list[Test]]
     readouts: tuple[str, ...] = ("angle",)
+
+
+def may_ask(test: Test, lacking: Sequence[str]) -> bool:
+    """Whether a test needs nothing that an observer lacks."""
+    return not any(need in lacking for need in test.experiment.needs)
+
+
+def not_asked(observer: str, tests: Sequence[Test], lacking: Sequence[Need]) -> Iterator[str]:
+    """Say which tests an observer was not asked, in a line for each reason."""
+    for need in lacking:
+        # The first thing that is lacking is reason enough.
+        before = lacking[: lacking.index(need)]
+        names = [t.id for t in tests if need in t.experiment.needs and may_ask(t, before)]
+        if names:
+            yield f"{observer} was not asked {', '.join(dict.fromkeys(names))}: {LACKS[need]}."

@@ -7,15 +7,31 @@ from typing import TYPE_CHECKING, Any
 
 from fechner.errors import MissingExtraError
 from fechner.observers.abilities import Wants
+from fechner.observers.metrics.metric import About, Metric
 from fechner.observers.torchvision_fix import import_torchvision
-from fechner.stimuli import Display, Frames
+from fechner.stimuli import Clips, Display, Field, Frames
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+ABOUT = {
+    "cvvdp": About(
+        "visual difference predictor",
+        Wants(light="cdm2", video=True),
+        best=10.0,
+        scores=(-float("inf"), 10.0),
+        higher_is_better=True,
+        csf_based=True,
+        precision="the package computes in float32",
+    )
+}
 
-class ColorVideoVDP:
-    """Compares pictures by ColorVideoVDP: (10 - JOD)/10, so 0 is no visible difference.
+
+class ColorVideoVDP(Metric):
+    """Compares by ColorVideoVDP: (10 - JOD)/10, so 0 is no visible difference.
+
+    Videos are streamed: no more frames are held than the metric's own temporal filters need, a
+    quarter of a second of test and reference.
 
     Parameters
     ----------
@@ -26,35 +42,39 @@ class ColorVideoVDP:
         Contrast of the metric's own display model, which sets the black level it sees.
     """
 
-    layers = ("output",)
     readouts = ("jod",)
 
     def __init__(
         self, device: str = "cpu", geometry: str | None = None, display_contrast: float = 1e6
     ) -> None:
-        self.name = "cvvdp"
-        self.wants = Wants(light="cdm2")
+        super().__init__(
+            "cvvdp",
+            ABOUT["cvvdp"],
+            self._pictures,
+            watch=self._videos,
+            fingerprint=f"cvvdp/{_package_version()}/{geometry}/{display_contrast:g}",
+        )
         self._device = device
         self._geometry = geometry
         self._display_contrast = display_contrast
         self._metrics: dict[tuple[float, Display], Any] = {}
-        version = _package_version()
-        self.fingerprint: str | None = f"cvvdp/{version}/{geometry}/{display_contrast:g}"
 
-    def remember(self, reference: Frames) -> Tensor:
-        """Keep the references as they are."""
-        return reference.pixels
+    def _pictures(self, test: Tensor, reference: Tensor, frames: Frames) -> Tensor:
+        metric = self._metric(frames.field, frames.display)
+        jod: Tensor = metric.predict(test, reference.expand_as(test), dim_order="BCHW")[0]
+        return (10 - jod.double()) / 10
 
-    def difference(self, test: Frames, memory: Tensor, which: Tensor) -> Tensor:
-        """Return the loss of quality on a scale of 0 to 1, [n, 1, 1]."""
-        metric = self._metric(test.field.ppd, test.display)
-        jod: Tensor = metric.predict(test.pixels, memory[which], dim_order="BCHW")[0]
-        return (10 - jod.double().reshape(-1, 1, 1)) / 10
+    def _videos(self, test: Clips, reference: Clips) -> Tensor:
+        metric = self._metric(test.field, test.display)
+        source = _Source(test, reference, metric.display_photometry)
+        jod: Tensor = metric.predict_video_source(source)[0]
+        return (10 - jod.double()) / 10
 
-    def _metric(self, ppd: float, display: Display) -> Any:
-        if (ppd, display) not in self._metrics:
-            self._metrics[ppd, display] = self._make_metric(ppd, display)
-        return self._metrics[ppd, display]
+    def _metric(self, field: Field, display: Display) -> Any:
+        key = (field.ppd, display)
+        if key not in self._metrics:
+            self._metrics[key] = self._make_metric(*key)
+        return self._metrics[key]
 
     def _make_metric(self, ppd: float, display: Display) -> Any:
         import torch
@@ -78,6 +98,37 @@ class ColorVideoVDP:
             quiet=True,
             device=torch.device(self._device),
         )
+
+
+class _Source:
+    """Hands the package one frame after the other, painted when it asks for it."""
+
+    def __init__(self, test: Clips, reference: Clips, photometry: Any) -> None:
+        self._test = test
+        self._reference = reference
+        self._photometry = photometry
+
+    def get_video_size(self) -> tuple[int, int, int]:
+        field = self._test.field
+        return field.height_px, field.width_px, field.frames
+
+    def get_frames_per_second(self) -> float:
+        return self._test.field.fps
+
+    def get_batch_size(self) -> int:
+        return len(self._test)
+
+    def get_test_frame(self, frame: int, device: Any, colorspace: str) -> Tensor:
+        return self._frame(self._test, frame, colorspace)
+
+    def get_reference_frame(self, frame: int, device: Any, colorspace: str) -> Tensor:
+        return self._frame(self._reference, frame, colorspace)
+
+    def _frame(self, clips: Clips, frame: int, colorspace: str) -> Tensor:
+        """Return one frame of every video, [n, channels, 1, h, w]."""
+        pixels = clips.frame(frame).pixels[:, :, None]
+        found: Tensor = self._photometry.source_2_target_colorspace(pixels, colorspace)
+        return found
 
 
 def _import_pycvvdp() -> Any:

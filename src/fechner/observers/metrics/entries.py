@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fechner.observers.entry import Entry, Family
 
 _HERE = "fechner.observers.metrics"
 
+#: The numbers of Hammou et al. (2025) went through a broken conversion.
+_BROKEN_LAB = {"published": {"metrics": {"conversion": "published"}}}
+
+#: Hammou et al. (2025) ran metrics of other people's packages in float32.
+_IN_FLOAT32 = {"metrics": {"precision": "float32"}}
+
+
+def _own(name: str, summary: str, maker: str, reference: str | None = None, **more: Any) -> Entry:
+    """Return the entry of a metric of our own."""
+    make, declared = f"{_HERE}.own:{maker}", f"{_HERE}.own:ABOUT"
+    return Entry(name, summary, "compares", make, reference, declared=declared, **more)
+
+
 METRICS: tuple[Entry | Family, ...] = (
-    Entry(
-        "psnr-y",
-        "peak signal-to-noise ratio of luma",
-        "compares",
-        f"{_HERE}.psnr:make",
-        declared=f"{_HERE}.psnr:ABOUT",
-    ),
+    _own("psnr-y", "peak signal-to-noise ratio of luma", "psnr_y"),
+    _own("ssim", "structural similarity of luma", "ssim", "wang2004"),
+    _own("ms-ssim", "structural similarity of luma at five scales", "ms_ssim", "wang2003"),
+    _own("nlpd", "normalised Laplacian pyramid distance of luma", "nlpd", "laparra2016"),
+    _own("ciede2000", "mean CIEDE2000 colour difference", "ciede2000", **_BROKEN_LAB),
+    _own("hyab", "mean HyAB colour difference", "hyab_difference", **_BROKEN_LAB),
+    _own("ictcp", "mean colour difference in ICtCp (Delta E ITP)", "ictcp_difference"),
+    _own("scielab", "CIELAB differences after the eye's blur", "scielab"),
+    _own("speed-qa", "difference of spatial and temporal information", "speed_qa"),
     Entry(
         "cvvdp",
         "ColorVideoVDP, a metric that models human vision",
@@ -25,5 +42,106 @@ METRICS: tuple[Entry | Family, ...] = (
         # Cai et al. (2025) ran it at the geometry of its 4K display whatever was shown.
         published={"encoders": {"geometry": "standard_4k"}},
         declared=f"{_HERE}.cvvdp:ABOUT",
+    ),
+    Family(
+        "piq/NAME",
+        "metrics of piq without weights, such as gmsd, fsim, vsi, vif",
+        f"{_HERE}.piq:load",
+        "piq/gmsd",
+        needs=("piq", "torchvision"),
+        extra="piq",
+        prefix="piq/",
+        published=_IN_FLOAT32,
+        ability="compares",
+        declared=f"{_HERE}.piq:ABOUT",
+    ),
+    Entry(
+        "flip",
+        "FLIP, differences seen when two pictures alternate",
+        "compares",
+        f"{_HERE}.flip:make",
+        reference="andersson2020",
+        needs=("flip_evaluator",),
+        extra="flip",
+        declared=f"{_HERE}.flip:ABOUT",
+    ),
+    Family(
+        "lpips/NETWORK",
+        "LPIPS, distance of activations of alex, squeeze or vgg",
+        f"{_HERE}.lpips:load",
+        "lpips/alex",
+        needs=("lpips", "torchvision"),
+        extra="lpips",
+        prefix="lpips/",
+        published=_IN_FLOAT32,
+        ability="compares",
+        declared=f"{_HERE}.lpips:ABOUT",
+    ),
+    Family(
+        "st-lpips/NETWORK",
+        "ST-LPIPS, tolerant of small shifts, of alex or vgg",
+        f"{_HERE}.st_lpips:load",
+        "st-lpips/alex",
+        needs=("stlpips_pytorch", "IPython", "torchsummary", "torchvision"),
+        extra="st-lpips",
+        prefix="st-lpips/",
+        published=_IN_FLOAT32,
+        ability="compares",
+        declared=f"{_HERE}.st_lpips:ABOUT",
+    ),
+    Entry(
+        "dists",
+        "DISTS, structure and texture in activations of VGG16",
+        "compares",
+        f"{_HERE}.dists:make",
+        reference="ding2022",
+        needs=("DISTS_pytorch", "torchvision"),
+        extra="dists",
+        published=_IN_FLOAT32,
+        declared=f"{_HERE}.dists:ABOUT",
+    ),
+    Family(
+        "pyiqa/NAME",
+        "full-reference metrics of pyiqa (non-commercial licence)",
+        f"{_HERE}.pyiqa:load",
+        "pyiqa/topiq_fr",
+        needs=("pyiqa", "torchvision"),
+        extra="pyiqa",
+        prefix="pyiqa/",
+        published=_IN_FLOAT32,
+        ability="compares",
+        declared=f"{_HERE}.pyiqa:ABOUT",
+    ),
+    Entry(
+        "fvvdp",
+        "FovVideoVDP, a metric that models human vision (non-commercial licence)",
+        "compares",
+        f"{_HERE}.fvvdp:make",
+        reference="mantiuk2021_fvvdp",
+        needs=("pyfvvdp",),
+        extra="fvvdp",
+        declared=f"{_HERE}.fvvdp:ABOUT",
+    ),
+    Entry(
+        "vmaf",
+        "VMAF v0.6.1, a fusion of metrics made for streamed video",
+        "compares",
+        f"{_HERE}.vmaf:make",
+        reference="li2018",
+        needs=("vmaf_torch",),
+        extra="vmaf",
+        # Hammou et al. (2025) fed the original with 16 bits.
+        published={"metrics": {"engine": "libvmaf"}},
+        declared=f"{_HERE}.vmaf:ABOUT",
+    ),
+    Family(
+        "cmd:PROGRAM",
+        "your own program, given two files for each pair",
+        f"{_HERE}.command:load",
+        "cmd:./mymetric {test} {reference}",
+        needs=(),
+        extra="",
+        prefix="cmd:",
+        ability="compares",
     ),
 )

@@ -134,5 +134,7 @@ class Metric:
 def rows(features: Features, which: Tensor) -> Features:
     """Return the row of each test; a single row serves all tests as it is."""
     if isinstance(features, tuple):
-        return tuple(rows(part, which) for part in features)
+        parts = (rows(part, which) for part in features)
+        kind: Any = type(features)
+        return kind(*parts) if hasattr(features, "_fields") else tuple(parts)
     return features if len(features) == 1 else features[which]

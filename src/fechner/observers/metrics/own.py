@@ -1,0 +1,221 @@
+"""Metrics of our own making, on our own colours: fidelity, structure, colour difference, information.
+
+All compute in double precision and can be differentiated. Formulas stand in the modules beside.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Literal
+
+from fechner.observers.abilities import Wants
+from fechner.observers.metrics.colour_difference import (
+    delta_e_1976,
+    delta_e_2000,
+    delta_itp,
+    hyab,
+    ictcp,
+    lab,
+    recolour,
+)
+from fechner.observers.metrics.luma import luma, mean_squared_error
+from fechner.observers.metrics.metric import About, Kind, Metric
+from fechner.observers.metrics.nlpd import nlpd as pyramid_distance
+from fechner.observers.metrics.nlpd import normalised_pyramid
+from fechner.observers.metrics.precision import Precision, at_precision
+from fechner.observers.metrics.scielab import seen_lab
+from fechner.observers.metrics.speed_qa import information, speed, speed_video, watch
+from fechner.observers.metrics.structure import Odd, moments, ms_ssim_loss, scales, ssim_loss
+from fechner.stimuli import Clips, Frames
+from fechner.stimuli.colour import D65_XYZ, as_triple
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_CHEAP = "costs no more than float32, and keeps differences near threshold"
+
+
+def _grey(
+    kind: Kind, best: float, scores: tuple[float, float], precision: str, **wants: Any
+) -> About:
+    return About(
+        kind,
+        Wants(dtype="float64", colour=False, **wants),
+        best,
+        scores,
+        higher_is_better=best != 0,
+        precision=precision,
+    )
+
+
+def _colour(kind: Kind, csf_based: bool = False, *, pixelwise: bool) -> About:
+    return About(
+        kind,
+        Wants(light="cdm2", dtype="float64", pixelwise=pixelwise),
+        best=0.0,
+        scores=(0.0, math.inf),
+        higher_is_better=False,
+        csf_based=csf_based,
+        precision=_CHEAP,
+    )
+
+
+ABOUT = {
+    "psnr-y": _grey("traditional", math.inf, (0.0, math.inf), _CHEAP, pixelwise=True),
+    "ssim": _grey(
+        "traditional", 1.0, (-1.0, 1.0), "float32 loses the digits of variances near threshold"
+    ),
+    "ms-ssim": _grey(
+        "traditional", 1.0, (-1.0, 1.0), "float32 loses the digits of variances near threshold"
+    ),
+    "nlpd": _grey("traditional", 0.0, (0.0, math.inf), _CHEAP),
+    "speed-qa": _grey(
+        "video", 0.0, (0.0, math.inf), "logarithms of small variances need it", video=True
+    ),
+    "ciede2000": _colour("colour difference", pixelwise=True),
+    "hyab": _colour("colour difference", pixelwise=True),
+    "ictcp": _colour("colour difference", pixelwise=True),
+    "scielab": _colour("traditional colour", csf_based=True, pixelwise=False),
+}
+
+#: ``published`` is what Hammou et al. (2025) took for CIELAB: lightness in all three coordinates.
+Lab = Literal["cie", "published"]
+
+
+def psnr_y(device: str = "cpu", precision: Precision = "own") -> Metric:
+    """Return PSNR of luma; its difference is the root mean squared error, 10^(-PSNR / 20)."""
+
+    def root_mean_squared_error(test: Tensor, reference: Tensor, frames: Frames) -> Tensor:
+        return (frames.share * mean_squared_error(test, reference)).sqrt()
+
+    return _metric("psnr-y", root_mean_squared_error, _luma, precision)
+
+
+def ssim(device: str = "cpu", precision: Precision = "own") -> Metric:
+    """Return 1 - SSIM of luma (Wang et al. 2004)."""
+    return _metric(
+        "ssim",
+        lambda test, reference, frames: ssim_loss(test, reference),
+        lambda frames: moments(_luma(frames)),
+        precision,
+    )
+
+
+def ms_ssim(device: str = "cpu", precision: Precision = "own", odd: Odd = "edge") -> Metric:
+    """Return 1 - MS-SSIM of luma (Wang, Simoncelli & Bovik 2003).
+
+    Parameters
+    ----------
+    odd
+        How pictures of odd size are continued before they are halved.
+    """
+    return _metric(
+        "ms-ssim",
+        lambda test, reference, frames: ms_ssim_loss(test, reference),
+        lambda frames: scales(_luma(frames), odd),
+        precision,
+        settings=odd,
+    )
+
+
+def nlpd(device: str = "cpu", precision: Precision = "own") -> Metric:
+    """Return the normalised Laplacian pyramid distance of luma (Laparra et al. 2016)."""
+    return _metric(
+        "nlpd",
+        lambda test, reference, frames: pyramid_distance(test, reference),
+        lambda frames: normalised_pyramid(_luma(frames)),
+        precision,
+    )
+
+
+def speed_qa(device: str = "cpu", precision: Precision = "own") -> Metric:
+    """Return SpEED-QA of luma (Bampis et al. 2017), spatial for pictures."""
+
+    def watched(test: Clips, reference: Clips) -> Tensor:
+        return speed_video(*(watch(255 * _luma_of_clips(clips)) for clips in (test, reference)))
+
+    return _metric(
+        "speed-qa",
+        lambda test, reference, frames: speed(test, reference),
+        lambda frames: information(255 * _luma(frames)),
+        precision,
+        watched,
+    )
+
+
+def ciede2000(device: str = "cpu", conversion: Lab = "cie") -> Metric:
+    """Return the mean CIEDE2000 difference (CIE 142)."""
+    return _mean("ciede2000", delta_e_2000, lambda frames: _lab(frames, conversion), conversion)
+
+
+def hyab_difference(device: str = "cpu", conversion: Lab = "cie") -> Metric:
+    """Return the mean HyAB difference (Abasi et al. 2020)."""
+    return _mean("hyab", hyab, lambda frames: _lab(frames, conversion), conversion)
+
+
+def ictcp_difference(device: str = "cpu") -> Metric:
+    """Return the mean Delta E ITP (BT.2124)."""
+    return _mean("ictcp", delta_itp, lambda frames: ictcp(frames.cdm2()))
+
+
+def scielab(device: str = "cpu") -> Metric:
+    """Return the mean S-CIELAB difference (Zhang & Wandell 1997)."""
+    return _mean(
+        "scielab",
+        delta_e_1976,
+        lambda frames: seen_lab(_xyz(frames), frames.field.ppd, _white(frames)),
+    )
+
+
+def _metric(
+    name: str,
+    compare: Any,
+    look: Any,
+    precision: Precision,
+    watched: Any = None,
+    settings: str = "",
+) -> Metric:
+    about = at_precision(ABOUT[name], precision)
+    return Metric(
+        name,
+        about,
+        compare,
+        look=look,
+        watch=watched,
+        fingerprint=f"{name}/1/{about.wants.dtype}/{settings}",
+    )
+
+
+def _mean(name: str, difference: Any, look: Any, settings: str = "") -> Metric:
+    """Return a metric that is the mean of a map of differences."""
+
+    def compare(test: Tensor, reference: Tensor, frames: Frames) -> Tensor:
+        found: Tensor = difference(test, reference)
+        return frames.share * found.mean(dim=(-2, -1))
+
+    return Metric(name, ABOUT[name], compare, look=look, fingerprint=f"{name}/1/{settings}")
+
+
+def _luma(frames: Frames) -> Tensor:
+    return luma(frames.pixels)
+
+
+def _luma_of_clips(clips: Clips) -> Tensor:
+    """Return luma of all frames, [n, t, h, w]; colours are dropped frame by frame."""
+    import torch
+
+    return torch.stack([_luma(frames) for frames in clips], dim=1)
+
+
+def _xyz(frames: Frames) -> Tensor:
+    return recolour(frames.display.rgb_to_xyz, frames.cdm2())
+
+
+def _white(frames: Frames) -> tuple[float, float, float]:
+    """Return the white of the display."""
+    return as_triple([frames.display.peak_cdm2 * value for value in D65_XYZ])
+
+
+def _lab(frames: Frames, conversion: Lab) -> Tensor:
+    found = lab(_xyz(frames), _white(frames))
+    return found if conversion == "cie" else found[:, :1].expand_as(found)

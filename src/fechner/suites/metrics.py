@@ -1,0 +1,276 @@
+"""Eleven tests for image and video quality metrics (Hammou et al. 2025).
+
+``published`` mode rebuilds the stimuli and scores behind the published numbers; the default mode is
+the same protocol with what was wrong put right: pixel-centre coordinates, contrasts that are what
+they say, one display for all tests, points that cannot be shown left out, noise drawn afresh at
+every abscissa, flicker at a rate that can show it, and alignment with its sign.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from dataclasses import field as made_by
+from typing import Any
+
+import numpy as np
+
+from fechner.experiments import (
+    ColourMatching,
+    Detection,
+    FlickerDetection,
+    FrequencyMatching,
+    Masking,
+    NearThreshold,
+)
+from fechner.experiments.base import Scene
+from fechner.human import DATASETS
+from fechner.scores import (
+    Alignment,
+    ColourMatchingError,
+    MatchingError,
+    colour_matching_panels,
+    matching_panels,
+    threshold_panels,
+)
+from fechner.stimuli import OPPONENT, OPPONENT_CAI2025, Field, display
+from fechner.suites.grids import CSF_ERROR_DB, RATIOS, spaced
+from fechner.suites.suite import Options, Suite, Test
+
+_FREQUENCIES = spaced(0.5, 32, 20)
+_CONTRASTS = spaced(0.001, 1, 20)
+_MASKS = spaced(0.005, 0.5, 20)
+
+_WIDE = Field(1920, 1080, 60.0)
+_SMALL = Field(256, 256, 60.0)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A test near threshold, and what the published protocol has otherwise.
+
+    Parameters
+    ----------
+    human
+        Key of the human reference in the bibliography.
+    human_error_db
+        Standard deviation of human thresholds around it.
+    published, published_field
+        Other parameters of the task, and of the field.
+    published_peak_cdm2
+        Peak of the display.
+    """
+
+    id: str
+    title: str
+    human: str
+    human_error_db: float
+    task: Detection | Masking | FlickerDetection
+    field: Field
+    published: dict[str, Any] = made_by(default_factory=dict)
+    published_field: dict[str, Any] = made_by(default_factory=dict)
+    published_peak_cdm2: float = 100.0
+
+
+_IN_AMPLITUDE = {"human_unit": "amplitude"}
+
+
+def _gabors(**parameters: Any) -> Detection:
+    """Return detection over spatial frequency, as several tests have it."""
+    return Detection(
+        "frequency_cpd",
+        _FREQUENCIES,
+        **{"contrasts": _CONTRASTS, "luminance_cdm2": 21.4, "sigma_deg": 2.0, **parameters},
+    )
+
+
+_ROWS = (
+    _Row(
+        "frequency-ach",
+        "Detection over frequency, Gabor, achromatic",
+        "ashraf2024",
+        CSF_ERROR_DB,
+        _gabors(),
+        replace(_WIDE, ppd=66.0),
+        published=_IN_AMPLITUDE,
+    ),
+    _Row(
+        "frequency-rg",
+        "Detection over frequency, Gabor, red-green",
+        "ashraf2024",
+        CSF_ERROR_DB,
+        _gabors(contrasts=spaced(0.001, 0.12, 20), direction="rg"),
+        replace(_WIDE, ppd=66.0),
+        published=_IN_AMPLITUDE,
+    ),
+    _Row(
+        "frequency-yv",
+        "Detection over frequency, Gabor, yellow-violet",
+        "ashraf2024",
+        CSF_ERROR_DB,
+        _gabors(contrasts=spaced(0.01, 0.8, 20), direction="yv"),
+        replace(_WIDE, ppd=66.0),
+        published=_IN_AMPLITUDE,
+    ),
+    _Row(
+        "frequency-transient",
+        "Detection over frequency, Gabor reversing at 8 Hz",
+        "ashraf2024",
+        CSF_ERROR_DB,
+        _gabors(flicker_hz=8.0),
+        replace(_SMALL, ppd=66.0, frames=60, fps=60.0),
+        published=_IN_AMPLITUDE,
+    ),
+    _Row(
+        "luminance",
+        "Detection over luminance",
+        "ashraf2024",
+        CSF_ERROR_DB,
+        Detection(
+            "luminance_cdm2", spaced(0.1, 90, 20), _CONTRASTS, frequency_cpd=2.0, sigma_deg=2.0
+        ),
+        _WIDE,
+        published=_IN_AMPLITUDE,
+    ),
+    _Row(
+        "area",
+        "Detection over area",
+        "ashraf2024",
+        CSF_ERROR_DB,
+        Detection(
+            "area_deg2",
+            spaced(math.pi * 0.25**2, math.pi * 8.0**2, 20),
+            _CONTRASTS,
+            frequency_cpd=2.0,
+            luminance_cdm2=21.4,
+        ),
+        _WIDE,
+        published=_IN_AMPLITUDE,
+    ),
+    _Row(
+        "masking-coherent",
+        "Masking by a grating of the same phase",
+        "foley1994",
+        DATASETS["foley1994"].uncertainty_db,
+        Masking(
+            "foley1994",
+            _MASKS,
+            _MASKS,
+            frequency_cpd=2.0,
+            sigma_deg=0.5,
+            luminance_cdm2=32.0,
+            phase_deg=90.0,
+        ),
+        replace(_SMALL, width_px=420, height_px=300),
+        published={"scored_at": _MASKS},
+        published_peak_cdm2=150.0,
+    ),
+    _Row(
+        "masking-incoherent",
+        "Masking by noise",
+        "gegenfurtner_kiper1992",
+        DATASETS["gegenfurtner_kiper1992"].uncertainty_db,
+        Masking(
+            "gegenfurtner_kiper1992",
+            _MASKS,
+            _MASKS,
+            frequency_cpd=1.2,
+            sigma_deg=0.8,
+            luminance_cdm2=37.0,
+            noise_mask_cpd=12.0,
+        ),
+        replace(_SMALL, width_px=300, height_px=300),
+        published={
+            "scored_at": _MASKS,
+            "noise_seed": 2,
+            "noise_generator": "torch",
+            "noise_keeps_mean": True,
+            "one_draw": True,
+        },
+        published_peak_cdm2=173.0,
+    ),
+    _Row(
+        "flicker",
+        "Detection of flicker over temporal frequency",
+        "cai2024_elatcsf",
+        CSF_ERROR_DB,
+        FlickerDetection(spaced(1, 50, 20), _CONTRASTS),
+        replace(_SMALL, frames=240, fps=240.0),
+        published={"values": tuple(np.linspace(0, 60, 20).tolist())},
+        published_field={"frames": 120, "fps": 120.0},
+    ),
+)
+
+
+def tests(options: Options) -> list[Test]:
+    """Return the eleven tests."""
+    published = options.mode == "published"
+
+    def scene(field: Field, changes: dict[str, Any], peak_cdm2: float) -> Scene:
+        if published:
+            shown = display("metrics-published")
+            shown = replace(shown, peak_cdm2=peak_cdm2, black_cdm2=peak_cdm2 / 1000)
+            field = replace(field, coordinates="endpoints", **changes)
+            found = Scene(field, shown, OPPONENT_CAI2025)
+        else:
+            found = Scene(field, display("metrics"), OPPONENT)
+        if options.ppd is not None:
+            found = found.at_ppd(options.ppd)
+        return found if options.resize is None else replace(found, resize=options.resize)
+
+    def near_threshold(row: _Row) -> Test:
+        own = row.published if published else {}
+        if isinstance(row.task, Masking) and not published:
+            own = {"noise_seed": options.seed}
+        experiment = NearThreshold(
+            row.id,
+            row.title,
+            row.human,
+            replace(row.task, **own),
+            scene(row.field, row.published_field, row.published_peak_cdm2),
+            RATIOS,
+            drop=not published,
+        )
+        return Test(experiment, Alignment(row.human_error_db, absolute=published), threshold_panels)
+
+    across_frequency = FrequencyMatching(
+        "matching-frequency",
+        "Matching contrast across frequency",
+        "georgeson_sullivan1975",
+        "georgeson_sullivan1975",
+        scene(replace(_SMALL, ppd=50.0), {}, 46.72),
+        spaced(0.001, 1, 33),
+    )
+    across_colour = ColourMatching(
+        "matching-colour",
+        "Matching contrast across colour directions",
+        "switkes_crognale1999",
+        scene(_SMALL, {}, 100.0),
+        spaced(0.01, 0.2, 10),
+        drop=not published,
+    )
+    return [
+        *map(near_threshold, _ROWS),
+        Test(
+            across_frequency,
+            MatchingError(
+                DATASETS[across_frequency.reference].uncertainty_db,
+                main="matching-error-pooled",
+                gaps=published,
+            ),
+            matching_panels,
+        ),
+        Test(
+            across_colour,
+            ColourMatchingError(DATASETS[across_colour.reference].uncertainty_db),
+            colour_matching_panels,
+        ),
+    ]
+
+
+SUITE = Suite(
+    "metrics",
+    "Eleven tests for image and video quality metrics",
+    "hammou2025",
+    tests,
+)
