@@ -67,7 +67,7 @@ def test_exr(tmp_path: Path, scale: float) -> None:
 )
 def test_y4m(tmp_path: Path, bits: int, levels: str, pixel_format: str, dtype: str) -> None:
     frames = [PICTURE, 1 - PICTURE, PICTURE.flip(0)]
-    write_y4m(tmp_path / "a.y4m", iter(frames), 59.94, bits, levels)
+    write_y4m(tmp_path / "a.y4m", iter(frames), 60000 / 1001, bits, levels)
     got = decoded(tmp_path / "a.y4m", pixel_format, dtype).reshape(3, 3, 21, 35)
     assert np.array_equal(got, np.stack([ycbcr(frame, bits, levels) for frame in frames]))
     head = (tmp_path / "a.y4m").read_bytes().split(b"\n")[0]

@@ -8,8 +8,11 @@ from fechner.observers.entry import Entry, Family
 
 _HERE = "fechner.observers.metrics"
 
-#: The numbers of Hammou et al. (2025) went through a broken conversion.
-_BROKEN_LAB = {"published": {"metrics": {"conversion": "published"}}}
+
+def _published(**settings: Any) -> dict[str, Any]:
+    """Return what the numbers of Hammou et al. (2025) were made with."""
+    return {"published": {"metrics": settings}}
+
 
 #: Hammou et al. (2025) ran metrics of other people's packages in float32.
 _IN_FLOAT32 = {"metrics": {"precision": "float32"}}
@@ -24,13 +27,42 @@ def _own(name: str, summary: str, maker: str, reference: str | None = None, **mo
 METRICS: tuple[Entry | Family, ...] = (
     _own("psnr-y", "peak signal-to-noise ratio of luma", "psnr_y"),
     _own("ssim", "structural similarity of luma", "ssim", "wang2004"),
-    _own("ms-ssim", "structural similarity of luma at five scales", "ms_ssim", "wang2003"),
+    _own(
+        "ms-ssim",
+        "structural similarity of luma at five scales",
+        "ms_ssim",
+        "wang2003",
+        **_published(odd="black", levels=255),
+    ),
     _own("nlpd", "normalised Laplacian pyramid distance of luma", "nlpd", "laparra2016"),
-    _own("ciede2000", "mean CIEDE2000 colour difference", "ciede2000", **_BROKEN_LAB),
-    _own("hyab", "mean HyAB colour difference", "hyab_difference", **_BROKEN_LAB),
-    _own("ictcp", "mean colour difference in ICtCp (Delta E ITP)", "ictcp_difference"),
-    _own("scielab", "CIELAB differences after the eye's blur", "scielab"),
-    _own("speed-qa", "difference of spatial and temporal information", "speed_qa"),
+    _own(
+        "ciede2000",
+        "mean CIEDE2000 colour difference",
+        "ciede2000",
+        **_published(conversion="published"),
+    ),
+    _own(
+        "hyab",
+        "mean HyAB colour difference",
+        "hyab_difference",
+        **_published(conversion="published"),
+    ),
+    _own(
+        "ictcp",
+        "mean colour difference in ICtCp (Delta E ITP)",
+        "ictcp_difference",
+        "itu2019_bt2124",
+        # They took half the square of Ct for the square of its half.
+        **_published(tritan=0.5**0.5),
+    ),
+    _own(
+        "scielab",
+        "CIELAB differences after the eye's blur",
+        "scielab",
+        "zhang_wandell1997",
+        **_published(version="code", relative=True),
+    ),
+    _own("speed-qa", "difference of spatial and temporal information", "speed_qa", "bampis2017"),
     Entry(
         "cvvdp",
         "ColorVideoVDP, a metric that models human vision",

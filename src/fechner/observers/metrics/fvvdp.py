@@ -146,7 +146,7 @@ def _import_pyfvvdp() -> Any:
             package = importlib.import_module("pyfvvdp")
     except ImportError as error:
         raise MissingExtraError("observer 'fvvdp'", "fvvdp", str(error)) from None
-    logging.getLogger("fechner").info(NOTICE)
+    logging.getLogger("fechner").warning(NOTICE)
     return package
 
 

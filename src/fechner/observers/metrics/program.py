@@ -111,14 +111,17 @@ class Program:
         No shell is involved, it is given no input, and it inherits no open files. Braces around
         other words are left as they are.
         """
-        known = re.compile("|".join(rf"\{{{re.escape(key)}\}}" for key in values))
-        words = [known.sub(lambda found: str(values[found[0][1:-1]]), word) for word in self.words]
-        output, errors, status = self._run(words)
+        output, errors, status = self._run([self._put_in(word, values) for word in self.words])
         if status != 0:
             last = (errors.strip() or output.strip() or "it said nothing").splitlines()[-1]
             how = f"ended with status {status}" if status > 0 else f"was ended by {_signal(status)}"
             raise ObserverError(f"program '{self.words[0]}' {how}: {_short(last)}")
         return self.score(output)
+
+    @staticmethod
+    def _put_in(word: str, values: Mapping[str, object]) -> str:
+        known = "|".join(map(re.escape, values))
+        return re.sub(rf"\{{({known})\}}", lambda found: str(values[found[1]]), word)
 
     def _run(self, words: list[str]) -> tuple[str, str, int]:
         try:

@@ -16,7 +16,7 @@ from fechner.observers.metrics.files import Levels, step_contrast
 from fechner.observers.metrics.luma import luma
 from fechner.observers.metrics.metric import About, Metric
 from fechner.observers.metrics.packages import release
-from fechner.observers.metrics.vmaf_engines import LibvmafEngine, Model, Pairs, TorchEngine
+from fechner.observers.metrics.vmaf_engines import LibvmafEngine, Pairs, TorchEngine
 from fechner.observers.weights import hash_file
 from fechner.stimuli import Clips, Frames
 
@@ -107,7 +107,6 @@ class Vmaf(Metric):
 def make(
     device: str = "cpu",
     engine: Engine = "torch",
-    model: Model = "v0.6.1",
     levels: Levels = "limited",
     clip: bool = False,
 ) -> Vmaf:
@@ -117,14 +116,14 @@ def make(
     ----------
     engine
         ``torch``, or ``libvmaf`` (extra of that name; always on the CPU).
-    model, levels, clip
+    levels, clip
         See `Vmaf`.
     """
-    about, settings = ABOUT["vmaf"], f"{model}/{levels}/{clip}"
+    about, settings = ABOUT["vmaf"], f"v0.6.1/{levels}/{clip}"
     if engine == "torch":
         fingerprint = f"{release('vmaf-torch')}/float64/{settings}"
-        return Vmaf(about, TorchEngine(model, device), levels, clip, fingerprint)
-    original = LibvmafEngine(model)
+        return Vmaf(about, TorchEngine(device), levels, clip, fingerprint)
+    original = LibvmafEngine()
     step = step_contrast(16, levels)
     about = replace(
         about,

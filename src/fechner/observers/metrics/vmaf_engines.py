@@ -7,7 +7,7 @@ import re
 import subprocess
 from collections.abc import Iterable
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fechner.errors import MissingExtraError, ObserverError
 from fechner.observers.metrics.packages import quietly
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-#: ``v0.6.1neg`` gives no credit for enhanced contrast.
-Model = Literal["v0.6.1", "v0.6.1neg"]
+#: Scores may leave 0..100.
+_MODEL = r"model='version=vmaf_v0.6.1\:disable_clip=true'"
 
 #: Luma of test and reference in 0..255, [h, w] each, frame after frame.
 Pairs: TypeAlias = "Iterable[tuple[Tensor, Tensor]]"
@@ -28,7 +28,7 @@ Pairs: TypeAlias = "Iterable[tuple[Tensor, Tensor]]"
 class TorchEngine:
     """VMAF by vmaf-torch, in float64 throughout."""
 
-    def __init__(self, model: Model, device: str) -> None:
+    def __init__(self, device: str) -> None:
         import torch
 
         vmaf_torch = _import_vmaf_torch()
@@ -37,7 +37,7 @@ class TorchEngine:
         before = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)
         try:
-            self._vmaf: Any = vmaf_torch.VMAF(NEG=model == "v0.6.1neg").to(device)
+            self._vmaf: Any = vmaf_torch.VMAF().to(device)
         finally:
             torch.set_default_dtype(before)
         _blur_faster(self._vmaf.vif)
@@ -83,9 +83,8 @@ class LibvmafEngine:
     disk. Codes have 16 bits, 256 for each of 0..255.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self) -> None:
         self.ffmpeg = _find_ffmpeg()
-        self._model = model
         filters = subprocess.run(
             [self.ffmpeg, "-hide_banner", "-filters"], capture_output=True, stdin=subprocess.DEVNULL
         )
@@ -122,13 +121,12 @@ class LibvmafEngine:
             f"split[a][b];[a]crop={width}:{height}:0:0[test];"
             f"[b]crop={width}:{height}:0:{height}[reference];[test][reference]"
         )
-        model = f"version=vmaf_{self._model}\\:disable_clip=true"
         return subprocess.Popen(
             [
                 *(self.ffmpeg, "-hide_banner", "-nostats"),
                 *("-f", "rawvideo", "-pix_fmt", "yuv444p16le", "-s", f"{width}x{2 * height}"),
                 *("-i", "-", "-filter_complex_threads", "1"),
-                *("-filter_complex", f"{halves}libvmaf=model='{model}':n_threads=1"),
+                *("-filter_complex", f"{halves}libvmaf={_MODEL}:n_threads=1"),
                 *("-f", "null", "-"),
             ],
             stdin=subprocess.PIPE,

@@ -1,0 +1,256 @@
+"""A program as an observer: what it is given, and what its score becomes."""
+
+import json
+import math
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fechner.errors import FechnerError, UnknownNameError
+from fechner.observers import resolve
+from fechner.observers.metrics.command import load
+from fechner.stimuli import (
+    OPPONENT,
+    Clips,
+    Display,
+    Field,
+    Flicker,
+    Frames,
+    Gabor,
+    Layer,
+    Stimulus,
+    display,
+    paint,
+)
+
+FIELD = Field(32, 24, ppd=10.0)
+DESK = display("metrics")
+
+#: Prints the mean absolute difference of two of our PNGs, and notes what it was given.
+METRIC = """
+import json, pathlib, struct, sys, zlib
+import numpy as np
+
+def read(path):
+    data = pathlib.Path(path).read_bytes()
+    width, height, bits = struct.unpack(">IIB", data[16:25])
+    size, = struct.unpack(">I", data[33:37])
+    rows = np.frombuffer(zlib.decompress(data[41 : 41 + size]), np.uint8).reshape(height, -1)
+    codes = rows[:, 1:].copy().view(">u2" if bits == 16 else "u1")
+    return codes / (2**bits - 1)
+
+test, reference, note, *rest = sys.argv[1:]
+with open(note, "a") as file:
+    print(json.dumps([test, reference, *rest]), file=file)
+print("mean", np.abs(read(test) - read(reference)).mean())
+"""
+
+
+def stimulus(contrast: float, flicker: Flicker | None = None) -> Stimulus:
+    modulation = OPPONENT.modulation_xyz("ach", 21.4)
+    layer = Layer(Gabor(2.0, sigma_deg=0.5), modulation, contrast, flicker)
+    return Stimulus(OPPONENT.background_xyz(21.4), (layer,))
+
+
+def frames(*contrasts: float, light: str = "display") -> Frames:
+    stimuli = [stimulus(contrast) for contrast in contrasts]
+    return paint(stimuli, FIELD, DESK, light=light, dtype=torch.float64)
+
+
+def clips(*stimuli: Stimulus) -> Clips:
+    field = Field(32, 24, ppd=10.0, frames=3, fps=30.0)
+    return Clips(stimuli, field, DESK, "display", torch.float64)
+
+
+def python(tmp_path: Path, code: str, *arguments: str) -> str:
+    """Return the command line of a script that is given a file to note things in."""
+    script = tmp_path / "my metric.py"
+    script.write_text(code)
+    words = [f"'{sys.executable}'", f"'{script}'", "{test}", "{reference}", f"'{tmp_path}/note'"]
+    return " ".join([*words, *arguments])
+
+
+def noted(tmp_path: Path) -> list[list[str]]:
+    return [json.loads(line) for line in (tmp_path / "note").read_text().splitlines()]
+
+
+def test_differences_of_pictures(tmp_path: Path) -> None:
+    observer = resolve("cmd:" + python(tmp_path, METRIC))
+    tests, reference = frames(0.0, 0.01, 0.3), frames(0.0)
+    got = observer.difference(tests, observer.remember(reference), torch.zeros(3, dtype=torch.long))
+    want = (tests.pixels - reference.pixels).abs().mean(dim=(1, 2, 3))
+    assert got.shape == (3, 1, 1)
+    assert got[0] == 0
+    assert got.flatten().numpy() == pytest.approx(want.numpy(), abs=0.5 / 65535)
+    assert "16-bit PNG files (one step at mid grey is a contrast of 6.6e-05)" in observer.about.fed
+
+
+def test_each_test_goes_with_its_reference(tmp_path: Path) -> None:
+    observer = resolve("cmd:" + python(tmp_path, METRIC))
+    memory = observer.remember(frames(0.5, 0.0))
+    got = observer.difference(frames(0.0, 0.5), memory, torch.tensor([1, 0]))
+    assert got.flatten().tolist() == [0, 0]
+    alone = observer.difference(frames(0.5), memory, torch.tensor([1]))
+    assert alone.item() > 0.01
+
+
+def test_files_are_gone_afterwards(tmp_path: Path) -> None:
+    where = tmp_path / "temporary"
+    where.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", str(where))
+        good = load(python(tmp_path, METRIC))
+        good.difference(frames(0.1), good.remember(frames(0.0)), torch.tensor([0]))
+        bad = load(python(tmp_path, "raise SystemExit('no')"))
+        with pytest.raises(FechnerError, match="status 1: no"):
+            bad.difference(frames(0.1), bad.remember(frames(0.0)), torch.tensor([0]))
+    ((test, reference),) = noted(tmp_path)
+    assert Path(test).parent == Path(reference).parent
+    assert Path(test).is_relative_to(where)
+    assert list(where.iterdir()) == []
+
+
+def test_what_the_program_is_told(tmp_path: Path) -> None:
+    words = ("{width}x{height}", "{frames}", "{fps}", "{ppd}", "{peak}", "{black}", "{other}")
+    observer = load(python(tmp_path, METRIC, *words))
+    wide = Frames(frames(0.1).pixels, FIELD, Display("d", 150.0, 0.15), "display")
+    observer.difference(wide, observer.remember(wide), torch.tensor([0]))
+    assert noted(tmp_path)[0][2:] == ["32x24", "1", "60", "10", "150", "0.15", "{other}"]
+
+
+@pytest.mark.parametrize(
+    ("higher_is_better", "best", "difference"),
+    [(False, None, 0.75), (True, None, -0.75), (True, 1.0, 0.25), (False, -1.0, 1.75)],
+)
+def test_what_a_score_means(higher_is_better: bool, best: float | None, difference: float) -> None:
+    observer = load(
+        "sh -c 'echo 0.75' {test} {reference}", higher_is_better=higher_is_better, best=best
+    )
+    got = observer.difference(frames(0.1), observer.remember(frames(0.0)), torch.tensor([0]))
+    assert got.item() == difference
+    assert observer.about.higher_is_better is higher_is_better
+
+
+LOOK = """
+import json, pathlib, sys
+def look(path):
+    path = pathlib.Path(path)
+    if path.is_dir():
+        return [[each.name, len(each.read_bytes())] for each in sorted(path.iterdir())]
+    return [path.name, path.read_bytes()[:60].split(b"\\n")[0].decode("latin-1")]
+test, reference, note, *rest = sys.argv[1:]
+pathlib.Path(note).write_text(json.dumps([look(test), look(reference)]) + "\\n")
+print(1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "begins"),
+    [
+        ({}, "test.png", "\x89PNG"),
+        ({"bits": 8}, "test.png", "\x89PNG"),
+        ({"files": "exr"}, "test.exr", "v/1\x01\x02"),
+        ({"light": "cdm2"}, "test.exr", "v/1\x01\x02"),
+        ({"files": "y4m"}, "test.y4m", "YUV4MPEG2 W32 H24 F1:1 Ip A1:1 C444p16"),
+        ({"files": "y4m", "bits": 10}, "test.y4m", "YUV4MPEG2 W32 H24 F1:1 Ip A1:1 C444p10"),
+    ],
+)
+def test_files_of_pictures(
+    tmp_path: Path, settings: dict[str, object], name: str, begins: str
+) -> None:
+    observer = load(python(tmp_path, LOOK), **settings)
+    shown = frames(0.1, light=observer.wants.light)
+    observer.difference(shown, observer.remember(shown), torch.tensor([0]))
+    ((test, _),) = noted(tmp_path)
+    assert test[0] == name
+    assert test[1].startswith(begins)
+
+
+def test_a_video_is_one_file(tmp_path: Path) -> None:
+    observer = load(python(tmp_path, LOOK, "{frames}", "{fps}"), video=True)
+    flickering, steady = clips(stimulus(0.5, Flicker(8.0))), clips(stimulus(0.0))
+    got = observer.difference(flickering, observer.remember(steady), torch.tensor([0]))
+    assert got.item() == 1
+    ((test, reference),) = noted(tmp_path)
+    assert (test[0], reference[0]) == ("test.y4m", "reference.y4m")
+    assert test[1].startswith("YUV4MPEG2 W32 H24 F30:1 Ip A1:1 C444p16")
+
+
+@pytest.mark.parametrize("kind", ["png", "exr"])
+def test_a_video_is_a_folder_of_frames(tmp_path: Path, kind: str) -> None:
+    observer = load(python(tmp_path, LOOK), video=True, files=kind)
+    both = clips(stimulus(0.5, Flicker(8.0)))
+    observer.difference(both, observer.remember(both), torch.tensor([0]))
+    ((test, reference),) = noted(tmp_path)
+    assert [name for name, _ in test] == [f"0000{number}.{kind}" for number in range(3)]
+    assert test == reference
+
+
+def test_frames_of_a_video_are_those_that_were_painted(tmp_path: Path) -> None:
+    code = LOOK.replace("print(1)", "print(len(open(test, 'rb').read()))")
+    observer = load(python(tmp_path, code), video=True, best=0.0)
+    both = clips(stimulus(0.5, Flicker(8.0)), stimulus(0.2))
+    lengths = observer.difference(both, observer.remember(both), torch.tensor([0, 1]))
+    head = len(b"YUV4MPEG2 W32 H24 F30:1 Ip A1:1 C444p16 XCOLORRANGE=LIMITED\n")
+    assert lengths.flatten().tolist() == [head + 3 * (6 + 3 * 2 * 32 * 24)] * 2
+
+
+def test_what_it_wants() -> None:
+    observer = resolve(
+        "cmd:sh -c 'echo 1' {test} {reference}@colour=no,video=yes,light=cdm2,files=exr"
+    )
+    assert (observer.wants.colour, observer.wants.video) == (False, True)
+    assert observer.wants.light == "cdm2"
+    assert observer.about.fed == "OpenEXR files of 32-bit floating point"
+
+
+def test_names_with_spaces_braces_and_commas() -> None:
+    spec = "cmd:sh -c 'echo {a,b} 0.5' {test} {reference}@read=echo|(0\\.\\d), higher_is_better=yes"
+    observer = resolve(spec)
+    assert observer.name == "cmd:sh -c 'echo {a,b} 0.5' {test} {reference}"
+    assert observer.about.best == math.inf
+    got = observer.difference(frames(0.1), observer.remember(frames(0.0)), torch.tensor([0]))
+    assert got.item() == -0.5
+
+
+def test_fingerprint(tmp_path: Path) -> None:
+    line = python(tmp_path, METRIC)
+    seen = {
+        load(line).fingerprint,
+        load(line, bits=8).fingerprint,
+        load(line, light="cdm2").fingerprint,
+        load(line, higher_is_better=True).fingerprint,
+        load(line, best=1.0).fingerprint,
+        load(line, read="json:score").fingerprint,
+        load(line, video=True).fingerprint,
+        load(line + " --more").fingerprint,
+        load(line, timeout=5.0).fingerprint,  # which changes no answer
+        load(python(tmp_path, METRIC + "\n# changed")).fingerprint,
+    }
+    assert len(seen) == 9
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ("light=cdm2,files=png", "png files hold display-encoded values only; .* files=exr"),
+        ("bits=10", "png files have 8 or 16 bits, not 10"),
+        ("files=jpg", "no files named 'jpg'; .*there are auto, png, y4m, exr"),
+        ("colour=maybe", "setting 'colour' is yes or no"),
+        ("depth=8", "no setting named 'depth'"),
+    ],
+)
+def test_settings_that_do_not_go_together(settings: str, says: str) -> None:
+    with pytest.raises((FechnerError, UnknownNameError), match=says):
+        resolve(f"cmd:sh {{test}} {{reference}}@{settings}")
+
+
+def test_scores_are_numbers_of_float64(tmp_path: Path) -> None:
+    observer = load("sh -c 'echo 0.1234567890123' {test} {reference}")
+    got = observer.difference(frames(0.1), observer.remember(frames(0.0)), torch.tensor([0]))
+    assert got.dtype == torch.float64
+    assert got.item() == np.float64("0.1234567890123")
