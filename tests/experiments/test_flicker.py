@@ -62,9 +62,7 @@ def test_a_reversing_gabor_is_a_cosine_and_has_the_threshold_of_its_frequency() 
 
 def test_published_thresholds_are_amplitudes_over_luminance() -> None:
     task = Detection("frequency_cpd", (2.0,), (0.01,), direction="rg", human_unit="amplitude")
-    k = human.castle_threshold_amplitude(
-        2.0, luminance_cdm2=100.0, area_deg2=np.pi, direction="rg"
-    )
+    k = human.castle_threshold_amplitude(2.0, luminance_cdm2=100.0, area_deg2=np.pi, direction="rg")
     assert task.human_thresholds(FIELD, OPPONENT)[0] == pytest.approx(float(k) / 100, rel=1e-12)
 
 

@@ -56,6 +56,7 @@ def test_pixels_are_fit_to_run() -> None:
         "layers",
         "read-outs",
         "difference of a picture from itself",
+        "difference of exchanged pictures",
         "difference of two looks",
         "difference of batches of 1 and 4",
         "gradients",
@@ -427,3 +428,44 @@ def test_exported_network_is_shown_fewer_pictures_where_memory_is_short(
     found = validate(resolve(f"{path}@normalise=half"))
     assert found.verdict == f"{path}@normalise=half is fit to run."
     assert "difference of batches of 1 and 2" in found.facts
+
+
+# Metrics
+
+
+def metric(function: Callable[..., Any], **options: Any) -> Validation:
+    return validate(observe(function, name="mine", **options))
+
+
+def squares(test: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
+    return (test - reference).square().mean(dim=(1, 2, 3))
+
+
+def test_a_symmetric_metric_is_fit_to_run() -> None:
+    assert metric(squares).verdict == "mine is fit to run."
+
+
+def test_nan_for_identical_pictures_is_said() -> None:
+    def ratio(test: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
+        found = squares(test, reference)
+        return torch.where(found > 0, found, torch.nan)
+
+    found = metric(ratio)
+    assert found.problems == []
+    assert found.warnings == ["it answers NaN or infinity to a picture compared with itself"]
+
+
+def test_infinity_for_identical_pictures_of_a_metric_like_psnr() -> None:
+    found = metric(lambda test, ref: -10 * squares(test, ref).log10(), higher_is_better=True)
+    assert found.problems == []
+    assert found.warnings == ["it answers NaN or infinity to a picture compared with itself"]
+
+
+def test_an_asymmetric_metric_is_said_to_be_one() -> None:
+    def relative(test: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
+        return squares(test, reference) / reference.square().mean(dim=(1, 2, 3))
+
+    found = metric(relative)
+    assert found.problems == []
+    (warning,) = found.warnings
+    assert re.match(r"it is not symmetric: test and reference exchanged change its", warning)

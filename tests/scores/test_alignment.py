@@ -341,3 +341,50 @@ def test_the_direction_of_a_shift_is_recovered(octaves: float) -> None:
     # The observer's best frequency lies `octaves` above the human one: so must the moved curve's.
     score = named(whole(lambda f, c: c / human(f / 2**octaves)), "alignment-best-shift")
     assert shift_of(score) == pytest.approx(octaves)
+
+
+# Without a sign, as in Hammou et al. (2025)
+
+
+def test_the_absolute_alignment_of_one_who_answers_less_to_more() -> None:
+    rng = np.random.default_rng(4)
+    responses = np.tile(np.log(RATIOS), (20, 1)) + 0.5 * rng.standard_normal((20, 10))
+    with_sign, other = (Alignment(4.0)(measured(sign * responses))[0] for sign in (1, -1))
+    assert other.value == pytest.approx(-with_sign.value)
+    dropped, same = (
+        Alignment(4.0, absolute=True)(measured(sign * responses))[0] for sign in (-1, 1)
+    )
+    assert dropped.value == same.value == with_sign.value
+    assert (dropped.low, dropped.high) == pytest.approx((with_sign.low, with_sign.high))
+    assert dropped.note == "absolute value: it answers less to more contrast"
+    assert same.note == ""
+
+
+def test_an_axis_that_begins_at_0_is_read_on_its_own_scale() -> None:
+    hertz = np.linspace(0, 60, 20)
+    thresholds = 0.003 * np.exp(((hertz - 8) / 40) ** 2)
+
+    def response(at: np.ndarray, contrast: np.ndarray) -> np.ndarray:
+        return contrast / (0.003 * np.exp(((at - 8) / 40) ** 2))
+
+    contrasts = thresholds[:, None] * RATIOS
+    data = measured(
+        response(hertz[:, None], contrasts), hertz, thresholds, over="flicker_hz"
+    ).assign(
+        {
+            "surface": (
+                ("x", "y", "layer", "readout"),
+                response(hertz[:, None], CONTRASTS[None, :])[:, :, None, None],
+            )
+        }
+    )
+    data = data.assign_coords(
+        {
+            "surface_abscissa": ("x", hertz, {"name": "flicker_hz"}),
+            "surface_contrast": ("y", CONTRASTS, {"unit": "michelson"}),
+        }
+    )
+    main, error = Alignment(4.0)(data)
+    assert main.value > 0.99
+    assert error.name == "threshold-error-db"
+    assert error.value < 0.05

@@ -57,8 +57,9 @@ def observer(error_log10: np.ndarray | float = 0.0) -> xr.Dataset:
 
 
 def scores(data: xr.Dataset) -> tuple[Score, Score]:
-    mean_of_roots, pooled = MatchingError(0.5)(data)
+    mean_of_roots, pooled, low, high = MatchingError(0.5)(data)
     assert (mean_of_roots.name, pooled.name) == ("matching-error", "matching-error-pooled")
+    assert (low.name, high.name) == ("shape-error-low-contrast", "shape-error-high-contrast")
     return mean_of_roots, pooled
 
 
@@ -137,7 +138,7 @@ def test_matches_out_of_range_are_counted_and_put_at_the_end() -> None:
     out = int((candidates == 0).sum())
     assert out >= 11
     for score in scores(data):
-        assert score.note == f"{out} of 72 matches out of range"
+        assert score.note == f"{out} of 72 matches out of range, taken as the end of it"
         assert score.value > 0.1
 
 
@@ -208,4 +209,65 @@ def test_read_outs_are_scored_one_by_one() -> None:
     found = {(s.readout, s.name): s.value for s in MatchingError(0.5)(both)}
     assert found["angle", "matching-error"] == pytest.approx(0, abs=1e-9)
     assert found["l2", "matching-error"] == pytest.approx(0.3)
-    assert len(found) == 4
+    assert len(found) == 8
+
+
+# Shape, gaps, and which error comes first
+
+
+def shapes(data: xr.Dataset) -> tuple[Score, Score]:
+    _, _, low, high = MatchingError(0.5)(data)
+    return low, high
+
+
+def test_a_constant_error_is_no_error_of_shape() -> None:
+    for score in shapes(observer(0.2)):
+        assert score.value == pytest.approx(0, abs=1e-9)
+
+
+def test_shape_is_told_at_low_and_at_high_contrasts() -> None:
+    """Of people's curves, flat ones miss the bend at low contrasts far more than at high ones."""
+    flat = by_response(np.tile(GRID, (9, 1)), REFERENCES)
+    low, high = shapes(flat)
+    assert low.value > 1.2 * high.value
+    upper = np.median(REFERENCES) < REFERENCES
+    bends = np.log10(MATCHED) - np.log10(MATCHED).mean(axis=1, keepdims=True)
+    assert high.value == pytest.approx(np.sqrt(np.square(bends[upper]).mean()), rel=1e-3)
+    for score in (low, high):
+        assert score.low < score.value < score.high
+        assert score.chance > score.value
+
+
+def test_chance_of_shape_is_what_random_matches_get() -> None:
+    rng = np.random.default_rng(5)
+    low, high = np.log10(GRID[[0, -1]])
+    errors = rng.uniform(low, high, (4000, *MATCHED.shape)) - np.log10(MATCHED)
+    errors -= errors.mean(axis=-1, keepdims=True)
+    below = np.median(REFERENCES) >= REFERENCES
+    expected = np.sqrt(np.square(errors[:, below]).mean())
+    assert shapes(observer(0.1))[0].chance == pytest.approx(expected, rel=0.01)
+
+
+def test_gaps_are_left_out_where_that_is_asked_for() -> None:
+    # Nothing at the last frequency is as strong as any reference: the match is out of range.
+    grating = np.tile(GRID, (9, 1))
+    grating[-1] *= 1e-4
+    data = by_response(grating, REFERENCES)
+    ends = MatchingError(0.5)(data)[1]
+    gaps = MatchingError(0.5, gaps=True)(data)[1]
+    assert "8 of 72 matches out of range, taken as the end of it" in ends.note
+    assert "8 of 72 matches out of range, left out" in gaps.note
+    assert (ends.n, gaps.n) == (72, 64)
+    errors = np.log10(REFERENCES[:, None] / MATCHED[:, :-1])
+    assert gaps.value == pytest.approx(np.sqrt(np.square(errors).mean()), rel=1e-3)
+    assert ends.value != pytest.approx(gaps.value, rel=0.01)
+
+
+def test_the_main_error_comes_first() -> None:
+    names = [score.name for score in MatchingError(0.5, main="matching-error-pooled")(observer())]
+    assert names[:2] == ["matching-error-pooled", "matching-error"]
+    assert len(set(names)) == 4
+    main = MatchingError(0.5, main="matching-error-pooled").resample(
+        observer(0.1).isel(layer=0, readout=0)
+    )
+    assert main.score.name == "matching-error-pooled"

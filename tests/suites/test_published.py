@@ -13,7 +13,7 @@ from fechner.errors import UnknownNameError
 from fechner.observers.names import check_name, take_apart
 from fechner.references import reference
 from fechner.suites import Options, expand, preset, published_scores, suite
-from fechner.suites.published import PRESETS
+from fechner.suites.published import EXTERNAL, PRESETS
 
 ROWS = preset("cai2025")
 NAMES = [row.observer for row in ROWS]
@@ -36,14 +36,46 @@ def test_forty_three_networks_no_encoder_and_a_metric() -> None:
     }
 
 
-@pytest.mark.parametrize("name", PRESETS)
-def test_every_row_has_a_score_for_every_test_of_the_suite(name: str) -> None:
-    tests = [test.id for test in suite(PRESETS[name]).tests(Options("published"))]
+def test_every_network_has_a_score_for_every_test_of_the_suite() -> None:
+    tests = [test.id for test in suite("encoders").tests(Options("published"))]
     assert len(tests) == 9
-    for row in preset(name):
+    for row in ROWS:
         assert list(row.scores) == tests
         assert all(0 < value < 1 for value in row.scores.values())
         assert all((row.family, row.architecture, row.training_data, row.readout))
+
+
+def test_thirty_three_metrics_in_six_families() -> None:
+    rows = preset("hammou2025")
+    assert len(rows) == len({row.observer for row in rows}) == 33
+    assert Counter(row.family for row in rows) == {
+        "traditional": 8,
+        "traditional colour": 6,
+        "colour difference": 4,
+        "deep learning": 8,
+        "video": 3,
+        "visual difference predictor": 4,
+    }
+    assert {row.csf_based for row in rows} == {"yes", "no"}
+    tests = {test.id for test in suite("metrics").tests(Options("published"))}
+    assert {test for row in rows for test in row.scores} == tests
+    found = published_scores("metrics")
+    # 33 rows of 11 cells: 102 are empty, and the luminance of MAD was constant.
+    assert len(found) == 33 * 11 - 103
+    assert found["cvvdp", "matching-colour"] == 0.027
+    assert found["speed-qa", "matching-frequency"] == 1.775
+    assert ("pyiqa/mad", "luminance") not in found
+    assert ("psnr-y", "flicker") not in found
+
+
+def test_metrics_of_the_table_have_names_that_can_be_run_but_for_two() -> None:
+    rows = preset("hammou2025")
+    external = [row.observer for row in rows if row.readout == EXTERNAL]
+    assert external == ["FUNQUE", "HDR-VDP-3"]
+    names = expand(["@hammou2025"])
+    assert names == [row.observer for row in rows if row.observer not in external]
+    for name in names:
+        check_name(name)
 
 
 def test_no_two_networks_have_the_same_scores() -> None:
@@ -182,7 +214,7 @@ def test_objects_pass_through() -> None:
 def test_unknown_preset_gets_a_sentence(name: str, tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match=f"there is no preset named '{name}'; ") as error:
         expand(["pixels", name])
-    assert "there is @cai2025." in str(error.value)
+    assert "there are @cai2025, @hammou2025." in str(error.value)
     with pytest.raises(FechnerError, match="there is no preset named"):
         evaluate(name, out=tmp_path / "run", progress=False)
     assert not (tmp_path / "run").exists()
@@ -195,7 +227,7 @@ def test_a_near_miss_is_suggested() -> None:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets_are_in_the_bibliography_and_belong_to_a_suite(name: str) -> None:
-    assert reference(name).short == "Cai et al. 2025"
+    assert reference(name).short in ("Cai et al. 2025", "Hammou et al. 2025")
     assert suite(PRESETS[name]).reference == name
 
 

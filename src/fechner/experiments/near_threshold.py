@@ -35,8 +35,10 @@ if TYPE_CHECKING:
 #: A reference and the target that is added to it.
 Pair: TypeAlias = tuple[Stimulus, Layer]
 
+#: Abscissae in a piece, of pictures of 224 x 224 pixels; larger ones and videos make more pieces.
 _ABSCISSAE_PER_SCORE_PIECE = 10
 _ABSCISSAE_PER_SURFACE_PIECE = 5
+_PIXELS = 224 * 224
 
 
 @dataclass(frozen=True)
@@ -104,9 +106,13 @@ class NearThreshold:
     def pieces(self) -> Sequence[Piece]:
         """List score pieces, then surface pieces."""
         n, m = len(self.task.score_abscissae), len(self.task.surface_abscissae)
+        field = self.scene.field
+        larger = max(1, field.width_px * field.height_px * field.frames / _PIXELS)
+        in_score = max(1, int(_ABSCISSAE_PER_SCORE_PIECE / larger))
+        in_surface = max(1, int(_ABSCISSAE_PER_SURFACE_PIECE / larger))
         return [
-            *_split("score", n, _ABSCISSAE_PER_SCORE_PIECE, len(self.ratios), True),
-            *_split("surface", m, _ABSCISSAE_PER_SURFACE_PIECE, len(self.task.contrasts), False),
+            *_split("score", n, in_score, len(self.ratios), True),
+            *_split("surface", m, in_surface, len(self.task.contrasts), False),
         ]
 
     def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:

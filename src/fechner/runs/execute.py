@@ -86,20 +86,32 @@ def execute(
     plans = {name: jobs(name, tests, scores_only) for name in observers}
     listener.start(sum(job.piece.images for plan in plans.values() for job in plan))
     for name, plan in plans.items():
-        with _log(folder / "log.txt", name), no_more_than_there_is(manifest.device):
+        with _log(folder / "log.txt", name) as printed, no_more_than_there_is(manifest.device):
             try:
                 listener.doing(f"{name}  loading")
                 given = observers[name]
                 observer = (
                     given if given is not None else _resolve(name, manifest, trust_remote_code)
                 )
+                printed.lines = 0  # what it says while it is loaded is nobody's business
                 _execute_observer(folder, manifest, ledger, observer, plan, listener)
+                if printed.lines:
+                    _say_it_printed(folder, manifest, name, listener)
             except RunFolderError:
                 raise
             except FechnerError as error:
                 manifest.left_out[name] = str(error)
                 manifest.write(folder)
                 listener.say(f"{name} was left out: {error}")
+
+
+def _say_it_printed(folder: Path, manifest: Manifest, name: str, listener: Listener) -> None:
+    warning = "it prints while it looks; that is in log.txt"
+    warnings_so_far = manifest.observers[name]["warnings"]
+    if warning not in warnings_so_far:
+        warnings_so_far.append(warning)
+        manifest.write(folder)
+        listener.say(f"{name}: {warning}.")
 
 
 def _resolve(name: str, manifest: Manifest, trust_remote_code: bool) -> Any:
@@ -311,19 +323,17 @@ def _say_smaller_batch(folder: Path, manifest: Manifest, job: Job, listener: Lis
 
 
 @contextmanager
-def _log(path: Path, observer: str) -> Iterator[None]:
+def _log(path: Path, observer: str) -> Iterator[_Lines]:
     """Send whatever a model prints, logs or warns to the run's log."""
     handler = logging.FileHandler(path, encoding="utf-8", delay=True)
     handler.setFormatter(logging.Formatter(f"{observer.replace('%', '%%')}: %(message)s"))
     root = logging.getLogger()
     root.addHandler(handler)
+    printed = _Lines(logging.getLogger("stdout"))
     try:
-        with (
-            redirect_stdout(_Lines(logging.getLogger("stdout"))),
-            warnings.catch_warnings(),
-        ):
+        with redirect_stdout(printed), warnings.catch_warnings():
             logging.captureWarnings(True)
-            yield
+            yield printed
     finally:
         logging.captureWarnings(False)
         root.removeHandler(handler)
@@ -331,14 +341,16 @@ def _log(path: Path, observer: str) -> Iterator[None]:
 
 
 class _Lines:
-    """A stream that logs complete lines."""
+    """A stream that logs complete lines, and counts them."""
 
     def __init__(self, logger: logging.Logger) -> None:
         self._logger = logger
         self._begun = ""
+        self.lines = 0
 
     def write(self, text: str) -> int:
         *lines, self._begun = (self._begun + text).split("\n")
+        self.lines += len(lines)
         for line in lines:
             self._logger.warning("%s", line)
         return len(text)

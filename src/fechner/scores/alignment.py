@@ -34,6 +34,9 @@ _HUMAN_DRAWS = 400
 #: Abscissae needed to speak of a curve.
 _FEWEST_POINTS = 3
 
+#: Why a score is NaN.
+SAME_ANSWERS = "not computable: the observer answered the same to every stimulus"
+
 _correlation = partial(Score, higher_is_better=True, best=1.0, chance=0.0, resampled="abscissae")
 
 
@@ -120,15 +123,15 @@ def _scores(points: _Points, data: xr.Dataset, layer: str, readout: str) -> Iter
 def _alignment(points: _Points, data: xr.Dataset, layer: str, readout: str) -> Resampled:
     note = points.note
     if points.clusters < 2:
-        score = _unmeasured(layer, readout, _join(note, "not computable: too few points left"))
+        score = _unmeasured(layer, readout, join_notes(note, "not computable: too few points left"))
         return Resampled(score, np.empty(0), points.abscissae, "correlation")
     y = data["response"].values[points.kept]
     value = float(points.correlation(y))
     if points.absolute and value < 0:
         y, value = -y, -value
-        note = _join(note, "absolute value: it answers less to more contrast")
+        note = join_notes(note, "absolute value: it answers less to more contrast")
     if np.isnan(value):
-        note = _join(note, "not computable: the observer answered the same to every stimulus")
+        note = join_notes(note, SAME_ANSWERS)
     resamples = points.resampled(y)
     low, high = interval(value, resamples, points.clusters, "correlation")
     moved = points.human(y)
@@ -211,7 +214,7 @@ def _threshold_error(data: xr.Dataset, layer: str, readout: str) -> Score:
         n=len(points),
         layer=layer,
         readout=readout,
-        note=_join(
+        note=join_notes(
             f"criterion {level:.3g}: the response at the human threshold of "
             f"{data['human_threshold'].values[points].min():.3g}",
             f"{missed} of {len(points)} thresholds outside the tested contrasts" if missed else "",
@@ -297,10 +300,11 @@ def left_out(flags: xr.DataArray) -> str:
     meanings = flags.attrs["meanings"].split()
     counts = Counter(meanings[flag] for flag in flags.values.ravel() if flag)
     total = flags.size
-    return _join(
+    return join_notes(
         *(f"{count} of {total} points left out: {reason}" for reason, count in counts.items())
     )
 
 
-def _join(*notes: str) -> str:
+def join_notes(*notes: str) -> str:
+    """Return notes as one line."""
     return "; ".join(note for note in notes if note)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fechner.scores.alignment import left_out, outputs
+from fechner.scores.alignment import SAME_ANSWERS, join_notes, left_out, outputs
 from fechner.scores.bootstrap import cluster_counts, interval, normal_errors, spread
 from fechner.scores.paired import in_common
 from fechner.scores.score import Resampled, Score
@@ -75,17 +75,21 @@ class ColourMatchingError:
         responses = data["response"].values[shown]
         contrasts = data["contrast"].values[shown]
         note = left_out(data["dropped"])
-        if len(responses) and np.ptp(responses) == 0:
-            responses = np.full_like(responses, np.nan)
-            note = "not computable: the observer answered the same to every stimulus"
-        every = np.ones(len(responses))
-        counts = cluster_counts(len(responses)) if len(responses) else np.ones((1, 0))
+        n = len(responses)
+        if not n:
+            note = join_notes(note, "not computable: nothing could be shown")
+            responses, contrasts, n = np.full((1, 3), np.nan), np.full(1, np.nan), 1
+        elif np.ptp(responses) == 0:
+            note = join_notes(
+                note, "not computable: the observer answered the same to every stimulus"
+            )
+        every = np.ones(n)
         moved = self._moved(responses, contrasts)
         scores = []
         for name in _PAIRS:
-            value = float(_rmse(responses, every, name)) if len(responses) else math.nan
-            resamples = _rmse(responses, counts, name) if len(responses) else np.full(1, np.nan)
-            low, high = interval(value, resamples, len(responses), "error")
+            value = float(_rmse(responses, every, name))
+            resamples = _rmse(responses, cluster_counts(n), name)
+            low, high = interval(value, resamples, n, "error")
             human_low, human_high = spread(_rmse(moved, every, name))
             score = _error(
                 name,
@@ -93,12 +97,12 @@ class ColourMatchingError:
                 low,
                 high,
                 chance=_chance(name),
-                n=responses.size,
+                n=int(np.isfinite(responses).sum()),
                 human_low=human_low,
                 human_high=human_high,
                 layer=layer,
                 readout=readout,
-                note=note or ("" if len(responses) else "not computable: nothing could be shown"),
+                note=note,
             )
             scores.append(Resampled(score, resamples, contrasts, "error"))
         return scores
@@ -122,14 +126,11 @@ _HUMAN_DRAWS = 400
 def _rmse(
     responses: NDArray[np.float64], weights: NDArray[np.float64], name: str
 ) -> NDArray[np.float64]:
-    """Return the error with weights of contrasts, over the range of what has any weight."""
+    """Return the error with weights of contrasts, over the range of all responses."""
     squares = sum(np.square(responses[..., a] - responses[..., b]) for a, b in _PAIRS[name])
-    there = (weights > 0)[..., None]
-    high = np.where(there, responses, -np.inf).max(axis=(-2, -1))
-    low = np.where(there, responses, np.inf).min(axis=(-2, -1))
+    span = responses.max(axis=(-2, -1)) - responses.min(axis=(-2, -1))
     mean = (weights * squares).sum(-1) / weights.sum(-1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        error: NDArray[np.float64] = np.sqrt(mean) / (high - low)
+    error: NDArray[np.float64] = np.sqrt(mean) / np.where(span > 0, span, np.nan)
     return error
 
 

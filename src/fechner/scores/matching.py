@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 import numpy as np
 
 from fechner.psychometrics import find_crossing
-from fechner.scores.alignment import outputs
+from fechner.scores.alignment import SAME_ANSWERS, outputs
 from fechner.scores.bootstrap import cluster_counts, interval, normal_errors, spread
 from fechner.scores.paired import in_common
 from fechner.scores.score import Resampled, Score
@@ -72,7 +72,7 @@ class MatchingError:
         errors = np.log10(found) - np.log10(human)
         if "response" in data and np.ptp(data["response"].values) == 0:
             errors = np.full_like(errors, np.nan)
-            note = "not computable: the observer answered the same to every stimulus"
+            note = SAME_ANSWERS
         counts = cluster_counts(errors.shape[1])
         noise = normal_errors((len(counts), *errors.shape)) * (self.human_error_db / 20)
         scores = []

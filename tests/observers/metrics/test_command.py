@@ -156,6 +156,7 @@ print(1)
         ({"files": "exr"}, "test.exr", "v/1\x01\x02"),
         ({"light": "cdm2"}, "test.exr", "v/1\x01\x02"),
         ({"files": "y4m"}, "test.y4m", "YUV4MPEG2 W32 H24 F1:1 Ip A1:1 C444p16"),
+        ({"files": "yuv"}, "test.yuv", ""),
         ({"files": "y4m", "bits": 10}, "test.y4m", "YUV4MPEG2 W32 H24 F1:1 Ip A1:1 C444p10"),
     ],
 )
@@ -239,7 +240,7 @@ def test_fingerprint(tmp_path: Path) -> None:
     [
         ("light=cdm2,files=png", "png files hold display-encoded values only; .* files=exr"),
         ("bits=10", "png files have 8 or 16 bits, not 10"),
-        ("files=jpg", "no files named 'jpg'; .*there are auto, png, y4m, exr"),
+        ("files=jpg", "no files named 'jpg'; .*there are auto, png, y4m, yuv, exr"),
         ("colour=maybe", "setting 'colour' is yes or no"),
         ("depth=8", "no setting named 'depth'"),
     ],

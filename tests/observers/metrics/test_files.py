@@ -16,6 +16,7 @@ from fechner.observers.metrics.files import (
     write_exr,
     write_png,
     write_y4m,
+    write_yuv,
     ycbcr,
 )
 from fechner.stimuli import display
@@ -73,6 +74,13 @@ def test_y4m(tmp_path: Path, bits: int, levels: str, pixel_format: str, dtype: s
     head = (tmp_path / "a.y4m").read_bytes().split(b"\n")[0]
     assert head.startswith(b"YUV4MPEG2 W35 H21 F60000:1001 ")
     assert head.endswith(f"XCOLORRANGE={levels.upper()}".encode())
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+def test_raw_planes(tmp_path: Path, bits: int) -> None:
+    write_yuv(tmp_path / "a.yuv", iter([PICTURE, 1 - PICTURE]), bits)
+    got = np.fromfile(tmp_path / "a.yuv", "u1" if bits == 8 else "<u2").reshape(2, 3, 21, 35)
+    assert np.array_equal(got, np.stack([ycbcr(frame, bits) for frame in (PICTURE, 1 - PICTURE)]))
 
 
 def test_luma_and_chroma_of_the_recommendation() -> None:

@@ -6,7 +6,7 @@ It is run once for each pair, with the two pictures or videos as files, and prin
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -20,6 +20,7 @@ from fechner.observers.metrics.files import (
     write_exr,
     write_png,
     write_y4m,
+    write_yuv,
 )
 from fechner.observers.metrics.metric import About, Metric
 from fechner.observers.metrics.program import Program
@@ -28,14 +29,15 @@ from fechner.stimuli import Clips, Display, Field, Frames, Light
 if TYPE_CHECKING:
     from torch import Tensor
 
-Kind = Literal["png", "y4m", "exr"]
+Kind = Literal["png", "y4m", "yuv", "exr"]
 
 
 @dataclass(frozen=True)
 class FileKinds:
     """Which files pictures and videos become.
 
-    Videos as PNG or OpenEXR are folders of numbered frames, pictures as Y4M videos of one frame.
+    Videos as PNG or OpenEXR are folders of numbered frames, pictures as Y4M or raw Y'CbCr videos of
+    one frame.
     """
 
     picture: Kind
@@ -61,34 +63,34 @@ class FileKinds:
     def _described(self, kind: Kind) -> str:
         if kind == "exr":
             return "OpenEXR files of 32-bit floating point"
-        levels: Levels = self.levels if kind == "y4m" else "full"
+        levels: Levels = "full" if kind == "png" else self.levels
         step = step_contrast(self.bits, levels)
-        what = "PNG files" if kind == "png" else f"Y4M files of {levels} levels"
+        what = "PNG files" if kind == "png" else f"{kind.upper()} files of {levels} levels"
         return f"{self.bits}-bit {what} (one step at mid grey is a contrast of {step:.1e})"
 
     def write(self, stem: Path, thing: Tensor | Clips) -> Path:
         """Write a picture, [3, h, w], or the one video of clips, and return the file or folder."""
-        if isinstance(thing, Clips):
-            frames = (frame.pixels[0] for frame in thing)
-            if self.video == "y4m":
-                path = stem.with_suffix(".y4m")
-                write_y4m(path, frames, thing.field.fps, self.bits, self.levels)
-                return path
-            stem.mkdir(exist_ok=True)
-            for number, frame in enumerate(frames):
-                self._write(stem / f"{number:05d}.{self.video}", self.video, frame)
-            return stem
-        path = stem.with_suffix(f".{self.picture}")
-        self._write(path, self.picture, thing)
-        return path
+        if not isinstance(thing, Clips):
+            return self._write(stem, self.picture, [thing], 1.0)
+        frames = (frame.pixels[0] for frame in thing)
+        if self.video in ("y4m", "yuv"):
+            return self._write(stem, self.video, frames, thing.field.fps)
+        stem.mkdir(exist_ok=True)
+        for number, frame in enumerate(frames):
+            self._write(stem / f"{number:05d}", self.video, [frame], 1.0)
+        return stem
 
-    def _write(self, path: Path, kind: Kind, rgb: Tensor) -> None:
-        if kind == "png":
-            write_png(path, rgb, self.bits)
-        elif kind == "exr":
-            write_exr(path, rgb)
+    def _write(self, stem: Path, kind: Kind, frames: Iterable[Tensor], fps: float) -> Path:
+        """Write one file; PNG and OpenEXR have one frame."""
+        path = stem.with_suffix(f".{kind}")
+        if kind == "y4m":
+            write_y4m(path, frames, fps, self.bits, self.levels)
+        elif kind == "yuv":
+            write_yuv(path, frames, self.bits, self.levels)
         else:
-            write_y4m(path, [rgb], 1.0, self.bits, self.levels)
+            (picture,) = frames
+            write_png(path, picture, self.bits) if kind == "png" else write_exr(path, picture)
+        return path
 
 
 class Command(Metric):
@@ -160,7 +162,7 @@ def _same_video(a: object, b: object) -> bool:
 def load(
     name: str,
     device: str = "cpu",
-    files: Literal["auto", "png", "y4m", "exr"] = "auto",
+    files: Literal["auto", "png", "y4m", "yuv", "exr"] = "auto",
     bits: int = 16,
     levels: Levels = "limited",
     light: Light = "display",
@@ -180,7 +182,7 @@ def load(
     files
         ``auto`` is Y4M for videos and PNG for pictures, or OpenEXR for both if light is cd/m2.
     bits, levels
-        Of PNG and Y4M, and of Y4M.
+        How many bits all but OpenEXR have, and where black and white are in Y4M and YUV.
     light
         Whether files hold display-encoded values or linear RGB in cd/m2.
     read, timeout

@@ -1,6 +1,6 @@
-"""Files for programs that read pictures and videos: PNG, Y4M and OpenEXR, written as they are seen.
+"""Files for programs that read pictures and videos: PNG, Y4M, raw Y'CbCr and OpenEXR.
 
-All are lossless. PNG and Y4M round to so many bits, which `step_contrast` puts into contrast;
+All are lossless. The first three round to so many bits, which `step_contrast` puts into contrast;
 OpenEXR holds 32-bit floating point. Videos are written frame after frame.
 """
 
@@ -30,7 +30,7 @@ Levels = Literal["limited", "full"]
 _Y4M_444 = {8: "C444", 10: "C444p10", 12: "C444p12", 14: "C444p14", 16: "C444p16"}
 
 #: How many bits files of whole numbers can have.
-_BITS = {"png": (8, 16), "y4m": tuple(_Y4M_444)}
+_BITS = {"png": (8, 16), "y4m": tuple(_Y4M_444), "yuv": tuple(_Y4M_444)}
 
 #: The sRGB curve above its toe is L ~ (V + .055)^2.4 (IEC 61966-2-1).
 _SRGB_EXPONENT, _SRGB_OFFSET = 2.4, 0.055
@@ -89,8 +89,17 @@ def write_y4m(
                     f"YUV4MPEG2 W{width} H{height} F{rate.numerator}:{rate.denominator} Ip A1:1 "
                     f"{_Y4M_444[bits]} XCOLORRANGE={levels.upper()}\n".encode()
                 )
-            file.write(b"FRAME\n")
-            file.write(planes.astype("u1" if bits == 8 else "<u2").tobytes())
+            file.write(b"FRAME\n" + _plain(planes, bits))
+
+
+def write_yuv(
+    path: Path | str, frames: Iterable[Tensor], bits: int = 16, levels: Levels = "limited"
+) -> None:
+    """Write frames as `write_y4m` does, without any header: yuv444p16le, as ffmpeg calls it."""
+    check_bits("yuv", bits)
+    with Path(path).open("wb") as file:
+        for frame in frames:
+            file.write(_plain(ycbcr(frame, bits, levels), bits))
 
 
 def ycbcr(rgb: Tensor, bits: int = 16, levels: Levels = "limited") -> NDArray[np.uint16]:
@@ -165,6 +174,10 @@ def step_contrast(bits: int, levels: Levels = "full", encoded: float = 0.5) -> f
     """
     steps: int = 2**bits - 1 if levels == "full" else 219 << (bits - 8)
     return _SRGB_EXPONENT / (encoded + _SRGB_OFFSET) / steps
+
+
+def _plain(planes: NDArray[np.uint16], bits: int) -> bytes:
+    return planes.astype("u1" if bits == 8 else "<u2").tobytes()
 
 
 def _array(rgb: Tensor) -> NDArray[np.float64]:

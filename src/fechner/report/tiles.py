@@ -1,0 +1,190 @@
+"""Tiles: the stimuli of a test as pictures that are small enough to stand side by side.
+
+A tile shows a field as it is, or the same degrees with fewer pixels where its finest pattern still
+has enough of them, or else the centre of the field, pixel for pixel. What flickers is shown at the
+moment of its largest contrast.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from fechner.experiments import Experiment
+from fechner.stimuli import Field, Frames, Stimulus, paint
+from fechner.stimuli.parts import Part
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: Side of the square that a tile has about as many pixels as; fields a little larger stay whole.
+_SIDE_PX = 256
+_WHOLE_PX = 300 * 300
+#: With fewer pixels a cycle of a sine is another pattern to the eye.
+_LEAST_PX_PER_CYCLE = 4.0
+#: Stills that stand for a cycle of flicker.
+PHASES = 12
+
+_FRACTIONS = {2: "half", 3: "a third", 4: "a quarter", 5: "a fifth", 6: "a sixth", 8: "an eighth"}
+
+
+@dataclass(frozen=True)
+class View:
+    """What a tile shows of a field.
+
+    Parameters
+    ----------
+    field
+        As it is painted: one frame.
+    fewer
+        How many times fewer pixels per degree it has than the field that observers are shown.
+    part
+        What of it is seen; None is all.
+    """
+
+    field: Field
+    fewer: int = 1
+    part: Part | None = None
+
+    @property
+    def width_px(self) -> int:
+        """Width of a tile."""
+        return self.part.right - self.part.left if self.part else self.field.width_px
+
+    @property
+    def height_px(self) -> int:
+        """Height of a tile."""
+        return self.part.bottom - self.part.top if self.part else self.field.height_px
+
+    @property
+    def note(self) -> str:
+        """What differs from the field that observers are shown, in words; empty if nothing."""
+        if self.part is not None:
+            return "centre of the field"
+        if self.fewer > 1:
+            share = _FRACTIONS.get(self.fewer, f"1/{self.fewer}")
+            return f"drawn at {share} of the pixels per degree"
+        return ""
+
+
+def view_of(experiment: Experiment) -> View:
+    """Return what the tiles of a test show of its field.
+
+    Examples
+    --------
+    >>> from fechner.suites import Options, suite
+    >>> tests = {test.id: test.experiment for test in suite("metrics").tests(Options())}
+    >>> view = view_of(tests["area"])
+    >>> view.width_px, view.height_px, view.field.ppd, view.note
+    (320, 180, 10.0, 'drawn at a sixth of the pixels per degree')
+    >>> view_of(tests["frequency-ach"]).note, view_of(tests["flicker"]).note
+    ('centre of the field', '')
+    """
+    field = experiment.scene.field.still()
+    pixels = field.width_px * field.height_px
+    if pixels <= _WHOLE_PX:
+        return View(field)
+    fewer = math.ceil(math.sqrt(pixels) / _SIDE_PX)
+    coarse = replace(
+        field,
+        width_px=max(1, round(field.width_px / fewer)),
+        height_px=max(1, round(field.height_px / fewer)),
+        ppd=field.ppd / fewer,
+    )
+    layers = (layer for row in experiment.samples() for s in row for layer in s.stimulus.layers)
+    finest = max((layer.pattern.highest_cpd for layer in layers), default=0.0)
+    if coarse.ppd >= _LEAST_PX_PER_CYCLE * finest:
+        return View(coarse, fewer)
+    return View(field, part=_centre(field))
+
+
+def _centre(field: Field) -> Part:
+    width, height = min(_SIDE_PX, field.width_px), min(_SIDE_PX, field.height_px)
+    left, top = (field.width_px - width) // 2, (field.height_px - height) // 2
+    share = width * height / (field.width_px * field.height_px)
+    return Part(top, top + height, left, left + width, share)
+
+
+def tile_rows(experiment: Experiment) -> list[NDArray[np.uint8]]:
+    """Paint the samples of a test, each at the moment of its largest contrast: rows [n, h, w, 3]."""
+    view, field = view_of(experiment), experiment.scene.field
+    return [
+        painted([s.stimulus.at(peak_time_s(s.stimulus, field)) for s in row], experiment, view)
+        for row in experiment.samples()
+    ]
+
+
+def painted(stills: Sequence[Stimulus], experiment: Experiment, view: View) -> NDArray[np.uint8]:
+    """Paint stills as tiles, [n, h, w, 3]."""
+    return visible(paint(stills, view.field, experiment.scene.display, part=view.part))
+
+
+def visible(frames: Frames) -> NDArray[np.uint8]:
+    """Return 8-bit pictures [n, h, w, 3], dithered so that low contrasts are not lost."""
+    import torch
+
+    noise = torch.rand(frames.pixels.shape[-2:], generator=torch.Generator().manual_seed(0)) - 0.5
+    levels = (frames.pixels * 255 + noise).round().clamp(0, 255)
+    pictures: NDArray[np.uint8] = levels.to(torch.uint8).permute(0, 2, 3, 1).contiguous().numpy()
+    return pictures
+
+
+# Time
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """A cycle of what a stimulus does over time.
+
+    Parameters
+    ----------
+    hz
+        Cycles per second; 0 for what is steady.
+    stills
+        What is shown at equal steps from time 0 on.
+    peak
+        Which of them is nearest to the moment of the largest contrast that is shown.
+    """
+
+    hz: float
+    stills: tuple[Stimulus, ...]
+    peak: int = 0
+
+
+def peak_time_s(stimulus: Stimulus, field: Field) -> float:
+    """Return when, among the frames of a field, the contrast of a stimulus is largest.
+
+    Examples
+    --------
+    >>> from fechner.stimuli import Disk, Flicker, Layer
+    >>> disk = Layer(Disk(1.0), (1.0, 1.0, 1.0), 0.5, Flicker(2.0))
+    >>> peak_time_s(Stimulus((9.5, 10.0, 10.9), (disk,)), Field(8, 8, 8.0, frames=16, fps=16.0))
+    0.125
+    """
+    waves = [(layer.contrast, layer.flicker) for layer in stimulus.layers if layer.flicker]
+    if not waves:
+        return 0.0
+    # Rounded, so that of equal peaks the first is taken.
+    return max(field.times_s, key=lambda time: round(sum(c * wave(time) for c, wave in waves), 9))
+
+
+def cycle_of(stimulus: Stimulus, field: Field) -> Cycle:
+    """Return a cycle of a stimulus; of one with several rhythms, its whole clip.
+
+    Stills that look the same are equal, whatever they are a moment of.
+    """
+    rates = {layer.flicker.frequency_hz for layer in stimulus.layers if layer.flicker}
+    hz = rates.pop() if len(rates) == 1 else field.fps / field.frames if rates else 0.0
+    if hz == 0:
+        return Cycle(0.0, (_seen(stimulus.at(0.0)),))
+    stills = tuple(_seen(stimulus.at(step / PHASES / hz)) for step in range(PHASES))
+    return Cycle(hz, stills, round(peak_time_s(stimulus, field) * hz * PHASES) % PHASES)
+
+
+def _seen(still: Stimulus) -> Stimulus:
+    """Leave out what has no contrast, and what rounding has added to the rest."""
+    rounded = (replace(layer, contrast=round(layer.contrast, 9)) for layer in still.layers)
+    return replace(still, layers=tuple(layer for layer in rounded if layer.contrast))

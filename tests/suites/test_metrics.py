@@ -1,0 +1,206 @@
+"""Suite metrics: its eleven tests, and the published numbers that it gives again."""
+
+import math
+
+import numpy as np
+import pytest
+
+from fechner import evaluate
+from fechner.experiments import ColourMatching, FrequencyMatching, NearThreshold
+from fechner.stimuli import gamut_limit
+from fechner.suites import Options, Test, published_scores, suite
+
+IDS = [
+    "frequency-ach",
+    "frequency-rg",
+    "frequency-yv",
+    "frequency-transient",
+    "luminance",
+    "area",
+    "masking-coherent",
+    "masking-incoherent",
+    "flicker",
+    "matching-frequency",
+    "matching-colour",
+]
+
+
+def by_id(mode: str = "default", **options) -> dict[str, Test]:
+    return {test.id: test for test in suite("metrics").tests(Options(mode, **options))}
+
+
+def test_eleven_tests() -> None:
+    assert list(by_id()) == list(by_id("published")) == IDS
+
+
+@pytest.mark.parametrize(
+    ("test", "size", "ppd"),
+    [
+        ("frequency-ach", (1920, 1080), 66),
+        ("frequency-yv", (1920, 1080), 66),
+        ("frequency-transient", (256, 256), 66),
+        ("luminance", (1920, 1080), 60),
+        ("area", (1920, 1080), 60),
+        ("masking-coherent", (420, 300), 60),
+        ("masking-incoherent", (300, 300), 60),
+        ("flicker", (256, 256), 60),
+        ("matching-frequency", (256, 256), 50),
+        ("matching-colour", (256, 256), 60),
+    ],
+)
+def test_fields(test: str, size: tuple[int, int], ppd: float) -> None:
+    for mode in ("default", "published"):
+        field = by_id(mode)[test].experiment.scene.field
+        assert (field.width_px, field.height_px, field.ppd) == (*size, ppd)
+        assert field.coordinates == ("endpoints" if mode == "published" else "centres")
+
+
+def test_videos() -> None:
+    for mode, frames in (("default", 240), ("published", 120)):
+        field = by_id(mode)["flicker"].experiment.scene.field
+        assert (field.frames, field.fps) == (frames, frames)
+        transient = by_id(mode)["frequency-transient"].experiment.scene.field
+        assert (transient.frames, transient.fps) == (60, 60)
+    assert by_id("published")["flicker"].experiment.task.values[::19] == (0.0, 60.0)
+    assert by_id()["flicker"].experiment.task.values[::19] == pytest.approx((1.0, 50.0))
+
+
+def test_what_observers_must_see() -> None:
+    needs = {name: test.experiment.needs for name, test in by_id().items()}
+    coloured = {"frequency-rg", "frequency-yv", "matching-colour"}
+    moving = {"frequency-transient", "flicker"}
+    assert {name for name, need in needs.items() if "colour" in need} == coloured
+    assert {name for name, need in needs.items() if "video" in need} == moving
+
+
+def test_peaks_of_the_published_displays() -> None:
+    peaks = {
+        name: test.experiment.scene.display.peak_cdm2 for name, test in by_id("published").items()
+    }
+    assert peaks["masking-coherent"] == 150
+    assert peaks["masking-incoherent"] == 173
+    assert peaks["matching-frequency"] == 46.72
+    assert set(peaks.values()) == {100.0, 150.0, 173.0, 46.72}
+    for test in by_id("published").values():
+        screen = test.experiment.scene.display
+        assert screen.black_cdm2 == screen.peak_cdm2 / 1000
+    assert {test.experiment.scene.display.peak_cdm2 for test in by_id().values()} == {100.0}
+
+
+def test_scorers() -> None:
+    for mode in ("default", "published"):
+        for test in by_id(mode).values():
+            match test.experiment:
+                case NearThreshold():
+                    assert test.scorer.absolute == (mode == "published")
+                    assert test.experiment.drop == (mode == "default")
+                case FrequencyMatching():
+                    assert test.scorer.gaps == (mode == "published")
+                    assert test.scorer.main == "matching-error-pooled"
+                case ColourMatching():
+                    assert test.experiment.drop == (mode == "default")
+
+
+def test_published_thresholds_of_the_paper() -> None:
+    """Twice the threshold of flicker exceeds contrast 1 from about 54 Hz on."""
+    task = by_id("published")["flicker"].experiment.task
+    scene = by_id("published")["flicker"].experiment.scene
+    thresholds = task.human_thresholds(scene.field, scene.space)
+    hertz = np.array(task.values)
+    assert hertz[2 * thresholds > 1].min() == pytest.approx(53.7, abs=0.1)
+    assert hertz[thresholds.argmin()] == pytest.approx(6.3, abs=0.1)
+
+
+def test_all_matched_colours_can_be_shown() -> None:
+    experiment = by_id()["matching-colour"].experiment
+    background = experiment.scene.space.background_xyz(21.4)
+    for direction, most in (("rg", 0.2 * 0.610649), ("yv", 0.2 * 4.203636)):
+        modulation = experiment.scene.space.modulation_xyz(direction, 21.4)
+        assert gamut_limit(experiment.scene.display, background, modulation) > most
+
+
+def test_seed_and_ppd_are_the_users() -> None:
+    changed = by_id(seed=5, ppd=30.0)
+    assert changed["masking-incoherent"].experiment.task.noise_seed == 5
+    assert {test.experiment.scene.field.ppd for test in changed.values()} == {30.0}
+    assert by_id("published", seed=5)["masking-incoherent"].experiment.task.noise_seed == 2
+
+
+#: Cells that public packages give again, with fields small enough to be measured here.
+MASKING = ["masking-coherent", "masking-incoherent"]
+CELLS = {
+    "psnr-y": [*MASKING, "matching-frequency"],
+    "ssim": [*MASKING, "matching-frequency"],
+    "ms-ssim": [*MASKING, "matching-frequency"],
+    "nlpd": [*MASKING, "matching-frequency"],
+    "ictcp": [*MASKING, "matching-frequency", "matching-colour"],
+    "ciede2000": [*MASKING, "matching-colour"],
+    "hyab": [*MASKING, "matching-colour"],
+    "flip": [*MASKING, "matching-colour"],
+    "piq/gmsd": MASKING,
+    "piq/ms-gmsd": MASKING,
+    "piq/dss": MASKING,
+    "piq/haarpsi": MASKING,
+    "piq/mdsi": MASKING,
+    "piq/fsim": MASKING,
+    "piq/vsi": MASKING,
+    "st-lpips/alex": MASKING,
+}
+
+
+@pytest.mark.parametrize("observer", CELLS)
+def test_published_cells_are_given_again(observer: str) -> None:
+    run = evaluate(
+        observer,
+        suite="metrics",
+        tests=CELLS[observer],
+        published=True,
+        scores_only=True,
+        progress=False,
+    )
+    main = [result for result in run.scores() if result.main]
+    assert [result.test for result in main] == CELLS[observer]
+    for result in main:
+        printed = published_scores("metrics")[observer, result.test]
+        assert result.published == printed
+        assert result.score.value == pytest.approx(printed, abs=0.005)
+        assert result.score.low < result.score.value < result.score.high
+
+
+def test_corrected_colour_differences() -> None:
+    """With a right conversion to Lab, CIEDE2000 and HyAB favour colour, not luminance."""
+    run = evaluate(
+        "ciede2000",
+        "hyab",
+        suite="metrics",
+        tests="matching-colour",
+        scores_only=True,
+        progress=False,
+    )
+    found = {result.observer: result.score.value for result in run.scores() if result.main}
+    assert found["ciede2000"] == pytest.approx(0.608, abs=0.005)
+    assert found["hyab"] == pytest.approx(0.479, abs=0.005)
+    for observer in found:
+        data = run.data(observer, "matching-colour").isel(layer=0, readout=0)
+        responses = data["response"].values[-1]
+        assert responses[0] < min(responses[1:])
+        assert math.isclose(responses[0], data["response"].values.min(axis=1)[-1])
+
+
+#: Cells of 1920 x 1080 pixels: minutes.
+WIDE = {"psnr-y": ["frequency-ach", "luminance", "area"], "ciede2000": ["luminance"]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("observer", WIDE)
+def test_published_cells_of_wide_fields(observer: str) -> None:
+    run = evaluate(
+        observer,
+        suite="metrics",
+        tests=WIDE[observer],
+        published=True,
+        scores_only=True,
+        progress=False,
+    )
+    for result in run.scores():
+        assert result.score.value == pytest.approx(result.published, abs=0.005)
