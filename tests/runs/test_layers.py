@@ -93,7 +93,12 @@ def test_only_the_first_of_two_scores_of_a_layer_is_the_main_one() -> None:
         for layer in PLACES
     }
     for found in by_layer.values():
-        assert found == [("matching-error", True), ("matching-error-pooled", False)]
+        assert found == [
+            ("matching-error", True),
+            ("matching-error-pooled", False),
+            ("shape-error-low-contrast", False),
+            ("shape-error-high-contrast", False),
+        ]
 
 
 @pytest.mark.parametrize(

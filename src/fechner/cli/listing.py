@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from fechner.observers.abilities import Wants
+
 app = typer.Typer(
-    help="List observers, suites, tests, human references or displays.", no_args_is_help=True
+    help="List observers, metrics, suites, tests, human references or displays.", no_args_is_help=True
 )
 
 
@@ -37,6 +40,7 @@ def observers(
     """List observers by name, or those of a published table."""
     from fechner.observers.catalogue import catalogue, families
     from fechner.observers.entry import Entry, Family
+    from fechner.suites import PRESETS
 
     if preset is not None:
         _show_preset(preset.removeprefix("@"))
@@ -56,7 +60,38 @@ def observers(
     )
     typer.echo("your own: path/to/file.py:name, or any torch module or function from Python")
     typer.echo("settings follow a name, as in timm/resnet50.a1_in1k@size=288,normalise=none")
-    typer.echo("many at once: @cai2025 (`fechner list observers --preset cai2025`)")
+    presets = " or ".join(f"@{name}" for name in PRESETS)
+    typer.echo(f"many at once: {presets} (`fechner list observers --preset cai2025`)")
+
+
+@app.command()
+def metrics() -> None:
+    """List quality metrics with what each declares of itself."""
+    from fechner.observers.catalogue import declared_metrics
+
+    found = declared_metrics()
+    print_table(
+        ("name", "family", "sees", "CSF", "scores", "better", "light", "precision, and why"),
+        (
+            (
+                name,
+                about.kind,
+                _sees(about.wants),
+                "yes" if about.csf_based else "no",
+                f"{about.scores[0]:g} to {about.scores[1]:g}",
+                "higher" if about.higher_is_better else "lower",
+                {"display": "encoded", "cdm2": "cd/m2"}[about.wants.light]
+                + ("" if about.fed == "float" else f", {about.fed}"),
+                f"{about.wants.dtype}: {about.precision}",
+            )
+            for name, about in found.items()
+        ),
+    )
+    typer.echo("more: pyiqa/NAME, cmd:PROGRAM {test} {reference}, your own path/to/file.py:name")
+
+
+def _sees(wants: Wants) -> str:
+    return ("colour" if wants.colour else "luma") + (", video" if wants.video else "")
 
 
 def _show_preset(name: str) -> None:

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from importlib import metadata
 
-from fechner.observers.entry import Entry, Family
+from fechner.observers.entry import Entry, Family, at
 from fechner.observers.metrics.entries import METRICS
+from fechner.observers.metrics.metric import About
 
 #: No encoder of Cai et al. (2025) was given normalised pictures.
 _RAW = {"encoders": {"normalise": "none"}}
@@ -127,6 +128,17 @@ def catalogue() -> dict[str, Entry]:
 def families() -> dict[str, Family]:
     """Return all families of observers, plug-ins included."""
     return {family.label: family for family in _entries() if isinstance(family, Family)}
+
+
+def declared_metrics() -> dict[str, About]:
+    """Return what metrics declare of themselves, by name; nothing has to be installed for that."""
+    found: dict[str, About] = {}
+    for entry in _entries():
+        if entry.declared:
+            known: dict[str, About] = at(entry.declared)
+            names = [entry.name] if isinstance(entry, Entry) else list(known)
+            found.update({name: known[name] for name in names})
+    return found
 
 
 @lru_cache

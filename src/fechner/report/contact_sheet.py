@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from fechner.experiments import Experiment, Sample
-from fechner.stimuli import Frames, paint
+from fechner.report.tiles import View, tile_rows, view_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from PIL import Image, ImageDraw, ImageFont
 
 _GAP = 4
@@ -20,65 +20,68 @@ _LABEL = 34
 _LEFT = 64
 
 
+@dataclass(frozen=True)
+class _Block:
+    """The samples of a test, with what their tiles show."""
+
+    experiment: Experiment
+
+    @cached_property
+    def view(self) -> View:
+        return view_of(self.experiment)
+
+    @cached_property
+    def samples(self) -> Sequence[Sequence[Sample]]:
+        return self.experiment.samples()
+
+    @property
+    def width(self) -> int:
+        return (self.view.width_px + _GAP) * len(self.samples[0])
+
+    @property
+    def height(self) -> int:
+        return _TITLE + (self.view.height_px + _GAP) * len(self.samples) + _LABEL
+
+    @property
+    def about(self) -> str:
+        (across, down), field = self.experiment.axes, self.experiment.scene.field
+        parts = [f"across: {across}", f"down: {down}", f"{field.ppd:g} pixels/degree"]
+        if field.is_video:
+            parts.append("at the moment of largest contrast")
+        return "; ".join([*parts, *([self.view.note] if self.view.note else [])])
+
+
 def contact_sheet(experiments: Sequence[Experiment]) -> Image.Image:
     """Draw one block per experiment, pixel for pixel: resampling would change the stimuli."""
     from PIL import Image, ImageDraw
 
-    blocks = [experiment.samples() for experiment in experiments]
-    cells = [experiment.scene.field.height_px + _GAP for experiment in experiments]
-    widths = [
-        (experiment.scene.field.width_px + _GAP) * len(block[0])
-        for experiment, block in zip(experiments, blocks, strict=True)
-    ]
-    width = 2 * _MARGIN + _LEFT + max(widths)
-    heights = [
-        _TITLE + len(block) * cell + _LABEL for block, cell in zip(blocks, cells, strict=True)
-    ]
-    sheet = Image.new("RGB", (width, 2 * _MARGIN + sum(heights)), "white")
+    blocks = [_Block(experiment) for experiment in experiments]
+    width = 2 * _MARGIN + _LEFT + max(block.width for block in blocks)
+    height = 2 * _MARGIN + sum(block.height for block in blocks)
+    sheet = Image.new("RGB", (width, height), "white")
     draw = ImageDraw.Draw(sheet)
     top = _MARGIN
-    for experiment, block, height, cell in zip(experiments, blocks, heights, cells, strict=True):
-        field, (across, down) = experiment.scene.field, experiment.axes
-        draw.text((_MARGIN, top), f"{experiment.id}: {experiment.title}", "black", _font(18))
-        about = f"across: {across}; down: {down}; {field.ppd:g} pixels/degree"
-        draw.text((_MARGIN, top + 24), about, "#444444", _font(13))
-        for number, row in enumerate(block):
-            _draw_row(sheet, draw, experiment, row, top + _TITLE + number * cell)
-        for number, sample in enumerate(block[-1]):
-            at = (
-                _MARGIN + _LEFT + number * (field.width_px + _GAP),
-                top + _TITLE + len(block) * cell - 2,
-            )
-            draw.text(at, sample.x, "#444444", _font(13))
-        top += height
+    for block in blocks:
+        _draw_block(sheet, draw, block, top)
+        top += block.height
     return sheet
 
 
-def _draw_row(
-    sheet: Image.Image,
-    draw: ImageDraw.ImageDraw,
-    experiment: Experiment,
-    row: Sequence[Sample],
-    top: int,
-) -> None:
+def _draw_block(sheet: Image.Image, draw: ImageDraw.ImageDraw, block: _Block, top: int) -> None:
     from PIL import Image
 
-    scene = experiment.scene
-    frames = paint([sample.stimulus for sample in row], scene.field, scene.display)
-    draw.text((_MARGIN, top + scene.field.height_px // 2 - 8), row[0].y, "#444444", _font(13))
-    for number, pixels in enumerate(visible(frames)):
-        left = _MARGIN + _LEFT + number * (scene.field.width_px + _GAP)
-        sheet.paste(Image.fromarray(pixels), (left, top))
-
-
-def visible(frames: Frames) -> NDArray[np.uint8]:
-    """Return 8-bit pictures [n, h, w, 3], dithered so that low contrasts are not lost."""
-    import torch
-
-    noise = torch.rand(frames.pixels.shape[-2:], generator=torch.Generator().manual_seed(0)) - 0.5
-    levels = (frames.pixels * 255 + noise).round().clamp(0, 255)
-    pictures: NDArray[np.uint8] = levels.to(torch.uint8).permute(0, 2, 3, 1).contiguous().numpy()
-    return pictures
+    experiment, view = block.experiment, block.view
+    draw.text((_MARGIN, top), f"{experiment.id}: {experiment.title}", "black", _font(18))
+    draw.text((_MARGIN, top + 24), block.about, "#444444", _font(13))
+    lefts = [_MARGIN + _LEFT + k * (view.width_px + _GAP) for k in range(len(block.samples[0]))]
+    top += _TITLE
+    for row, tiles in zip(block.samples, tile_rows(experiment), strict=True):
+        draw.text((_MARGIN, top + view.height_px // 2 - 8), row[0].y, "#444444", _font(13))
+        for left, tile in zip(lefts, tiles, strict=True):
+            sheet.paste(Image.fromarray(tile), (left, top))
+        top += view.height_px + _GAP
+    for left, sample in zip(lefts, block.samples[-1], strict=True):
+        draw.text((left, top - 2), sample.x, "#444444", _font(13))
 
 
 def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:

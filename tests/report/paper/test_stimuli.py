@@ -10,9 +10,9 @@ from printed import check_legible, size_mm, words
 
 from fechner.errors import FechnerError
 from fechner.experiments import Experiment
-from fechner.report.contact_sheet import visible
 from fechner.report.paper.stimuli import draw_stimuli
 from fechner.report.paper.style import HEIGHT_MM, paper_style, save
+from fechner.report.tiles import visible
 from fechner.stimuli import paint
 from fechner.suites import Options, suite
 

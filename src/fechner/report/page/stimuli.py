@@ -6,10 +6,47 @@ import base64
 import io
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from fechner.experiments import Experiment
-from fechner.report.contact_sheet import visible
-from fechner.stimuli import paint
+from fechner.report.tiles import Cycle, cycle_of, painted, view_of
+from fechner.stimuli import Stimulus
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: Faster than this, a screen of 60 Hz shows another flicker; it is then played at a whole part of
+#: its rate, with at least four frames of the screen to a cycle.
+_FASTEST_HZ, _SLOWED_HZ = 30.0, 15.0
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A sample: its tile, and where it flickers, the tiles of a cycle.
+
+    Parameters
+    ----------
+    still
+        Number of its tile at the moment of its largest contrast.
+    hz
+        Cycles per second; 0 for what is steady.
+    """
+
+    still: int
+    cycle: list[int]
+    hz: float = 0.0
+
+    @property
+    def slower(self) -> int:
+        """How many times slower than it is it must be played for a screen to show it.
+
+        Examples
+        --------
+        >>> Shown(0, [0, 1], 8.0).slower, Shown(0, [0, 1], 50.0).slower
+        (1, 4)
+        """
+        return math.ceil(self.hz / _SLOWED_HZ) if self.hz > _FASTEST_HZ else 1
 
 
 @dataclass(frozen=True)
@@ -20,40 +57,100 @@ class Sprite:
     ----------
     uri
         The whole as a data URI, lossless: resampled or compressed patterns are other patterns.
+    width_px, height_px
+        Size of a tile.
+    across, down
+        How many tiles there are, numbered row by row.
     columns, rows
         Labels of what varies from left to right and from top to bottom.
     at
         Abscissa of every column, None for one that stands beside the axis.
+    samples
+        Rows of what is shown.
+    fps
+        Frames per second that observers are shown.
+    note
+        What tiles show of the field, where that is not all of it.
     """
 
     uri: str
     width_px: int
     height_px: int
+    across: int
+    down: int
     columns: list[str]
     rows: list[str]
     at: list[float | None]
+    samples: list[list[Shown]]
+    fps: float
+    note: str = ""
+
+    @property
+    def plays(self) -> bool:
+        """Whether anything moves."""
+        return any(len(shown.cycle) > 1 for row in self.samples for shown in row)
+
+    @property
+    def fastest_hz(self) -> float:
+        """The fastest flicker that is played."""
+        return max(shown.hz / shown.slower for row in self.samples for shown in row)
+
+    @property
+    def slowed(self) -> list[tuple[float, float]]:
+        """Rates that a usual screen cannot show, and at which each is played."""
+        every = {shown.hz: shown.slower for row in self.samples for shown in row}
+        return [(hz, hz / slower) for hz, slower in sorted(every.items()) if slower > 1]
+
+    def place(self, tile: int) -> str:
+        """Return where a tile is, as CSS has it."""
+        row, column = divmod(tile, self.across)
+        x, y = column / max(1, self.across - 1), row / max(1, self.down - 1)
+        return f"{100 * x:.5g}% {100 * y:.5g}%"
 
 
 def sprite(experiment: Experiment) -> Sprite:
-    """Paint the stimuli that a test shows to people."""
-    import numpy as np
-    from PIL import Image
-
-    scene, samples = experiment.scene, experiment.samples()
-    rows = [
-        np.concatenate(
-            visible(paint([sample.stimulus for sample in row], scene.field, scene.display)), axis=1
-        )
-        for row in samples
-    ]
-    buffer = io.BytesIO()
-    Image.fromarray(np.concatenate(rows)).save(buffer, "WEBP", lossless=True, method=4)
+    """Paint the stimuli that a test shows to people; what looks the same is painted once."""
+    field, samples = experiment.scene.field, experiment.samples()
+    view = view_of(experiment)
+    cycles = [[cycle_of(sample.stimulus, field) for sample in row] for row in samples]
+    stills = (still for row in cycles for cycle in row for still in cycle.stills)
+    numbers = {still: number for number, still in enumerate(dict.fromkeys(stills))}
+    tiles = painted(list(numbers), experiment, view)
     first = samples[0]
+    across = max(min(len(first), len(tiles)), math.ceil(math.sqrt(len(tiles))))
     return Sprite(
-        "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode(),
-        scene.field.width_px,
-        scene.field.height_px,
+        _data_uri(tiles, across),
+        view.width_px,
+        view.height_px,
+        across,
+        math.ceil(len(tiles) / across),
         [sample.x for sample in first],
         [row[0].y for row in samples],
         [None if math.isnan(sample.at) else sample.at for sample in first],
+        [[_shown(cycle, numbers) for cycle in row] for row in cycles],
+        field.fps,
+        view.note,
     )
+
+
+def _shown(cycle: Cycle, numbers: dict[Stimulus, int]) -> Shown:
+    tiles = [numbers[still] for still in cycle.stills]
+    return Shown(tiles[cycle.peak], tiles, cycle.hz)
+
+
+def _data_uri(tiles: NDArray[np.uint8], across: int) -> str:
+    import numpy as np
+    from PIL import Image
+
+    blank = np.repeat(tiles[:1], -len(tiles) % across, axis=0)
+    every = np.concatenate([tiles, blank])
+    rows = [
+        np.concatenate(every[start : start + across], axis=1)
+        for start in range(0, len(every), across)
+    ]
+    buffer = io.BytesIO()
+    # More effort takes longer and saves nothing: most of it is noise.
+    Image.fromarray(np.concatenate(rows)).save(
+        buffer, "WEBP", lossless=True, method=2, quality=30
+    )
+    return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode()

@@ -249,7 +249,7 @@ def picture(point: Point) -> bytes:
     """Paint a point and return it as a PNG of 8 bits, dithered so that faint patterns survive."""
     from PIL import Image
 
-    from fechner.report.contact_sheet import visible
+    from fechner.report.tiles import visible
 
     (pixels,) = visible(paint([point.stimulus], point.field, point.screen))
     content = io.BytesIO()
