@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from fechner.observers.abilities import LACKS
+from fechner.observers.names import take_apart
 from fechner.runs import Run
-from fechner.suites import Options, Suite, Test, suite
+from fechner.suites import PRESETS, Options, Suite, Test, preset, suite
+from fechner.suites.published import Row
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -33,6 +36,36 @@ class Contender:
         if test not in self.run.manifest.tests:
             return None
         return self.run.data(self.observer, test)
+
+    @property
+    def row(self) -> Row | None:
+        """Its row in a published table of its suite, if it has one."""
+        of = self.run.manifest.suite
+        rows = [row for table, suite in PRESETS.items() if suite == of for row in preset(table)]
+        name = take_apart(self.observer)[0]
+        return next((row for row in rows if row.observer == name), None)
+
+    @property
+    def family(self) -> str:
+        """What kind of observer it says it is, or a published table does; empty if neither."""
+        return str(self._about.get("kind", "")) or (self.row.family if self.row else "")
+
+    @property
+    def csf_based(self) -> str:
+        """Whether a contrast sensitivity function is built in: yes, no, or empty if unknown."""
+        if "csf_based" in self._about:
+            return "yes" if self._about["csf_based"] else "no"
+        return self.row.csf_based if self.row else ""
+
+    @property
+    def _about(self) -> dict[str, Any]:
+        known: dict[str, Any] = self.run.manifest.observers[self.observer].get("about", {})
+        return known
+
+    def why_not_asked(self, test: Test) -> str:
+        """Say what it lacks that a test needs; empty if it was asked."""
+        lacking = self.run.manifest.observers[self.observer].get("lacks", [])
+        return next((LACKS[need] for need in test.experiment.needs if need in lacking), "")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fechner.errors import FechnerError, UnknownNameError
-from fechner.observers.names import take_apart
 from fechner.report.contenders import Contender
 from fechner.report.depth import depth_panel
 from fechner.report.paper.choice import Choice, Runs, choose_observers, choose_place, open_runs
@@ -22,7 +21,7 @@ from fechner.report.paper.stimuli import draw_stimuli
 from fechner.report.paper.style import check_columns, check_path, paper_style, save
 from fechner.scores import Panel, Score
 from fechner.scores.panels import Line
-from fechner.suites import PRESETS, Test, preset
+from fechner.suites import Test
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -186,28 +185,13 @@ def _scores(asked: Choice) -> Figure:
         if chosen and score.layer == at_layer[contender.label]:
             rows.setdefault((contender, result.place), {})[result.test] = score
     unseen = [each for each in asked.contenders if each.label not in layers]
-    families = _families(asked.contenders[0].run.manifest.suite)
     shown = [*rows.items(), *(((each, ""), {}) for each in unseen)]
     return draw_scores(
-        [
-            Row(
-                each.label,
-                place,
-                families.get(take_apart(each.observer)[0], ""),
-                own,
-            )
-            for (each, place), own in shown
-        ],
+        [Row(each.label, place, each.family, own) for (each, place), own in shown],
         [test.id for test in asked.tests],
         asked.columns,
         asked.dpi,
     )
-
-
-def _families(suite: str) -> dict[str, str]:
-    """Return the family of observers that published tables of a suite know."""
-    tables = [name for name, of in PRESETS.items() if of == suite]
-    return {row.observer: row.family for name in tables for row in preset(name)}
 
 
 # Scores by depth

@@ -111,7 +111,8 @@ def paint(
             part=part,
             strict=strict,
         )
-        clips = stills.pixels.unflatten(0, (len(stimuli), field.frames)).transpose(1, 2)
+        shape = (len(stimuli), field.frames, *stills.pixels.shape[1:])
+        clips = stills.pixels.reshape(shape).transpose(1, 2)
         return Frames(clips, field, display, light, stills.share)
     rows, columns = part.slices if part else (slice(None), slice(None))
     # Grey pictures on a neutral display are painted in one channel.

@@ -5,7 +5,8 @@ import pytest
 
 from fechner import Run
 from fechner.report.contenders import groups
-from fechner.report.page.content import Chapter, as_json, chapter, drawn
+from fechner.report.page.content import Chapter, chapter
+from fechner.report.page.drawn import as_json, drawn
 from fechner.scores import distance
 from fechner.scores.panels import Axis, Line, Panel, Points, Surface
 

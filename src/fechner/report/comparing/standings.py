@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fechner.errors import FechnerError, RunFolderError, UnknownNameError
-from fechner.observers.names import take_apart
 from fechner.references import reference
 from fechner.report.contenders import Contender, contenders, groups
 from fechner.report.paper.choice import choose_place
@@ -66,20 +65,12 @@ class Measured:
     @property
     def names(self) -> tuple[str, ...]:
         """Names under which an outside list may know it, the surest first."""
-        return (self.label, self.observer, *_names(self._row))
+        return (self.label, self.observer, *_names(self.contender.row))
 
     @property
     def tests(self) -> list[Test]:
         """The tests it took."""
         return self.contender.run.tests
-
-    @property
-    def _row(self) -> Row | None:
-        """Its row in a published table, if it has one."""
-        of = self.contender.run.manifest.suite
-        tables = [preset(table) for table, suite in PRESETS.items() if suite == of]
-        rows = {row.observer: row for table in tables for row in table}
-        return rows.get(take_apart(self.observer)[0])
 
     def answers(self, tests: Sequence[str], problems: list[str]) -> dict[str, xr.Dataset]:
         """Return its answers by test, and add what is not there to the problems."""
@@ -103,7 +94,7 @@ class Measured:
         (group,) = groups([self.contender.run])
         return Standing(
             f"{self.label} {place}".strip(),
-            self._row.family if self._row is not None else "",
+            self.contender.family,
             group.suite.name,
             group.title,
             {name: found.score for name, found in resampled.items()},

@@ -1,4 +1,4 @@
-"""What a page holds: everything about a group of contenders, for its template and its script."""
+"""What a page holds: everything about a group of contenders."""
 
 from __future__ import annotations
 
@@ -6,22 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from fechner.errors import RunFolderError
-from fechner.report.contenders import Contender, Group
-from fechner.report.depth import depth_panel
+from fechner.report.contenders import Group
 from fechner.runs import Result
 from fechner.scores import distance
-from fechner.scores.panels import Axis, Line, Mark, Panel, Points, Surface
 from fechner.scores.summary import MeanDistance, mean_distance
 from fechner.suites import PRESETS, Test, preset
 from fechner.suites.published import Row
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 #: Layers and read-outs of one observer whose panels a page holds; scores are there for all.
 _PLACES = 12
@@ -43,7 +35,9 @@ class Standing:
     results
         Every score of that place, by test; the first of each is the main one.
     mean
-        Distance from human over all tests.
+        Distance from human over the tests it was asked.
+    family, csf_based
+        What is known of it; empty where nothing is.
     """
 
     label: str
@@ -51,6 +45,8 @@ class Standing:
     place: Place
     results: dict[str, list[Result]]
     mean: MeanDistance
+    family: str = ""
+    csf_based: str = ""
 
 
 @dataclass(frozen=True)
@@ -60,6 +56,40 @@ class Printed:
     row: Row
     distances: dict[str, float]
     mean: float
+
+    @property
+    def family(self) -> str:
+        """What kind of observer it is."""
+        return self.row.family
+
+    @property
+    def csf_based(self) -> str:
+        """Whether a contrast sensitivity function is built in."""
+        return self.row.csf_based
+
+
+class Fact(NamedTuple):
+    """A column of what is known of observers.
+
+    Parameters
+    ----------
+    key
+        The attribute of standings and printed rows that has it.
+    printed
+        Whether only printed rows have it.
+    """
+
+    key: str
+    heading: str
+    words: str
+    printed: bool
+
+
+#: Facts that observers can have, with the heading of their column and what it says.
+_FACTS = {
+    "family": ("family", "What kind of observer it is"),
+    "csf_based": ("CSF", "Whether a contrast sensitivity function is built in"),
+}
 
 
 @dataclass(frozen=True)
@@ -76,6 +106,8 @@ class Chapter:
         Rows of published tables of the same suite.
     problems
         What could not be measured or read, in a line each.
+    not_asked
+        Which tests need what an observer lacks, in a line each.
     """
 
     group: Group
@@ -83,6 +115,21 @@ class Chapter:
     standings: list[Standing]
     published: list[Printed]
     problems: list[str]
+    not_asked: list[str]
+
+    @property
+    def facts(self) -> list[Fact]:
+        """The facts that anyone has."""
+        found = []
+        for key, (heading, words) in _FACTS.items():
+            ours = any(getattr(standing, key) for standing in self.standings)
+            if ours or any(getattr(printed, key) for printed in self.published):
+                found.append(Fact(key, heading, words, printed=not ours))
+        return found
+
+    def why_not_asked(self, contender: int, test: Test) -> str:
+        """Say what a contender lacks that a test needs; empty if it was asked."""
+        return self.group.contenders[contender].why_not_asked(test)
 
     @property
     def tests(self) -> list[Test]:
@@ -95,6 +142,8 @@ class Chapter:
 
     def lacks_figures(self, test: Test) -> bool:
         """Whether a test has pieces for figures, and nobody was shown them."""
+        if all(contender.why_not_asked(test) for contender in self.group.contenders):
+            return False
         names = {piece.name for piece in test.experiment.pieces() if not piece.for_scores}
         done = {
             (entry.test, entry.piece)
@@ -115,7 +164,7 @@ class Chapter:
 
         Read-outs of the last layer come first, then the other layers from last to first.
         """
-        found = {_place(result): result for number, result in self.results if number == contender}
+        found = {place_of(result): result for number, result in self.results if number == contender}
         first = [place for place, result in found.items() if result.last]
         return [*first, *(place for place in reversed(found) if place not in first)][:_PLACES]
 
@@ -132,7 +181,15 @@ def chapter(group: Group, progress: bool = False) -> Chapter:
         found, wrong = run.assess(progress=progress)
         results += [(numbers[id(run), result.observer], result) for result in found]
         problems += wrong
-    return Chapter(group, results, _standings(group, results), _printed(group), problems)
+    not_asked = [line for run in group.runs for line in run.not_asked]
+    return Chapter(
+        group,
+        results,
+        _standings(group, results),
+        _printed(group),
+        problems,
+        list(dict.fromkeys(not_asked)),
+    )
 
 
 def _printed(group: Group) -> list[Printed]:
@@ -153,7 +210,8 @@ def _printed(group: Group) -> list[Printed]:
     return printed
 
 
-def _place(result: Result) -> Place:
+def place_of(result: Result) -> Place:
+    """Return the layer and read-out of a score."""
     return result.score.layer, result.score.readout
 
 
@@ -164,151 +222,21 @@ def _standings(group: Group, results: Sequence[tuple[int, Result]]) -> list[Stan
             together.setdefault((number, result.score.readout), []).append(result)
     standings = []
     for (number, _), found in together.items():
+        contender = group.contenders[number]
         by_test: dict[str, list[Result]] = {}
         for result in found:
             by_test.setdefault(result.test, []).append(result)
         standings.append(
             Standing(
-                f"{group.contenders[number].label} {found[0].place}".strip(),
+                f"{contender.label} {found[0].place}".strip(),
                 number,
-                _place(found[0]),
+                place_of(found[0]),
                 by_test,
                 mean_distance([own[0].score for own in by_test.values()]),
+                contender.family,
+                contender.csf_based,
             )
         )
     return sorted(
         standings, key=lambda each: math.inf if math.isnan(each.mean.value) else each.mean.value
     )
-
-
-def drawn(chapter: Chapter) -> dict[str, Any]:
-    """Return what the page's script draws, as plain JSON values."""
-    contenders = chapter.group.contenders
-    places = [chapter.places(number) for number in range(len(contenders))]
-    main = {
-        (number, result.test, _place(result)): result.score
-        for number, result in chapter.results
-        if result.main
-    }
-    return {
-        "tests": [{"id": test.id, "title": test.experiment.title} for test in chapter.tests],
-        "contenders": [
-            {"label": contender.label, "places": found}
-            for contender, found in zip(contenders, places, strict=True)
-        ],
-        "standings": [
-            {"label": standing.label, "distances": _distances(standing, chapter.tests)}
-            for standing in chapter.standings
-        ],
-        "scores": {
-            test.id: [
-                [_score(main.get((number, test.id, place))) for place in found]
-                for number, found in enumerate(places)
-            ]
-            for test in chapter.tests
-        },
-        "panels": {
-            test.id: [
-                _panels(test, contender, found)
-                for contender, found in zip(contenders, places, strict=True)
-            ]
-            for test in chapter.tests
-        },
-        "depth": {test.id: _depth(chapter, test) for test in chapter.tests},
-    }
-
-
-def _distances(standing: Standing, tests: Sequence[Test]) -> list[list[float | None] | None]:
-    """Return for each test how far from human, with its interval the same way round."""
-
-    def of(test: Test) -> list[float | None] | None:
-        if test.id not in standing.results:
-            return None
-        score = standing.results[test.id][0].score
-        span = score.best - score.chance
-        ends = sorted((score.best - end) / span for end in (score.low, score.high))
-        return [_number((score.best - score.value) / span), *map(_number, ends)]
-
-    return [of(test) for test in tests]
-
-
-def _score(score: Any) -> list[float | None] | None:
-    return None if score is None else [_number(v) for v in (score.value, score.low, score.high)]
-
-
-def _panels(test: Test, contender: Contender, places: Sequence[Place]) -> list[list[Any]]:
-    """Return the panels of every place; none where answers are missing or cannot be read."""
-    try:
-        data = contender.data(test.id)
-    except RunFolderError:  # said among the problems already
-        data = None
-    if data is None:
-        return []
-    found = []
-    for layer, readout in places:
-        part = data.sel(layer=layer, readout=readout)
-        found.append([as_json(panel) for panel in test.panels(part)])
-    return found
-
-
-def _depth(chapter: Chapter, test: Test) -> dict[str, Any] | None:
-    panel = depth_panel(
-        [
-            (chapter.group.contenders[number].label, result)
-            for number, result in chapter.results
-            if result.test == test.id
-        ]
-    )
-    return None if panel is None else as_json(panel)
-
-
-def as_json(panel: Panel) -> dict[str, Any]:
-    """Return a panel as plain JSON values, its numbers rounded to what can be seen."""
-    return {
-        "kind": panel.kind,
-        "title": panel.title,
-        "groups": panel.groups,
-        "x": _axis(panel.x),
-        "y": _axis(panel.y),
-        "marks": [_mark(mark) for mark in panel.marks],
-    }
-
-
-def _axis(axis: Axis) -> dict[str, Any]:
-    return {"label": axis.label, "log": axis.log, "ticks": axis.ticks}
-
-
-def _mark(mark: Mark) -> dict[str, Any]:
-    values: dict[str, Any] = {"x": _numbers(mark.x), "y": _numbers(mark.y), "label": mark.label}
-    match mark:
-        case Surface():
-            doubtful = np.zeros(mark.z.shape, bool) if mark.doubtful is None else mark.doubtful
-            values |= {
-                "type": "surface",
-                "z": [_numbers(row) for row in mark.z.T],
-                "log": mark.log,
-                "doubtful": np.argwhere(doubtful).tolist(),
-                "criterion": _number(mark.criterion),
-            }
-        case Line():
-            values |= {"type": "line", "group": mark.group, "human": mark.human}
-            if mark.low is not None and mark.high is not None:
-                values |= {"low": _numbers(mark.low), "high": _numbers(mark.high)}
-            if mark.names:
-                values["names"] = mark.names
-            if mark.doubtful is not None:
-                values["doubtful"] = np.flatnonzero(mark.doubtful).tolist()
-        case Points():
-            values |= {"type": "points", "group": mark.group}
-            if mark.colour is not None:
-                values |= {"colour": _numbers(mark.colour), "colourAxis": _axis(mark.colour_axis)}
-    return values
-
-
-def _numbers(values: NDArray[Any]) -> list[float | None]:
-    return [_number(value) for value in values.tolist()]
-
-
-def _number(value: float) -> float | None:
-    """Round to five digits; JSON has no NaN."""
-    return float(f"{value:.5g}") if math.isfinite(value) else None

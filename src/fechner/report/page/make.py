@@ -15,7 +15,8 @@ import fechner
 from fechner.errors import FechnerError
 from fechner.references import reference
 from fechner.report.contenders import groups
-from fechner.report.page.content import chapter, drawn
+from fechner.report.page.content import chapter
+from fechner.report.page.drawn import drawn
 from fechner.report.page.stimuli import sprite
 from fechner.runs import Run
 from fechner.runs.progress import followed

@@ -150,7 +150,5 @@ def _data_uri(tiles: NDArray[np.uint8], across: int) -> str:
     ]
     buffer = io.BytesIO()
     # More effort takes longer and saves nothing: most of it is noise.
-    Image.fromarray(np.concatenate(rows)).save(
-        buffer, "WEBP", lossless=True, method=2, quality=30
-    )
+    Image.fromarray(np.concatenate(rows)).save(buffer, "WEBP", lossless=True, method=2, quality=30)
     return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode()
