@@ -8,7 +8,8 @@ import pytest
 from fechner import evaluate
 from fechner.experiments import ColourMatching, FrequencyMatching, NearThreshold
 from fechner.stimuli import gamut_limit
-from fechner.suites import Options, Test, published_scores, suite
+from fechner import suites
+from fechner.suites import Options, published_scores, suite
 
 IDS = [
     "frequency-ach",
@@ -25,7 +26,7 @@ IDS = [
 ]
 
 
-def by_id(mode: str = "default", **options) -> dict[str, Test]:
+def by_id(mode: str = "default", **options) -> dict[str, suites.Test]:
     return {test.id: test for test in suite("metrics").tests(Options(mode, **options))}
 
 

@@ -109,7 +109,7 @@ def _centre(field: Field) -> Part:
 
 
 def tile_rows(experiment: Experiment) -> list[NDArray[np.uint8]]:
-    """Paint the samples of a test, each at the moment of its largest contrast: rows [n, h, w, 3]."""
+    """Paint the samples of a test, at the moment of largest contrast: rows of [n, h, w, 3]."""
     view, field = view_of(experiment), experiment.scene.field
     return [
         painted([s.stimulus.at(peak_time_s(s.stimulus, field)) for s in row], experiment, view)

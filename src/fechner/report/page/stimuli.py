@@ -101,6 +101,11 @@ class Sprite:
         every = {shown.hz: shown.slower for row in self.samples for shown in row}
         return [(hz, hz / slower) for hz, slower in sorted(every.items()) if slower > 1]
 
+    @property
+    def icons(self) -> list[str]:
+        """Where the strongest of every column is."""
+        return [self.place(shown.still) for shown in self.samples[0]]
+
     def place(self, tile: int) -> str:
         """Return where a tile is, as CSS has it."""
         row, column = divmod(tile, self.across)

@@ -1,4 +1,4 @@
-"""The stimuli of tests for print, tile by tile and pixel for pixel: resampling would change them."""
+"""The stimuli of tests for print, pixel for pixel: resampling would change them."""
 
 from __future__ import annotations
 

@@ -30,6 +30,27 @@
     for (const row of all(".numbers tbody tr", chapter)) row.hidden = !matches(row.dataset.label, wanted);
     const shown = rows.filter((row) => !row.hidden).length;
     chapter.querySelector(".count").textContent = shown === rows.length || !wanted.length ? "" : `${shown} shown`;
+    chapter.querySelector(".leaderboard").classList.toggle("with-printed", Boolean(published));
+    quarters(chapter);
+  }
+
+  // Which quarter of the rows shown a cell is in: 1 is the best. Equal scores share the better one.
+  function quarters(chapter) {
+    const by = chapter.querySelector(".colour-by").value;
+    chapter.querySelector(".first").dataset.colour = by;
+    const table = chapter.querySelector(".leaderboard");
+    for (const cell of all("td[data-quartile]", table)) delete cell.dataset.quartile;
+    if (by !== "quartile") return;
+    const rows = [...table.tBodies[0].rows].filter((row) => !row.hidden);
+    for (const heading of all("thead th[data-sort='number']", table)) {
+      const sign = heading.dataset.better === "high" ? -1 : 1;
+      const cells = rows.map((row) => row.cells[heading.cellIndex]);
+      const known = cells.map((cell) => [sign * parseFloat(cell.dataset.value), cell]).filter(([value]) => !Number.isNaN(value));
+      for (const [value, cell] of known) {
+        const better = known.filter(([other]) => other < value).length;
+        cell.dataset.quartile = 1 + Math.floor((4 * better) / known.length);
+      }
+    }
   }
 
   function sort(heading) {
@@ -49,10 +70,14 @@
     const column = heading.cellIndex;
     const numeric = heading.dataset.sort === "number";
     const sign = heading.getAttribute("aria-sort") === "ascending" ? 1 : -1;
-    const value = (row) => (numeric ? parseFloat(row.cells[column].dataset.value) : row.dataset.label);
+    const value = {
+      number: (row) => parseFloat(row.cells[column].dataset.value),
+      text: (row) => row.cells[column].textContent,
+      label: (row) => row.dataset.label,
+    }[heading.dataset.sort];
     const rows = [...table.tBodies[0].rows].map((row) => [value(row), row]);
     rows.sort(([a], [b]) => {
-      if (!numeric) return sign * a.localeCompare(b);
+      if (!numeric) return (a === "") - (b === "") || sign * a.localeCompare(b);
       if (Number.isNaN(a) || Number.isNaN(b)) return Number.isNaN(a) - Number.isNaN(b);
       return sign * (a - b);
     });
@@ -61,6 +86,8 @@
 
   for (const chapter of all(".chapter")) {
     chapter.querySelector(".filter").addEventListener("input", () => filter(chapter));
+    chapter.querySelector(".colour-by").addEventListener("change", () => quarters(chapter));
+    quarters(chapter);  // browsers remember a choice
     chapter.querySelector(".show-published")?.addEventListener("change", () => {
       arrange(chapter.querySelector(".leaderboard"));
       filter(chapter);
@@ -77,20 +104,94 @@
     for (const kind of ["mouseover", "focusin", "click"]) table.addEventListener(kind, tell);
   }
 
+  // ---- clips: cycles of stills, at the rate they have
+
+  // Nothing flickers before it is asked to, and one place at a time does.
+  const playing = { button: null, tiles: [], frame: 0 };
+  const pictures = new Map();
+  async function pictureOf(tile) {
+    const address = getComputedStyle(tile).backgroundImage.slice(5, -2);
+    if (!pictures.has(address)) {
+      const picture = new Image();
+      picture.src = address;
+      pictures.set(address, picture.decode().then(() => picture));
+    }
+    return pictures.get(address);
+  }
+
+  function stop() {
+    cancelAnimationFrame(playing.frame);
+    for (const tile of playing.tiles) tile.querySelector("canvas")?.remove();
+    if (playing.button) {
+      playing.button.setAttribute("aria-pressed", "false");
+      playing.button.textContent = "▶ Play";
+    }
+    Object.assign(playing, { button: null, tiles: [], frame: 0 });
+  }
+
+  async function play(button, tiles) {
+    stop();
+    Object.assign(playing, { button, tiles });
+    button.setAttribute("aria-pressed", "true");
+    button.textContent = "❚❚ Pause";
+    const picture = await pictureOf(tiles[0]);
+    if (playing.tiles !== tiles) return;  // stopped meanwhile
+    const clips = tiles.map((tile) => {
+      const { cycle, hz, fps, slower, width, height, across } = tile.dataset;
+      const canvas = Object.assign(document.createElement("canvas"), { width, height });
+      tile.append(canvas);
+      return { canvas, pen: canvas.getContext("2d", { alpha: false }), cycle: cycle.split(" ").map(Number), hz, fps, slower, width, height, across, seen: -1 };
+    });
+    let start = null;
+    const show = (now) => {
+      start ??= now;
+      for (const clip of clips) {
+        // The frame that observers are shown at that time, and where in the cycle it is.
+        const frame = Math.floor((((now - start) / 1000) * clip.fps) / clip.slower);
+        const step = Math.round(((frame * clip.hz) / clip.fps) * clip.cycle.length) % clip.cycle.length;
+        const tile = clip.cycle[step];
+        if (tile === clip.seen) continue;
+        clip.seen = tile;
+        clip.canvas.dataset.tile = tile;
+        const [left, top] = [(tile % clip.across) * clip.width, Math.floor(tile / clip.across) * clip.height];
+        clip.pen.drawImage(picture, left, top, clip.width, clip.height, 0, 0, clip.width, clip.height);
+      }
+      playing.frame = requestAnimationFrame(show);
+    };
+    playing.frame = requestAnimationFrame(show);
+  }
+
+  for (const section of all(".test")) {
+    const clips = all(".stimulus[data-cycle]", section);
+    for (const tile of clips) Object.assign(tile.dataset, { width: section.dataset.width, height: section.dataset.height, across: section.dataset.across });
+    const button = section.querySelector(".play");
+    if (!button) continue;
+    button.hidden = false;
+    button.addEventListener("click", () => (playing.button === button ? stop() : play(button, clips)));
+  }
+  matchMedia("(prefers-reduced-motion: reduce)").addEventListener("change", stop);
+
   // ---- stimuli, one pixel on one pixel
 
   const loupe = document.getElementById("loupe");
+  const screen = loupe.querySelector("div");
+  const playLoupe = loupe.querySelector(".play");
   for (const picture of all(".stimulus")) {
     picture.addEventListener("click", () => {
-      const [width, height] = [picture.dataset.width / devicePixelRatio, picture.dataset.height / devicePixelRatio];
-      const screen = loupe.querySelector("div");
       const section = picture.closest(".test");
+      const [width, height] = [section.dataset.width / devicePixelRatio, section.dataset.height / devicePixelRatio];
+      stop();
       screen.className = section.dataset.sprite;
       screen.style.cssText = `width:${width}px;height:${height}px;background-position:${picture.style.backgroundPosition}`;
+      for (const name of Object.keys(screen.dataset)) delete screen.dataset[name];
+      Object.assign(screen.dataset, picture.dataset);
+      playLoupe.parentElement.hidden = !picture.dataset.cycle;
       loupe.querySelector("p").textContent = picture.title.split(": press")[0];
       loupe.showModal();
     });
   }
+  playLoupe.addEventListener("click", () => (playing.button === playLoupe ? stop() : play(playLoupe, [screen])));
+  loupe.addEventListener("close", stop);
   loupe.addEventListener("click", (event) => event.target === loupe && loupe.close());
 
   // ---- plots
@@ -301,8 +402,8 @@
     const strip = canvas.parentElement.querySelector(".axis-stimuli");
     if (!strip) return;
     const { xaxis, _size: size } = canvas._fullLayout;
-    const at = JSON.parse(section.dataset.at);
-    const columns = Number(section.dataset.columns);
+    const [at, icons] = [JSON.parse(section.dataset.at), JSON.parse(section.dataset.icons)];
+    const shape = `${section.dataset.width} / ${section.dataset.height}`;
     let last = -Infinity;
     strip.replaceChildren(...at.flatMap((value, column) => {
       if (value === null) return [];
@@ -311,8 +412,7 @@
       last = x;
       const icon = document.createElement("i");
       icon.className = section.dataset.sprite;
-      icon.style.left = `${size.l + x}px`;
-      icon.style.backgroundPosition = `${(100 * column) / Math.max(1, columns - 1)}% 0%`;  // the strongest
+      icon.style.cssText = `left: ${size.l + x}px; aspect-ratio: ${shape}; background-position: ${icons[column]}`;
       return [icon];
     }));
   }
