@@ -34,9 +34,12 @@ def make(device: str = "cpu") -> Metric:
     package = import_package("flip_evaluator", "flip", "flip", torchvision=False)
 
     def compare(test: Tensor, reference: Tensor, frames: Frames) -> Tensor:
+        import torch
+
         pairs = zip(_arrays(test), _arrays(reference.expand_as(test)), strict=True)
         ppd = frames.field.ppd
-        return test.new_tensor([_mean_error(package, *pair, ppd) for pair in pairs])
+        errors = [_mean_error(package, *pair, ppd) for pair in pairs]
+        return torch.tensor(errors, dtype=torch.float64, device=test.device)
 
     return Metric("flip", ABOUT["flip"], compare, fingerprint=f"flip/1/{release('flip-evaluator')}")
 

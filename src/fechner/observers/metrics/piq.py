@@ -221,7 +221,7 @@ def load(name: str, device: str = "cpu", precision: Precision = "own") -> Metric
             )
             if varied.any():
                 scores[varied] = score(test[varied], pairs[varied])
-        difference: Tensor = about.difference(scores)
+        difference: Tensor = about.difference(scores.double())
         return difference
 
     return Metric(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from fechner.report.contenders import Group
 from fechner.runs import Result
-from fechner.scores import distance
+from fechner.scores import Score, distance
 from fechner.scores.summary import MeanDistance, mean_distance
 from fechner.suites import PRESETS, Test, preset
 from fechner.suites.published import Row
@@ -136,9 +136,10 @@ class Chapter:
         """The tests of the group."""
         return self.group.tests
 
-    def example(self, test: str) -> Result | None:
+    def example(self, test: Test) -> Score:
         """Return any main score of a test, which says what it is called and which way is better."""
-        return next((r for _, r in self.results if r.main and r.test == test), None)
+        own = (r.score for _, r in self.results if r.main and r.test == test.id)
+        return next(own, None) or test.scorer.printed(math.nan, test.experiment)
 
     def lacks_figures(self, test: Test) -> bool:
         """Whether a test has pieces for figures, and nobody was shown them."""
