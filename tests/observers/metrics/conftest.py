@@ -30,6 +30,13 @@ def random_backbone(name: str) -> dict[str, torch.Tensor]:
     return {key: draw(key, like) for key, like in shapes.items()}
 
 
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave networks undrawn that are filled anyway: it takes seconds."""
+    for name in ("kaiming_normal_", "kaiming_uniform_", "normal_", "uniform_", "constant_"):
+        monkeypatch.setattr(f"torch.nn.init.{name}", lambda tensor, *args, **kwargs: tensor)
+
+
 @pytest.fixture(scope="session")
 def torch_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache of torch with the backbones in it."""
@@ -42,14 +49,14 @@ def torch_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def cached(torch_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cached(torch_home: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Let torch look there, and say where the files are."""
     monkeypatch.setenv("TORCH_HOME", str(torch_home))
     return torch_home / "hub" / "checkpoints"
 
 
 @pytest.fixture
-def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def offline(tmp_path: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty cache and no network."""
 
     def refuse(*args: object, **kwargs: object) -> None:

@@ -56,9 +56,3 @@ def test_missing_weights() -> None:
     with pytest.raises(MissingWeightsError) as caught:
         resolve("dists")
     assert str(caught.value).startswith("the weights of 'dists', vgg16-397923af.pth, are not on")
-
-
-def test_a_file_instead_of_the_cache(cached: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = resolve("dists").fingerprint
-    monkeypatch.setenv("TORCH_HOME", "/nowhere")
-    assert resolve(f"dists@weights={cached / 'vgg16-397923af.pth'}").fingerprint == own

@@ -67,7 +67,7 @@ def test_a_file_instead_of_the_cache(
 def test_a_file_of_another_network(cached: Path) -> None:
     with pytest.raises(ObserverError, match="'lpips/alex' could not be loaded"):
         resolve(f"lpips/alex@weights={cached / FILES['squeeze']}")
-    with pytest.raises(ObserverError, match="there is no weights file 'nowhere.pth'"):
+    with pytest.raises(ObserverError, match=r"there is no weights file 'nowhere\.pth'"):
         resolve("lpips/alex@weights=nowhere.pth")
 
 
