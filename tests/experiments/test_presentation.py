@@ -7,7 +7,7 @@ import torch
 from fechner.errors import GamutError, ObserverError
 from fechner.experiments import Presenter, Scene
 from fechner.observers import ComparesFeatures, Wants, observe
-from fechner.stimuli import OPPONENT, Field, Gabor, Layer, Stimulus, display, paint
+from fechner.stimuli import OPPONENT, Clips, Field, Gabor, Layer, Stimulus, display, paint
 
 SCENE = Scene(Field.of(pixels=32, ppd=30), display("encoders"), OPPONENT)
 
@@ -109,3 +109,90 @@ def test_contrast_out_of_gamut_is_one_sentence() -> None:
         paint([gabor(100, 0.5)], SCENE.field, SCENE.display, light="lux")
     with pytest.raises(ValueError, match="sigma_deg is 0; it must be above 0"):
         Gabor(4.0, sigma_deg=0.0)
+
+
+# Metrics
+
+
+def squares(test: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
+    return (test - reference).square().mean(dim=(1, 2, 3))
+
+
+def test_pixelwise_metrics_are_shown_what_differs_and_say_the_same() -> None:
+    """A mean over the part, times its share, is the mean over the field."""
+    scene = Scene(Field(128, 96, 30.0), display("metrics"), OPPONENT)
+    tests = [gabor(20.0, 0.1), gabor(20.0, 0.4), gabor(40.0, 0.2)]
+    references = [uniform(20.0), uniform(20.0), uniform(40.0)]
+    shapes = []
+
+    class Pixelwise:
+        name = "pixelwise"
+        wants = Wants(dtype="float64", pixelwise=True)
+        fingerprint = "pixelwise/1"
+        layers = ("output",)
+        readouts = ("difference",)
+
+        def remember(self, reference):
+            return reference.pixels
+
+        def difference(self, test, memory, which):
+            shapes.append(tuple(test.pixels.shape[2:]))
+            return (test.share * squares(test.pixels, memory[which])).reshape(-1, 1, 1)
+
+    cut = Presenter(Pixelwise(), batch_size=8).differences(tests, references, scene)
+    whole = Presenter(
+        observe(squares, name="whole", wants=Wants(dtype="float64")), batch_size=8
+    ).differences(tests, references, scene)
+    np.testing.assert_allclose(cut, whole, rtol=1e-9)
+    # 5.7 standard deviations of 9 pixels to either side, and only the upper half of that.
+    assert set(shapes) == {(48, 102)}
+
+
+@pytest.mark.parametrize(
+    ("field", "batches"),
+    [
+        (Field(224, 224, 60.0), [6]),
+        (Field(448, 224, 60.0), [4, 2]),
+        (Field(896, 896, 60.0), [1] * 6),
+        (Field(32, 32, 60.0), [6]),
+    ],
+)
+def test_batches_of_larger_pictures_are_smaller(field: Field, batches: list[int]) -> None:
+    seen: list[int] = []
+
+    def counting(test: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
+        seen.append(len(test))
+        return squares(test, reference)
+
+    tests = [gabor(20.0, c) for c in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)]
+    scene = Scene(field, display("metrics"), OPPONENT)
+    presenter = Presenter(observe(counting, name="counting"), batch_size=8)
+    presenter.differences(tests, [uniform(20.0)] * 6, scene)
+    assert seen == batches
+
+
+def test_videos_are_handed_over_unpainted_and_one_at_a_time() -> None:
+    handed = []
+
+    class Watching:
+        name = "watching"
+        wants = Wants(video=True)
+        fingerprint = "watching/1"
+        layers = ("output",)
+        readouts = ("difference",)
+
+        def remember(self, reference):
+            return reference
+
+        def difference(self, test, memory, which):
+            handed.append((type(test), len(test), test.field.frames))
+            return squares(test.frame(2).pixels, memory.frame(2).pixels).reshape(-1, 1, 1)
+
+    scene = Scene(Field(64, 64, 30.0, frames=30), display("metrics"), OPPONENT)
+    tests = [gabor(20.0, c) for c in (0.1, 0.2, 0.3)]
+    found = Presenter(Watching(), batch_size=8).differences(tests, [uniform(20.0)] * 3, scene)
+    assert handed == [(Clips, 3, 30)]
+    assert (np.diff(found[:, 0, 0]) > 0).all()
+    longer = Scene(Field(128, 128, 30.0, frames=30), display("metrics"), OPPONENT)
+    Presenter(Watching(), batch_size=8).differences(tests, [uniform(20.0)] * 3, longer)
+    assert handed[1:] == [(Clips, 1, 30)] * 3

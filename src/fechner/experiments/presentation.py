@@ -90,8 +90,8 @@ class Presenter:
         wants = self.observer.wants
         field = scene.drawn_field(wants)
         height, width = wants.size_px or ANY_SIZE
-        pixels = max(height * width, field.height_px * field.width_px) * field.frames
-        return max(1, self.batch_size * height * width // pixels)
+        pixels = field.height_px * field.width_px * field.frames
+        return max(1, min(self.batch_size, self.batch_size * height * width // pixels))
 
     def _parts(
         self, tests: Sequence[Stimulus], references: Sequence[Stimulus], scene: Scene

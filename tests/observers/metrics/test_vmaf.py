@@ -214,7 +214,7 @@ def test_unknown_settings() -> None:
 
 def test_missing_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'fechner\[libvmaf\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'fechner\[vmaf\]'"):
         resolve("vmaf@engine=libvmaf")
     monkeypatch.setitem(sys.modules, "vmaf_torch", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'fechner\[vmaf\]'"):

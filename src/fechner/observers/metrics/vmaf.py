@@ -115,7 +115,7 @@ def make(
     Parameters
     ----------
     engine
-        ``torch``, or ``libvmaf`` (extra of that name; always on the CPU).
+        ``torch``, or ``libvmaf``, which is always run on the CPU.
     levels, clip
         See `Vmaf`.
     """
