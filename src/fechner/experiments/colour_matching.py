@@ -35,6 +35,8 @@ class ColourMatching:
     ----------
     contrasts
         Achromatic contrasts; the others follow by the ratios that people set.
+    phase_deg
+        Phase of the gratings at the centre.
     drop
         Whether contrasts that the display cannot show in all directions are left out (and named).
     """
@@ -46,6 +48,7 @@ class ColourMatching:
     contrasts: tuple[float, ...]
     frequency_cpd: float = 1.0
     luminance_cdm2: float = 21.4
+    phase_deg: float = 0.0
     drop: bool = True
     version: int = 1
 
@@ -147,7 +150,7 @@ class ColourMatching:
 
     def _grating(self, direction: str, amplitude: float) -> Stimulus:
         modulation = self.scene.space.modulation_xyz(direction, self.luminance_cdm2)
-        pattern = Grating(self.frequency_cpd, orientation_deg=90.0, wave="square")
+        pattern = Grating(self.frequency_cpd, 90.0, self.phase_deg, wave="square")
         return Stimulus(self._background, (Layer(pattern, modulation, amplitude),))
 
     def samples(self) -> Sequence[Sequence[Sample]]:

@@ -65,7 +65,8 @@ def figure(
     check_columns(columns)
     if not 50 <= dpi <= 2400:
         raise FechnerError(f"a figure has 50 to 2400 dpi, not {dpi:g}.")
-    asked = Choice(choose_observers(open_runs(runs), observers), test, layer, readout, columns, dpi)
+    chosen = choose_observers(open_runs(runs), observers)
+    asked = Choice(chosen, test, layer, readout, columns, dpi, named=observers is not None)
     if kind is None and test is None:
         kind = "scores"
     with paper_style():
@@ -90,6 +91,10 @@ def _panels(asked: Choice, kind: str | None) -> Figure:
         for contender in asked.contenders
         if (data := contender.data(test.id)) is not None
     }
+    reasons = {each.label: each.why_not_asked(test) for each in asked.contenders}
+    if not answers and all(reasons.values()):
+        (label, why), *_ = reasons.items()
+        raise FechnerError(f"no observer was asked test '{test.id}': {label}, since {why}.")
     if not answers:
         raise FechnerError(f"no observer has finished test '{test.id}' yet.")
     layers = choose_place("layer", asked.layer, _there(answers, "layer"))
@@ -120,8 +125,10 @@ def _panels(asked: Choice, kind: str | None) -> Figure:
         name = f"{label} {place}".strip()
         several = len(own) > 1
         cells += [Cell(f"{name}: {p.title}" if several else name, p) for p in own]
-        if not own:
+        if not own and not reasons[label]:
             cells.append(Cell(name, None))
+        elif not own and asked.named:
+            cells.append(Cell(name, None, nothing="not asked"))
     return draw_grid(cells, asked.columns, asked.dpi)
 
 

@@ -1,6 +1,11 @@
 """What is shown: patterns in visual degrees, painted in cd/m2, put on a display."""
 
-from fechner.stimuli.colour import OPPONENT, OPPONENT_CAI2025, OpponentSpace
+from fechner.stimuli.colour import (
+    OPPONENT,
+    OPPONENT_CAI2025,
+    OPPONENT_HAMMOU2025,
+    OpponentSpace,
+)
 from fechner.stimuli.contrast import convert_contrast, measure_contrast
 from fechner.stimuli.display import Display, display, displays, gamut_limit
 from fechner.stimuli.field import Field
@@ -14,6 +19,7 @@ from fechner.stimuli.video import Clips
 __all__ = [
     "OPPONENT",
     "OPPONENT_CAI2025",
+    "OPPONENT_HAMMOU2025",
     "Bar",
     "Bessel",
     "Checkerboard",

@@ -193,10 +193,12 @@ OPPONENT = OpponentSpace(
     D65_XYZ, as_matrix(np.asarray(XYZ_TO_LMS2006) / (_D65_LMS[0] + _D65_LMS[1]))
 )
 
-#: As in the public code of Cai et al. (2025) and Hammou et al. (2025): cone responses not scaled
-#: (L + M = 1.051 Y), axes around another grey, so nominal contrasts are about 5 % too high.
-OPPONENT_CAI2025 = OpponentSpace(
-    (0.9505, 1.0, 1.0888),
-    XYZ_TO_LMS2006,
-    (0.739876529525622, 0.320136241543338, 0.020793708751515),
-)
+#: The grey of both papers below.
+_GREY_LMS = (0.739876529525622, 0.320136241543338, 0.020793708751515)
+
+#: As in the public code of Cai et al. (2025): cone responses not scaled (L + M = 1.051 Y), axes
+#: around another grey, so nominal contrasts are about 5 % too high.
+OPPONENT_CAI2025 = OpponentSpace((0.9505, 1.0, 1.0888), XYZ_TO_LMS2006, _GREY_LMS)
+
+#: The same as in that of Hammou et al. (2025), whose white has more digits.
+OPPONENT_HAMMOU2025 = OpponentSpace(D65_XYZ, XYZ_TO_LMS2006, _GREY_LMS)

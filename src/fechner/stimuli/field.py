@@ -25,7 +25,7 @@ class Field:
     coordinates
         ``"centres"``: pixel ``i`` lies at ``(i - (n - 1)/2) / ppd``. ``"endpoints"``: the first and
         last pixel lie on the edges of the field, as several papers draw them; distances between
-        pixels are then too large by ``n/(n - 1)``.
+        pixels are then too large by ``n/(n - 1)``, and so are times between frames.
     frames, fps
         How many frames are shown, and how many per second; one frame is a still picture.
 
@@ -114,7 +114,9 @@ class Field:
     @property
     def times_s(self) -> tuple[float, ...]:
         """When each frame is shown, from 0 on."""
-        return tuple(frame / self.fps for frame in range(self.frames))
+        stretched = self.coordinates == "endpoints" and self.is_video
+        step = (self.frames / (self.frames - 1) if stretched else 1.0) / self.fps
+        return tuple(frame * step for frame in range(self.frames))
 
     def still(self) -> Field:
         """Return the field of a single frame."""

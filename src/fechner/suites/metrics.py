@@ -33,7 +33,7 @@ from fechner.scores import (
     matching_panels,
     threshold_panels,
 )
-from fechner.stimuli import OPPONENT, OPPONENT_CAI2025, Field, display
+from fechner.stimuli import OPPONENT, OPPONENT_HAMMOU2025, Field, display
 from fechner.suites.grids import CSF_ERROR_DB, RATIOS, spaced
 from fechner.suites.suite import Options, Suite, Test
 
@@ -186,6 +186,8 @@ _ROWS = (
             "noise_generator": "torch",
             "noise_keeps_mean": True,
             "one_draw": True,
+            # A cosine from the left edge of the field, three cycles from its centre.
+            "phase_deg": 90.0,
         },
         published_peak_cdm2=173.0,
     ),
@@ -211,7 +213,7 @@ def tests(options: Options) -> list[Test]:
             shown = display("metrics-published")
             shown = replace(shown, peak_cdm2=peak_cdm2, black_cdm2=peak_cdm2 / 1000)
             field = replace(field, coordinates="endpoints", **changes)
-            found = Scene(field, shown, OPPONENT_CAI2025)
+            found = Scene(field, shown, OPPONENT_HAMMOU2025)
         else:
             found = Scene(field, display("metrics"), OPPONENT)
         if options.ppd is not None:
@@ -247,6 +249,8 @@ def tests(options: Options) -> list[Test]:
         "switkes_crognale1999",
         scene(_SMALL, {}, 100.0),
         spaced(0.01, 0.2, 10),
+        # From the upper edge of the field, downwards.
+        phase_deg=180.0 - 180.0 * _SMALL.height_deg if published else 0.0,
         drop=not published,
     )
     return [

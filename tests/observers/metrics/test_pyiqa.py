@@ -108,7 +108,7 @@ def test_what_the_registry_says() -> None:
     topiq, nlpd, new = (resolve(f"pyiqa/{name}").about for name in ("topiq_fr", "nlpd", "new_grey"))
     assert topiq.higher_is_better
     assert topiq.scores == (0.0, 1.0)
-    assert topiq.best == pytest.approx(0.9)  # asked of a grey picture
+    assert topiq.best == pytest.approx(0.9)  # asked of a picture
     assert topiq.wants.colour
     assert topiq.wants.dtype == "float32"
     assert topiq.kind == "deep learning"

@@ -38,8 +38,9 @@ _PRECISION = {
     "float32": "what it is made for; in float64 it fails, or takes several times as long",
 }
 
-#: The side of the grey picture whose score with itself counts as no difference.
-_GREY_PX = 256
+#: The side of the picture of noise whose score with itself counts as no difference. (On grey some
+#: divide nothing by nothing.)
+_NOISE_PX = 256
 
 
 def _about(
@@ -111,7 +112,8 @@ class MissingFilesError(MissingWeightsError):
 def load(name: str, device: str = "cpu", precision: Precision = "own") -> PyiqaMetric:
     """Return the observer.
 
-    Its difference is how far its score is from that of a grey picture compared with itself.
+    Its difference is how far its score is from that of a picture of noise compared with itself:
+    the same number for all, so alignment and matches do not depend on it.
     """
     import torch
 
@@ -135,8 +137,9 @@ def load(name: str, device: str = "cpu", precision: Precision = "own") -> PyiqaM
             raise ObserverError(f"observer '{full_name}' gives no single score for a pair.")
         return found.detach().reshape(-1).double()
 
-    grey = torch.full((1, 3, _GREY_PX, _GREY_PX), 0.5, dtype=dtype, device=device)
-    best = float(score(grey, grey))
+    shape = (1, 3, _NOISE_PX, _NOISE_PX)
+    noise = torch.rand(shape, generator=torch.Generator().manual_seed(0)).to(device, dtype)
+    best = float(score(noise, noise))
     about = replace(about, best=best if math.isfinite(best) else math.inf)
 
     def compare(test: Tensor, reference: Tensor, frames: Frames) -> Tensor:

@@ -163,13 +163,15 @@ def compare(
         base = by_entrant[against.label]
         both = [(each, base) for each in standings if each is not base]
     pairs = _corrected([_pair(*each) for each in both], correction)
+    not_asked = [line for each in standings for line in each.not_asked]
     if not any(_together(pair.first, pair.second) for pair in pairs):
-        why = f": {problems[0]}" if problems else ", or have not finished any"
+        reasons = [*problems, *not_asked]
+        why = f": {reasons[0]}" if reasons else ", or have not finished any"
         raise FechnerError(f"these observers have no test in common{why.rstrip('.')}.")
     distances = tuple((each, mean_distance(list(each.scores.values()))) for each in standings)
     if observers is None:
         problems = [*left_out(chosen), *problems]
-    notes, warnings = _without_answers(pairs), _asked(standings)
+    notes, warnings = [*not_asked, *_without_answers(pairs)], _asked(standings)
     found = Comparison(tuple(pairs), distances, correction, tuple(notes), tuple(warnings))
     return found, problems
 

@@ -18,6 +18,7 @@ from fechner.scores import Score
 from fechner.scores.score import Resampled
 from fechner.suites import PRESETS, Options, Test, preset, suite
 from fechner.suites.published import Row
+from fechner.suites.suite import not_asked
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -38,6 +39,8 @@ class Standing:
         Its main scores, by test.
     tests, answers, resampled
         The tests, what it answered, and its scores on bootstrap samples: empty for printed scores.
+    not_asked
+        Which tests need what it lacks, in a line for each reason.
     """
 
     label: str
@@ -48,6 +51,7 @@ class Standing:
     tests: Mapping[str, Test] = field(default_factory=dict)
     answers: Mapping[str, xr.Dataset] = field(default_factory=dict)
     resampled: Mapping[str, Resampled] = field(default_factory=dict)
+    not_asked: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -69,13 +73,19 @@ class Measured:
 
     @property
     def tests(self) -> list[Test]:
-        """The tests it took."""
+        """The tests of its run."""
         return self.contender.run.tests
+
+    def not_asked(self, tests: Sequence[str]) -> list[str]:
+        """Say which of some tests need what it lacks."""
+        lacking = self.contender.run.manifest.observers[self.observer].get("lacks", [])
+        return list(not_asked(self.label, [t for t in self.tests if t.id in tests], lacking))
 
     def answers(self, tests: Sequence[str], problems: list[str]) -> dict[str, xr.Dataset]:
         """Return its answers by test, and add what is not there to the problems."""
         run, found = self.contender.run, {}
-        for test in (test.id for test in self.tests if test.id in tests):
+        asked = [test for test in self.tests if run.asked(self.observer, test)]
+        for test in (test.id for test in asked if test.id in tests):
             try:
                 data = run.data(self.observer, test, for_scores=True)
             except RunFolderError as error:
@@ -87,8 +97,10 @@ class Measured:
                 found[test] = data
         return found
 
-    def standing(self, answers: Mapping[str, xr.Dataset], place: str) -> Standing:
-        """Score its answers, each of one layer and read-out."""
+    def standing(
+        self, answers: Mapping[str, xr.Dataset], place: str, tests: Sequence[str]
+    ) -> Standing:
+        """Score its answers to some tests, each of one layer and read-out."""
         own = {test.id: test for test in self.tests if test.id in answers}
         resampled = {name: test.scorer.resample(answers[name]) for name, test in own.items()}
         (group,) = groups([self.contender.run])
@@ -101,6 +113,7 @@ class Measured:
             own,
             answers,
             resampled,
+            self.not_asked(tests),
         )
 
 
@@ -254,7 +267,7 @@ def stand(
             found.append(each.standing(tests))
         else:
             own = places.select(each, answers[each.label])
-            found.append(each.standing(own, places.words(each) if own else ""))
+            found.append(each.standing(own, places.words(each) if own else "", tests))
     return found, problems
 
 

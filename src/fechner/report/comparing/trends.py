@@ -118,7 +118,8 @@ def find_trends(
         for trend in _trends(name, list(zip(standings, (values[row] for row in rows), strict=True)))
     ]
     if not found:
-        why = f": {problems[0].rstrip('.')}" if problems else ""
+        reasons = [*problems, *(line for each in standings for line in each.not_asked)]
+        why = f": {reasons[0].rstrip('.')}" if reasons else ""
         raise FechnerError(f"no observer in {outside.file} has finished a test{why}.")
     p = corrected([each.regression.p for each in found], correction)
     trends = tuple(

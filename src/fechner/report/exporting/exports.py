@@ -38,6 +38,7 @@ from fechner.runs import Result, Run
 from fechner.runs.progress import followed
 from fechner.runs.store import slug, write_dataset
 from fechner.suites import Test
+from fechner.suites.suite import not_asked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +85,9 @@ class Export:
         self.what: What = what or "scores"
         for run in self.runs:
             run.entries()  # a damaged ledger is told once, and not of each observer
-        self.places = _places(self.runs, observers, tests)
+        every = _places(self.runs, observers, tests)
+        self.places = [place for place in every if place.run.asked(place.observer, place.test)]
+        self._not_asked = _not_asked(every)
         self._left_out = [line for run in self.runs for line in run.left_out if not observers]
         self._tell = tell
         self._progress = progress
@@ -104,11 +107,13 @@ class Export:
         lines = [
             f"{who} is left out of {', '.join(of)}: {why}" for (who, why), of in missing.items()
         ]
-        for line in (*self._left_out, *lines):
+        for line in (*self._left_out, *lines, *self._not_asked):
             self._tell(" ".join(line.split()))  # names may hold ends of lines
         if not anything:
             none_at_all = self.places and not missing
             reason = f"these tests have no {self.what}" if none_at_all else "nothing is there yet"
+            if not self.places and self._not_asked:
+                reason = self._not_asked[0].rstrip(".")
             raise FechnerError(f"there is nothing to export: {reason}.")
 
     def followed(self, places: Sequence[Place], doing: str) -> Iterable[Place]:
@@ -209,6 +214,23 @@ def _places(
     ]
 
 
+def _not_asked(places: Sequence[Place]) -> list[str]:
+    """Say which tests need what observers lack, in a line for each reason."""
+    whose: dict[tuple[str, str], list[Place]] = {}
+    for place in places:
+        whose.setdefault((place.label, place.observer), []).append(place)
+    lines = [
+        line
+        for (_, observer), own in whose.items()
+        for line in not_asked(
+            observer,
+            [place.test for place in own],
+            own[0].run.manifest.observers[observer].get("lacks", []),
+        )
+    ]
+    return list(dict.fromkeys(lines))
+
+
 def _write_scores(chosen: Export, file: IO[bytes], suffix: str) -> str:
     scored = [
         (place, place.run.score(place.observer, place.test, data))
@@ -272,7 +294,7 @@ def _score_tables(
 
 def _write_datasets(chosen: Export, out: str, single: bool) -> str:
     if single:
-        if len(chosen.places) != 1:
+        if len(chosen.places) > 1:
             raise FechnerError(
                 f"a .nc file holds one observer in one test, not {len(chosen.places)}; choose "
                 "with --observers and --tests, or name a folder instead of a file."

@@ -23,6 +23,9 @@ from fechner.runs.progress import followed
 from fechner.runs.store import write_atomically
 from fechner.scores import distance
 
+#: Parts of the page's script, in this order: what needs no plots works without them.
+_SCRIPTS = ("leaderboard.js", "stimuli.js", "plots.js")
+
 
 def make_page(runs: Sequence[Run], progress: bool = False) -> str:
     """Return a page about runs as HTML that needs nothing else.
@@ -68,7 +71,7 @@ def make_page(runs: Sequence[Run], progress: bool = False) -> str:
         reference=reference,
         version=fechner.__version__,
         style=_text("page.css"),
-        script=_text("page.js"),
+        script="".join(map(_text, _SCRIPTS)),
         plotly=_packed(_plotly()),
         data=_packed(json.dumps([drawn(each) for each in chapters], separators=(",", ":"))),
         single=len(chapters) == 1,

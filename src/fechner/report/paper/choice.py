@@ -44,7 +44,14 @@ def choose_observers(runs: Sequence[Run], names: Sequence[str] | None) -> list[C
 
 @dataclass(frozen=True)
 class Choice:
-    """What is to be shown, and how."""
+    """What is to be shown, and how.
+
+    Parameters
+    ----------
+    named
+        Whether observers were chosen by name: who was not asked a test is then shown as such, and
+        is left out otherwise.
+    """
 
     contenders: Sequence[Contender]
     test: str | None
@@ -52,6 +59,7 @@ class Choice:
     readout: str | None
     columns: int
     dpi: float
+    named: bool = False
 
     @cached_property
     def tests(self) -> list[Test]:

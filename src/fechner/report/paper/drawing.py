@@ -50,11 +50,12 @@ def draw(panel: Panel, axes: Axes, norms: dict[Axis, Normalize]) -> None:
     # Many bands over each other would hide the lines.
     bands = sum(isinstance(mark, Line) and mark.low is not None for mark in panel.marks)
     faint = min(0.18, 0.5 / max(bands, 1))
+    steps = ordered_groups(panel)
     for mark in panel.marks:
         if isinstance(mark, Surface):
             _draw_surface(mark, axes)
         elif isinstance(mark, Line):
-            _draw_line(mark, axes, cased, faint)
+            _draw_line(mark, axes, line_style(mark, cased, steps), cased, faint)
         else:
             _draw_points(mark, axes, norms)
 
@@ -164,10 +165,36 @@ def draw_scale(surface: Surface, strip: Axes, ends: bool) -> None:
 # Lines and points
 
 
-def line_style(line: Line, cased: bool) -> dict[str, Any]:
-    """Return how a line is drawn; people dashed."""
+def ordered_groups(panel: Panel) -> int:
+    """Return how many groups of lines a scale of colours tells apart; 0 if single colours do.
+
+    Groups in which people did the same as the observer are steps of one quantity.
+    """
+    lines = [mark for mark in panel.marks if isinstance(mark, Line)]
+    groups = len({line.group for line in lines})
+    ordered = any(line.human and line.group > 0 for line in lines)
+    return groups if ordered and groups > len(PALETTE) else 0
+
+
+def _step_colour(group: int, steps: int) -> str:
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    # The yellow end would not be seen on paper.
+    return to_hex(colormaps["viridis"](0.88 * group / (steps - 1)))
+
+
+def line_style(line: Line, cased: bool, steps: int = 0) -> dict[str, Any]:
+    """Return how a line is drawn; people dashed.
+
+    Parameters
+    ----------
+    steps
+        As of ``ordered_groups``.
+    """
+    colour = _step_colour(line.group, steps) if steps else PALETTE[line.group % len(PALETTE)]
     style: dict[str, Any] = {
-        "color": INK if cased and line.human else PALETTE[line.group % len(PALETTE)],
+        "color": INK if cased and line.human else colour,
         "linestyle": PEOPLE if line.human else "-",
         "dash_capstyle": "butt",
         "linewidth": ON_SURFACE_PT if cased else 1.0,
@@ -178,8 +205,7 @@ def line_style(line: Line, cased: bool) -> dict[str, Any]:
     return style
 
 
-def _draw_line(line: Line, axes: Axes, cased: bool, faint: float) -> None:
-    style = line_style(line, cased)
+def _draw_line(line: Line, axes: Axes, style: dict[str, Any], cased: bool, faint: float) -> None:
     if line.low is not None and line.high is not None:
         axes.fill_between(
             line.x, line.low, line.high, color=style["color"], alpha=faint, lw=0, zorder=1

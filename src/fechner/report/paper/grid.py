@@ -64,11 +64,14 @@ class Cell:
     ----------
     panel
         None where there is nothing to show.
+    nothing
+        What is said then.
     """
 
     title: str
     panel: Panel | None
     guides: tuple[Guide, ...] = ()
+    nothing: str = "not measured"
 
 
 def draw_grid(cells: Sequence[Cell], columns: int, dpi: float) -> Figure:
@@ -96,7 +99,7 @@ def draw_grid(cells: Sequence[Cell], columns: int, dpi: float) -> Figure:
         left, bottom, _, height = place
         write_title(figure, title, left, bottom + height + strip + 0.6)
         if cell.panel is None or both is None:
-            on.text(0.5, 0.5, "not measured", ha="center", va="center", transform=on.transAxes)
+            on.text(0.5, 0.5, cell.nothing, ha="center", va="center", transform=on.transAxes)
             on.set(xticks=[], yticks=[])
             continue
         draw(cell.panel, on, norms)

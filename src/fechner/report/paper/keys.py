@@ -18,6 +18,7 @@ from fechner.report.paper.drawing import (
     LineStyle,
     has_surface,
     line_style,
+    ordered_groups,
     point_style,
 )
 from fechner.report.paper.lettering import (
@@ -110,17 +111,19 @@ def key_of(panels: Sequence[Panel], guides: Sequence[tuple[str, LineStyle]], roo
     """
     marks = [mark for panel in panels for mark in panel.marks]
     found: dict[str, Any] = {}
-    lines = [(mark, has_surface(p)) for p in panels for mark in p.marks if isinstance(mark, Line)]
-    people = {line.group for line, _ in lines if line.human}
-    both = bool(people & {line.group for line, _ in lines if not line.human})
-    for line, cased in lines:
-        # Where people and observer did the same, colours are named once, and dashes too.
-        if line.label and not (both and line.human):
-            found.setdefault(line.label, line_sample(**line_style(line, cased)))
+    lines = [mark for mark in marks if isinstance(mark, Line)]
+    people = {line.group for line in lines if line.human}
+    both = bool(people & {line.group for line in lines if not line.human})
+    for panel in panels:
+        look = (has_surface(panel), ordered_groups(panel))
+        for line in (mark for mark in panel.marks if isinstance(mark, Line)):
+            # Where people and observer did the same, colours are named once, and dashes too.
+            if line.label and not (both and line.human):
+                found.setdefault(line.label, line_sample(**line_style(line, *look)))
     if both:
         found.setdefault("people", line_sample(color=INK, linestyle=PEOPLE))
         found.setdefault("observer", line_sample(color=INK))
-    if any(line.doubtful is not None and line.doubtful.any() for line, _ in lines):
+    if any(line.doubtful is not None and line.doubtful.any() for line in lines):
         hollow = {"marker": "o", "markerfacecolor": CASING, "markeredgewidth": 0.5}
         found["out of the range tested"] = line_sample(color=INK, linestyle="", **hollow)
     for points in (mark for mark in marks if isinstance(mark, Points)):
@@ -130,7 +133,7 @@ def key_of(panels: Sequence[Panel], guides: Sequence[tuple[str, LineStyle]], roo
     found.update(_of_surfaces([mark for mark in marks if isinstance(mark, Surface)]))
     for words, dashes in guides:
         found[words] = line_sample(color=INK, linewidth=0.7, linestyle=dashes)
-    several = both and len({line.group for line, _ in lines}) > 1
+    several = both and len({line.group for line in lines}) > 1
     return Key.of(found, room_mm, heading=panels[0].groups or panels[0].title if several else "")
 
 

@@ -19,9 +19,11 @@ from fechner.runs.keys import digest
 from fechner.runs.ledger import Entry
 from fechner.runs.manifest import Manifest
 from fechner.runs.writer import Plan
-from fechner.suites import suite
+from fechner.suites import Test, suite
+from fechner.suites.suite import not_asked
 
-Progress = Literal["done", "part", "waiting", "failed", "unasked"]
+#: ``unasked``: nobody asked for it; ``not asked``: the test needs what the observer lacks.
+Progress = Literal["done", "part", "waiting", "failed", "unasked", "not asked"]
 
 
 @dataclass(frozen=True)
@@ -83,17 +85,15 @@ class _Books:
 
     manifest: Manifest
     plan: Plan
+    tests: dict[str, Test]
     pieces: dict[str, Sequence[Piece]]
     recorded: dict[tuple[str, str], dict[str, Entry]]
 
     @classmethod
     def of(cls, manifest: Manifest, entries: Sequence[Entry], plan: Plan) -> _Books:
-        tests = suite(manifest.suite).tests(manifest.options)
-        pieces = {
-            test.id: test.experiment.pieces()
-            for test in tests
-            if test.id in manifest.tests or test.id in plan.tests
-        }
+        every = suite(manifest.suite).tests(manifest.options)
+        tests = {t.id: t for t in every if t.id in manifest.tests or t.id in plan.tests}
+        pieces = {name: test.experiment.pieces() for name, test in tests.items()}
         asked = {name: json.dumps(value) for name, value in manifest.tests.items()}
         recorded: dict[tuple[str, str], dict[str, Entry]] = {}
         for entry in entries:
@@ -105,10 +105,17 @@ class _Books:
                 and entry.key == _key(asked[entry.test], entry.piece, observer["fingerprint"])
             ):
                 recorded.setdefault((entry.observer, entry.test), {})[entry.piece] = entry
-        return cls(manifest, plan, pieces, recorded)
+        return cls(manifest, plan, tests, pieces, recorded)
+
+    def why_not_asked(self, observer: str, test: str) -> str:
+        """Say what an observer lacks that a test needs; empty if nothing, as far as is known."""
+        lacking = self.manifest.observers.get(observer, {}).get("lacks", [])
+        return next(iter(not_asked(observer, [self.tests[test]], lacking)), "")
 
     def asked(self, observer: str, test: str) -> list[Piece]:
         """Return the pieces that were asked for."""
+        if self.why_not_asked(observer, test):
+            return []
         has = self.recorded.get((observer, test), {})
         planned = (
             observer in self.plan.observers
@@ -177,8 +184,11 @@ class _Books:
         found = [self.entry(observer, test, piece) for piece in asked]
         done = sum(entry is not None and entry.status == "done" for entry in found)
         message = self.failure(observer, test)
+        lacking = self.why_not_asked(observer, test)
         state: Progress
-        if message is not None:
+        if lacking:
+            state, message = "not asked", lacking
+        elif message is not None:
             state = "failed"
         elif not asked:
             state = "unasked"

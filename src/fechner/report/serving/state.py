@@ -17,6 +17,8 @@ from fechner.runs import Run
 from fechner.runs.ledger import Entry
 from fechner.runs.manifest import FILE, Manifest
 from fechner.runs.writer import Writer, last_writer
+from fechner.suites import suite
+from fechner.suites.suite import not_asked
 
 #: ``elsewhere``: on another machine, as far as anyone here can tell.
 Writing = Literal["now", "elsewhere", "stopped", "ended"]
@@ -61,6 +63,20 @@ class State:
             for row in self.rows
             for test, cell in zip(self.tests, row.cells, strict=True)
             if cell.state == "failed"
+        ]
+
+    @property
+    def not_asked(self) -> list[str]:
+        """Lines about tests that need what an observer lacks."""
+        manifest = self.manifest
+        if manifest is None:
+            return []
+        every = suite(manifest.suite).tests(manifest.options)
+        tests = [test for test in every if test.id in self.tests]
+        return [
+            line
+            for observer, known in manifest.observers.items()
+            for line in not_asked(observer, tests, known.get("lacks", []))
         ]
 
     @property

@@ -1,4 +1,5 @@
 "use strict";
+// Plots.
 (async () => {
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const trouble = (text) => {
@@ -12,189 +13,6 @@
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     return new Response(stream).text();
   }
-
-  // ---- leaderboard: sorting, filtering, details
-
-  const words = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
-  const matches = (label, wanted) => wanted.every((word) => label.toLowerCase().includes(word));
-
-  function filter(chapter) {
-    const wanted = words(chapter.querySelector(".filter").value);
-    const published = chapter.querySelector(".show-published")?.checked;
-    const rows = all(".leaderboard tbody tr", chapter);
-    for (const row of rows) {
-      row.hidden = !matches(row.dataset.label, wanted) || (row.classList.contains("printed") && !published);
-    }
-    const kept = new Set(rows.filter((row) => !row.hidden && row.dataset.contender).map((row) => row.dataset.contender));
-    for (const card of all("figure[data-contender]", chapter)) card.hidden = !kept.has(card.dataset.contender);
-    for (const row of all(".numbers tbody tr", chapter)) row.hidden = !matches(row.dataset.label, wanted);
-    const shown = rows.filter((row) => !row.hidden).length;
-    chapter.querySelector(".count").textContent = shown === rows.length || !wanted.length ? "" : `${shown} shown`;
-    chapter.querySelector(".leaderboard").classList.toggle("with-printed", Boolean(published));
-    quarters(chapter);
-  }
-
-  // Which quarter of the rows shown a cell is in: 1 is the best. Equal scores share the better one.
-  function quarters(chapter) {
-    const by = chapter.querySelector(".colour-by").value;
-    chapter.querySelector(".first").dataset.colour = by;
-    const table = chapter.querySelector(".leaderboard");
-    for (const cell of all("td[data-quartile]", table)) delete cell.dataset.quartile;
-    if (by !== "quartile") return;
-    const rows = [...table.tBodies[0].rows].filter((row) => !row.hidden);
-    for (const heading of all("thead th[data-sort='number']", table)) {
-      const sign = heading.dataset.better === "high" ? -1 : 1;
-      const cells = rows.map((row) => row.cells[heading.cellIndex]);
-      const known = cells.map((cell) => [sign * parseFloat(cell.dataset.value), cell]).filter(([value]) => !Number.isNaN(value));
-      for (const [value, cell] of known) {
-        const better = known.filter(([other]) => other < value).length;
-        cell.dataset.quartile = 1 + Math.floor((4 * better) / known.length);
-      }
-    }
-  }
-
-  function sort(heading) {
-    const table = heading.closest("table");
-    const before = heading.getAttribute("aria-sort");
-    // The first press puts the best on top: the largest where more is better.
-    const first = heading.dataset.better === "high" ? "descending" : "ascending";
-    const order = before === first ? (first === "ascending" ? "descending" : "ascending") : first;
-    for (const other of all("th", heading.parentElement)) other.removeAttribute("aria-sort");
-    heading.setAttribute("aria-sort", order);
-    arrange(table);
-  }
-
-  // Put rows in the order that the headings say.
-  function arrange(table) {
-    const heading = table.querySelector("th[aria-sort]");
-    const column = heading.cellIndex;
-    const numeric = heading.dataset.sort === "number";
-    const sign = heading.getAttribute("aria-sort") === "ascending" ? 1 : -1;
-    const value = {
-      number: (row) => parseFloat(row.cells[column].dataset.value),
-      text: (row) => row.cells[column].textContent,
-      label: (row) => row.dataset.label,
-    }[heading.dataset.sort];
-    const rows = [...table.tBodies[0].rows].map((row) => [value(row), row]);
-    rows.sort(([a], [b]) => {
-      if (!numeric) return (a === "") - (b === "") || sign * a.localeCompare(b);
-      if (Number.isNaN(a) || Number.isNaN(b)) return Number.isNaN(a) - Number.isNaN(b);
-      return sign * (a - b);
-    });
-    table.tBodies[0].append(...rows.map(([, row]) => row));
-  }
-
-  for (const chapter of all(".chapter")) {
-    chapter.querySelector(".filter").addEventListener("input", () => filter(chapter));
-    chapter.querySelector(".colour-by").addEventListener("change", () => quarters(chapter));
-    quarters(chapter);  // browsers remember a choice
-    chapter.querySelector(".show-published")?.addEventListener("change", () => {
-      arrange(chapter.querySelector(".leaderboard"));
-      filter(chapter);
-    });
-    for (const heading of all(".leaderboard thead th", chapter)) {
-      heading.querySelector("button").addEventListener("click", () => sort(heading));
-    }
-    const line = chapter.querySelector(".detail");
-    const tell = (event) => {
-      const cell = event.target.closest("td[data-detail]");
-      if (cell) line.textContent = `${cell.parentElement.cells[0].textContent.trim()}: ${cell.dataset.detail}`;
-    };
-    const table = chapter.querySelector(".leaderboard");
-    for (const kind of ["mouseover", "focusin", "click"]) table.addEventListener(kind, tell);
-  }
-
-  // ---- clips: cycles of stills, at the rate they have
-
-  // Nothing flickers before it is asked to, and one place at a time does.
-  const playing = { button: null, tiles: [], frame: 0 };
-  const pictures = new Map();
-  async function pictureOf(tile) {
-    const address = getComputedStyle(tile).backgroundImage.slice(5, -2);
-    if (!pictures.has(address)) {
-      const picture = new Image();
-      picture.src = address;
-      pictures.set(address, picture.decode().then(() => picture));
-    }
-    return pictures.get(address);
-  }
-
-  function stop() {
-    cancelAnimationFrame(playing.frame);
-    for (const tile of playing.tiles) tile.querySelector("canvas")?.remove();
-    if (playing.button) {
-      playing.button.setAttribute("aria-pressed", "false");
-      playing.button.textContent = "▶ Play";
-    }
-    Object.assign(playing, { button: null, tiles: [], frame: 0 });
-  }
-
-  async function play(button, tiles) {
-    stop();
-    Object.assign(playing, { button, tiles });
-    button.setAttribute("aria-pressed", "true");
-    button.textContent = "❚❚ Pause";
-    const picture = await pictureOf(tiles[0]);
-    if (playing.tiles !== tiles) return;  // stopped meanwhile
-    const clips = tiles.map((tile) => {
-      const { cycle, hz, fps, slower, width, height, across } = tile.dataset;
-      const canvas = Object.assign(document.createElement("canvas"), { width, height });
-      tile.append(canvas);
-      return { canvas, pen: canvas.getContext("2d", { alpha: false }), cycle: cycle.split(" ").map(Number), hz, fps, slower, width, height, across, seen: -1 };
-    });
-    let start = null;
-    const show = (now) => {
-      start ??= now;
-      for (const clip of clips) {
-        // The frame that observers are shown at that time, and where in the cycle it is.
-        const frame = Math.floor((((now - start) / 1000) * clip.fps) / clip.slower);
-        const step = Math.round(((frame * clip.hz) / clip.fps) * clip.cycle.length) % clip.cycle.length;
-        const tile = clip.cycle[step];
-        if (tile === clip.seen) continue;
-        clip.seen = tile;
-        clip.canvas.dataset.tile = tile;
-        const [left, top] = [(tile % clip.across) * clip.width, Math.floor(tile / clip.across) * clip.height];
-        clip.pen.drawImage(picture, left, top, clip.width, clip.height, 0, 0, clip.width, clip.height);
-      }
-      playing.frame = requestAnimationFrame(show);
-    };
-    playing.frame = requestAnimationFrame(show);
-  }
-
-  for (const section of all(".test")) {
-    const clips = all(".stimulus[data-cycle]", section);
-    for (const tile of clips) Object.assign(tile.dataset, { width: section.dataset.width, height: section.dataset.height, across: section.dataset.across });
-    const button = section.querySelector(".play");
-    if (!button) continue;
-    button.hidden = false;
-    button.addEventListener("click", () => (playing.button === button ? stop() : play(button, clips)));
-  }
-  matchMedia("(prefers-reduced-motion: reduce)").addEventListener("change", stop);
-
-  // ---- stimuli, one pixel on one pixel
-
-  const loupe = document.getElementById("loupe");
-  const screen = loupe.querySelector("div");
-  const playLoupe = loupe.querySelector(".play");
-  for (const picture of all(".stimulus")) {
-    picture.addEventListener("click", () => {
-      const section = picture.closest(".test");
-      const [width, height] = [section.dataset.width / devicePixelRatio, section.dataset.height / devicePixelRatio];
-      stop();
-      screen.className = section.dataset.sprite;
-      screen.style.cssText = `width:${width}px;height:${height}px;background-position:${picture.style.backgroundPosition}`;
-      for (const name of Object.keys(screen.dataset)) delete screen.dataset[name];
-      Object.assign(screen.dataset, picture.dataset);
-      playLoupe.parentElement.hidden = !picture.dataset.cycle;
-      loupe.querySelector("p").textContent = picture.title.split(": press")[0];
-      loupe.showModal();
-    });
-  }
-  playLoupe.addEventListener("click", () => (playing.button === playLoupe ? stop() : play(playLoupe, [screen])));
-  loupe.addEventListener("close", stop);
-  loupe.addEventListener("click", (event) => event.target === loupe && loupe.close());
-
-  // ---- plots
 
   let data;
   try {
@@ -316,13 +134,15 @@
     const line = document.createElement("small");
     line.className = "chips";
     line.panel = panel;
-    line.append(`People dashed, the observer solid, open where out of the range tested. ${capital(panel.groups || "colours")}: `, ...chips);
+    const open = panel.marks.some((mark) => mark.doubtful) ? ", open where out of the range tested" : "";
+    line.append(`People dashed, the observer solid${open}. ${capital(panel.groups || "colours")}: `, ...chips);
     return line;
   }
 
   function line(mark, panel, context) {
     const tone = context.onSurface ? "#1c1d22" : tint(mark.group, panel);
-    const dash = mark.human ? "dash" : DASHES[Math.floor(mark.group / COLOURS.length) % DASHES.length];
+    const turn = isOrdered(panel) ? 0 : Math.floor(mark.group / COLOURS.length) % DASHES.length;
+    const dash = mark.human ? "dash" : DASHES[turn];
     const traces = [];
     if (mark.low) {
       traces.push(
@@ -417,11 +237,14 @@
     }));
   }
 
-  // A surface fills its axes; lines beside human ones share theirs with the other observers.
+  // A surface fills its axes; lines beside human ones share theirs with observers of the same people.
+  const people = (panel) => JSON.stringify(panel.marks.filter((mark) => mark.human).map((mark) => mark.y));
   function range(name, panel, everybody) {
+    const ticks = panel[name].ticks.length;
+    if (ticks) return { range: [-0.5, ticks - 0.5] };
     const plane = panel.marks.find((mark) => mark.type === "surface");
     if (!plane && !isOrdered(panel)) return {};
-    const alike = everybody.flat(2).filter((other) => other.kind === panel.kind);
+    const alike = everybody.flat(2).filter((other) => other.kind === panel.kind && people(other) === people(panel));
     const values = plane ? plane[name] : alike.flatMap((other) => other.marks.flatMap((mark) => mark[name]));
     const ends = values.filter((v) => v !== null).map((v) => (panel[name].log ? Math.log10(v) : v));
     const [low, high] = [Math.min(...ends), Math.max(...ends)];
@@ -501,7 +324,7 @@
 
   const draw = (figure) => ({ panel: drawPanel, depth: drawDepth, profile: drawProfile })[figure.dataset.plot](figure);
 
-  const HEADINGS = { surface: "People dashed; the observer's own contour through the human threshold where people are most sensitive, orange; × cannot be shown as meant. Zoom is linked." };
+  const HEADINGS = { surface: "People dashed; the observer's own contour through the human threshold where people are most sensitive, orange; × cannot be shown as meant. Zoom is linked.", directions: "Level is human: dashed lines are level, at the mean response." };
 
   function card(chapter, section, number, kind) {
     const contender = chapter.contenders[number];

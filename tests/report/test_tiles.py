@@ -1,0 +1,130 @@
+"""What pictures of stimuli show of a field, and at which moment."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fechner.experiments import NearThreshold
+from fechner.report.tiles import PHASES, cycle_of, peak_time_s, tile_rows, view_of, visible
+from fechner.stimuli import Disk, Field, Flicker, Grating, Layer, Stimulus, paint
+from fechner.suites import Options, suite
+
+TESTS = {test.id: test.experiment for test in suite("metrics").tests(Options())}
+BACKGROUND = (9.5, 10.0, 10.9)
+
+
+def in_field(test: str, **changes: object) -> NearThreshold:
+    """Return a test in another field."""
+    experiment = TESTS[test]
+    assert isinstance(experiment, NearThreshold)
+    scene = experiment.scene
+    return replace(experiment, scene=replace(scene, field=replace(scene.field, **changes)))
+
+
+def stimulus(*layers: tuple[float, Flicker | None]) -> Stimulus:
+    return Stimulus(
+        BACKGROUND, tuple(Layer(Disk(1.0), BACKGROUND, contrast, how) for contrast, how in layers)
+    )
+
+
+@pytest.mark.parametrize("mode", ["default", "published"])
+@pytest.mark.parametrize("name", ["encoders", "metrics"])
+def test_tiles_are_small_and_hold_every_pattern(name: str, mode: str) -> None:
+    for test in suite(name).tests(Options(mode)):
+        experiment, view = test.experiment, view_of(test.experiment)
+        field = experiment.scene.field
+        assert view.width_px * view.height_px <= 300 * 300
+        assert not view.field.is_video
+        if view.part is None:
+            assert view.field.width_deg == pytest.approx(field.width_deg)
+        else:
+            assert view.field.ppd == field.ppd
+        assert bool(view.note) == (
+            (view.width_px, view.height_px) != (field.width_px, field.height_px)
+        )
+
+
+@pytest.mark.parametrize(
+    ("test", "size", "note"),
+    [
+        ("frequency-yv", (256, 256), "centre of the field"),
+        ("area", (320, 180), "drawn at a sixth of the pixels per degree"),
+        ("masking-coherent", (210, 150), "drawn at half of the pixels per degree"),
+        ("masking-incoherent", (300, 300), ""),
+    ],
+)
+def test_what_is_said_of_them(test: str, size: tuple[int, int], note: str) -> None:
+    view = view_of(TESTS[test])
+    assert ((view.width_px, view.height_px), view.note) == (size, note)
+
+
+def test_four_pixels_to_a_cycle_are_enough() -> None:
+    # The finest pattern has 2 cycles per degree, and twice the pixels per degree are too many.
+    assert view_of(in_field("area", width_px=512, height_px=512, ppd=16.0)).fewer == 2
+    assert view_of(in_field("area", width_px=512, height_px=512, ppd=15.9)).part is not None
+    tall = view_of(in_field("area", width_px=100, height_px=2000, ppd=15.9))
+    assert (tall.width_px, tall.height_px) == (100, 256)
+
+
+@pytest.mark.parametrize("coordinates", ["centres", "endpoints"])
+def test_the_centre_is_that_of_the_whole_picture(coordinates: str) -> None:
+    experiment = in_field("frequency-ach", width_px=500, height_px=301, coordinates=coordinates)
+    scene, (first, *_) = experiment.scene, experiment.samples()
+    whole = paint([first[2].stimulus], scene.field, scene.display)
+    centre = replace(whole, pixels=whole.pixels[..., 22:278, 122:378])
+    np.testing.assert_array_equal(tile_rows(experiment)[0][2], visible(centre)[0])
+
+
+def test_flicker_is_seen_at_its_peak() -> None:
+    experiment = in_field("flicker", width_px=40, height_px=40, ppd=9.0)
+    for row, tiles in zip(experiment.samples(), tile_rows(experiment), strict=True):
+        ground = tiles[:, 0, 0].astype(int)
+        peaks = tiles[:, 14:26, 14:26].mean(axis=(1, 2))
+        if float(row[0].y) > 0.1:
+            assert (peaks > ground + 3).all()
+        np.testing.assert_allclose(peaks, peaks[:1].repeat(6, axis=0), atol=0.1)
+
+
+def test_the_peak_is_among_the_frames_that_are_shown() -> None:
+    field = Field(8, 8, 8.0, frames=120, fps=120.0)
+    assert peak_time_s(stimulus((0.5, Flicker(2.0))), field) == pytest.approx(0.125)
+    assert peak_time_s(stimulus((0.5, Flicker(8.0, phase_deg=90))), field) == 0
+    assert peak_time_s(stimulus((0.5, None)), field) == 0
+    # 60 Hz at 120 frames per second is a sine that is always met at 0.
+    unseen = cycle_of(stimulus((0.5, Flicker(60.0))), field)
+    assert unseen.stills[unseen.peak].layers == ()
+
+
+def test_a_cycle_has_few_stills_that_differ() -> None:
+    field = Field(8, 8, 8.0, frames=240, fps=240.0)
+    cycle = cycle_of(stimulus((0.5, Flicker(7.3))), field)
+    assert (cycle.hz, len(cycle.stills), cycle.peak) == (7.3, PHASES, PHASES // 4)
+    contrasts = [still.layers[0].contrast if still.layers else 0.0 for still in cycle.stills]
+    expected = 0.5 * np.sin(2 * np.pi * np.arange(PHASES) / PHASES)
+    np.testing.assert_allclose(contrasts, expected, atol=1e-8)
+    assert len(set(cycle.stills)) == 7
+    # Another rate, the same pictures.
+    assert cycle_of(stimulus((0.5, Flicker(50.0))), field).stills == cycle.stills
+    assert set(cycle_of(stimulus((0.5, Flicker(8.0, 90.0))), field).stills) == set(cycle.stills)
+
+
+def test_what_does_not_change_is_one_still() -> None:
+    field = Field(8, 8, 8.0, frames=60)
+    steady = cycle_of(stimulus((0.5, None)), field)
+    assert (steady.hz, len(steady.stills)) == (0.0, 1)
+    assert steady.stills[0] == stimulus((0.5, None))
+    never = cycle_of(stimulus((0.5, Flicker(0.0))), field)
+    assert (never.hz, never.stills) == (0.0, (Stimulus(BACKGROUND),))
+
+
+def test_several_rhythms_have_the_clip_for_a_cycle() -> None:
+    field = Field(8, 8, 8.0, frames=120, fps=60.0)
+    both = stimulus((0.5, Flicker(2.0)), (0.2, Flicker(3.0)), (0.1, None))
+    cycle = cycle_of(both, field)
+    assert cycle.hz == 0.5
+    assert len({len(still.layers) for still in cycle.stills}) > 1
+    mask = Layer(Grating(1.0), BACKGROUND, 0.1)
+    one = cycle_of(replace(both, layers=(mask, both.layers[0])), field)
+    assert one.hz == 2.0
+    assert all(mask in still.layers for still in one.stills)
