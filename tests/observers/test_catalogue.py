@@ -25,6 +25,7 @@ from fechner.suites import SUITES
 
 # The package offers the function under the module's name.
 MODULE = importlib.import_module("fechner.observers.catalogue")
+ENTRY = importlib.import_module("fechner.observers.entry")
 
 
 @pytest.fixture
@@ -110,7 +111,7 @@ def test_a_file_without_what_is_in_it_is_explained(tmp_path: Path) -> None:
 @pytest.mark.parametrize("missing", ["pycvvdp", "torchvision"])
 def test_missing_extra(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
     found = SimpleNamespace(find_spec=lambda package: None if package == missing else object())
-    monkeypatch.setattr(MODULE, "util", found)
+    monkeypatch.setattr(ENTRY, "util", found)
     assert not catalogue()["cvvdp"].installed
     with pytest.raises(MissingExtraError, match=f"'cvvdp' needs .*{missing} is not installed") as e:
         resolve("cvvdp")
@@ -119,7 +120,7 @@ def test_missing_extra(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
 
 
 def test_core_observers_need_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MODULE, "util", SimpleNamespace(find_spec=lambda package: None))
+    monkeypatch.setattr(ENTRY, "util", SimpleNamespace(find_spec=lambda package: None))
     assert catalogue()["pixels"].installed
     assert resolve("pixels").name == "pixels"
 
@@ -372,7 +373,11 @@ FAMILIES = families()
 
 def test_families_are_listed() -> None:
     libraries = ("timm/", "hf/", "open_clip/", "diffusers/", "torchvision/", "torch_hub/")
-    assert [f.prefix for f in FAMILIES.values() if f.prefix] == list(libraries)
+    metrics = ("piq/", "lpips/", "st-lpips/", "pyiqa/", "cmd:")
+    found = {ability: [] for ability in ("encodes", "compares")}
+    for family in FAMILIES.values():
+        found[family.ability] += [family.prefix] if family.prefix else []
+    assert found == {"encodes": list(libraries), "compares": list(metrics)}
     assert [f.suffix for f in FAMILIES.values() if f.suffix] == [".onnx"]
     assert not set(FAMILIES) & set(catalogue())
 
@@ -398,7 +403,16 @@ def test_what_is_missing_can_be_installed_under_its_name() -> None:
     assert wanted <= set(extras)
 
 
-@pytest.mark.parametrize("label", FAMILIES)
+@pytest.mark.parametrize("label", [f.label for f in FAMILIES.values() if f.ability == "compares"])
+def test_every_family_of_metrics_has_a_loader(label: str) -> None:
+    module, _, function = FAMILIES[label].load.partition(":")
+    load = getattr(importlib.import_module(module), function)
+    parameters = list(inspect.signature(load, eval_str=True).parameters)
+    assert parameters[:2] == ["name", "device"]
+    assert not {"name", "device"} & set(_settings(FAMILIES[label]))
+
+
+@pytest.mark.parametrize("label", [f.label for f in FAMILIES.values() if f.ability == "encodes"])
 def test_every_family_has_a_loader(label: str) -> None:
     family = FAMILIES[label]
     module, _, function = family.load.partition(":")
@@ -528,7 +542,7 @@ def test_missing_extra_of_a_family(
     monkeypatch: pytest.MonkeyPatch, spec: str, missing: str, extra: str
 ) -> None:
     found = SimpleNamespace(find_spec=lambda package: None if package == missing else object())
-    monkeypatch.setattr(MODULE, "util", found)
+    monkeypatch.setattr(ENTRY, "util", found)
     (family,) = [f for f in families().values() if f.takes(take_apart(spec)[0])]
     assert not family.installed
     check_name(spec)

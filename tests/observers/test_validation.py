@@ -56,7 +56,6 @@ def test_pixels_are_fit_to_run() -> None:
         "layers",
         "read-outs",
         "difference of a picture from itself",
-        "difference of exchanged pictures",
         "difference of two looks",
         "difference of batches of 1 and 4",
         "gradients",

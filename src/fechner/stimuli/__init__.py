@@ -11,6 +11,7 @@ from fechner.stimuli.display import Display, display, displays, gamut_limit
 from fechner.stimuli.field import Field
 from fechner.stimuli.noise import Noise, octave_noise
 from fechner.stimuli.painting import Frames, Light, paint
+from fechner.stimuli.parts import Part, part_that_differs
 from fechner.stimuli.patterns import Gabor, Gaussian, Grating, Pattern, Product, Sum
 from fechner.stimuli.shapes import Bar, Bessel, Checkerboard, Disk, Edge
 from fechner.stimuli.stimulus import Flicker, Layer, Stimulus
@@ -37,6 +38,7 @@ __all__ = [
     "Light",
     "Noise",
     "OpponentSpace",
+    "Part",
     "Pattern",
     "Product",
     "Stimulus",
@@ -48,4 +50,5 @@ __all__ = [
     "measure_contrast",
     "octave_noise",
     "paint",
+    "part_that_differs",
 ]

@@ -91,7 +91,7 @@ class LibvmafEngine:
         if b" libvmaf " not in filters.stdout:
             raise ObserverError(
                 f"'{self.ffmpeg}' was built without libvmaf; unset IMAGEIO_FFMPEG_EXE for the one "
-                "that pip install 'fechner[vmaf]' brings, or take vmaf@engine=torch."
+                "that pip install 'fechner[libvmaf]' brings, or take vmaf@engine=torch."
             )
 
     def __call__(self, pairs: Pairs) -> float:
@@ -181,4 +181,4 @@ def _find_ffmpeg() -> str:
         return str(importlib.import_module("imageio_ffmpeg").get_ffmpeg_exe())
     except (ImportError, RuntimeError) as error:
         what = "observer 'vmaf@engine=libvmaf'"
-        raise MissingExtraError(what, "vmaf", cause_of(error)) from None
+        raise MissingExtraError(what, "libvmaf", cause_of(error)) from None

@@ -68,7 +68,7 @@ class Sprite:
     samples
         Rows of what is shown.
     fps
-        Frames per second that observers are shown.
+        Moments of a stimulus per second that observers are shown.
     note
         What tiles show of the field, where that is not all of it.
     """
@@ -133,7 +133,7 @@ def sprite(experiment: Experiment) -> Sprite:
         [row[0].y for row in samples],
         [None if math.isnan(sample.at) else sample.at for sample in first],
         [[_shown(cycle, numbers) for cycle in row] for row in cycles],
-        field.fps,
+        1 / field.times_s[1] if field.is_video else field.fps,
         view.note,
     )
 
