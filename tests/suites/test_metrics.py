@@ -5,10 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from fechner import evaluate
+from fechner import evaluate, suites
 from fechner.experiments import ColourMatching, FrequencyMatching, NearThreshold
 from fechner.stimuli import gamut_limit
-from fechner import suites
 from fechner.suites import Options, published_scores, suite
 
 IDS = [

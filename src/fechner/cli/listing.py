@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from fechner.observers.abilities import Wants
 
 app = typer.Typer(
-    help="List observers, metrics, suites, tests, human references or displays.", no_args_is_help=True
+    help="List observers, metrics, suites, tests, human references or displays.",
+    no_args_is_help=True,
 )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fechner.scores.alignment import SAME_ANSWERS, join_notes, left_out, outputs
+from fechner.scores.alignment import join_notes, left_out, outputs
 from fechner.scores.bootstrap import cluster_counts, interval, normal_errors, spread
 from fechner.scores.paired import in_common
 from fechner.scores.score import Resampled, Score
