@@ -76,8 +76,8 @@ class ColourMatching:
             f"field of {self.luminance_cdm2:g} cd/m2, at {len(self.contrasts)} achromatic "
             f"contrasts from {self.contrasts[0]:.3g} to {self.contrasts[-1]:.3g} and those along "
             f"red-green and yellow-violet that people match to them (DKL amplitudes in the ratio "
-            f"{ratios}). The response is the difference from the uniform field; it should be the same in the "
-            f"three directions.{limits} {self.scene.method}"
+            f"{ratios}). The response is the difference from the uniform field; it should be the "
+            f"same in the three directions.{limits} {self.scene.method}"
         )
 
     @property
