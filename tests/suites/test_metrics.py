@@ -1,13 +1,15 @@
 """Suite metrics: its eleven tests, and the published numbers that it gives again."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from fechner import evaluate, suites
-from fechner.experiments import ColourMatching, FrequencyMatching, NearThreshold
-from fechner.stimuli import gamut_limit
+from fechner.experiments import ColourMatching, FrequencyMatching, NearThreshold, Presenter
+from fechner.observers import resolve
+from fechner.stimuli import Stimulus, gamut_limit
 from fechner.suites import Options, published_scores, suite
 
 IDS = [
@@ -204,3 +206,30 @@ def test_published_cells_of_wide_fields(observer: str) -> None:
     )
     for result in run.scores():
         assert result.score.value == pytest.approx(result.published, abs=0.005)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("test", ["frequency-transient", "flicker"])
+def test_colour_video_vdp_follows_flicker(test: str) -> None:
+    """Videos of 256 x 256 pixels, 200 clips each: about an hour of CPU time."""
+    run = evaluate(
+        "cvvdp", suite="metrics", tests=test, published=True, scores_only=True, progress=False
+    )
+    (result,) = run.scores()
+    assert result.score.value == pytest.approx(result.published, abs=0.03)
+
+
+@pytest.mark.slow
+def test_colour_video_vdp_sees_flicker_best_between_5_and_12_hz() -> None:
+    experiment = by_id("published")["flicker"].experiment
+    presenter = Presenter(resolve("cvvdp"), batch_size=1)
+    tests, references = [], []
+    for contrast in (0.005, 0.05):
+        for index, hertz in enumerate(experiment.task.values):
+            reference, target = experiment._at(index, hertz)
+            layers = (replace(target, contrast=contrast),)
+            tests.append(Stimulus(reference.background_xyz, layers))
+            references.append(reference)
+    found = presenter.differences(tests, references, experiment.scene)[:, 0, 0].reshape(2, -1)
+    for responses in found:
+        assert 5 < experiment.task.values[responses.argmax()] < 12
