@@ -1,12 +1,13 @@
 """Matching error of observers whose matches are known, on data as the experiment returns it."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import xarray as xr
 
-from fechner.scores import MatchingError, Score
+from fechner.scores import MatchingError, Score, matching_panels
 from fechner.scores.matching import matches
 
 GRID = np.geomspace(0.001, 1, 33)
@@ -271,3 +272,16 @@ def test_the_main_error_comes_first() -> None:
         observer(0.1).isel(layer=0, readout=0)
     )
     assert main.score.name == "matching-error-pooled"
+
+
+def test_lines_are_broken_where_gaps_are() -> None:
+    grating = np.tile(GRID, (9, 1))
+    grating[-1] *= 1e-4
+    data = by_response(grating, REFERENCES).isel(layer=0, readout=0)
+    experiment = SimpleNamespace(axes=("f", "c"), reference_frequency_cpd=5.0)
+    for gaps in (True, False):
+        (panel,) = matching_panels(experiment, data, gaps=gaps)
+        own = [line for line in panel.marks if not line.human]
+        assert all(np.isnan(line.y[-1]) == gaps for line in own)
+        assert all(np.isfinite(line.y[:-1]).all() for line in own)
+        assert all((line.doubtful is None) == gaps for line in own)

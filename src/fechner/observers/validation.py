@@ -81,6 +81,8 @@ def validate(
     import torch
 
     found = Validation(observer.name)
+    if notice := getattr(observer, "notice", ""):
+        found.facts["licence"] = notice
     try:
         with torch.no_grad():
             _look_into(observer, found)

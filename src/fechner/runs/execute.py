@@ -208,6 +208,8 @@ def _examine(
 ) -> dict[str, Any]:
     """Show an observer a few pictures before thousands, and find how many to show at a time."""
     listener.doing(f"{observer.name}  first look")
+    if notice := getattr(observer, "notice", ""):
+        listener.say(notice)
     found = validate(
         observer,
         readouts=manifest.readouts,

@@ -19,6 +19,7 @@ def colour_matching_panels(experiment: ColourMatching, data: xr.Dataset) -> list
     directions = [str(name) for name in data["direction"].values]
     places = np.arange(len(directions), dtype=np.float64)
     responses = data["response"].values
+    known = responses[np.isfinite(responses)]
     lines: list[Line] = []
     for number, contrast in enumerate(data["contrast"].values):
         name = f"{contrast:.3g}"
@@ -32,7 +33,7 @@ def colour_matching_panels(experiment: ColourMatching, data: xr.Dataset) -> list
             "directions",
             "Response to contrasts that people match across colour directions",
             Axis("", ticks=tuple(DIRECTION_NAMES[name] for name in directions)),
-            Axis("response", log=spans_decades(responses) and bool((responses > 0).all())),
+            Axis("response", log=spans_decades(known) and bool((known > 0).all())),
             tuple(lines),
             groups="achromatic contrast",
         )

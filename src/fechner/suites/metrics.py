@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from dataclasses import field as made_by
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -262,7 +263,7 @@ def tests(options: Options) -> list[Test]:
                 main="matching-error-pooled",
                 gaps=published,
             ),
-            matching_panels,
+            partial(matching_panels, gaps=published),
         ),
         Test(
             across_colour,

@@ -49,6 +49,7 @@ class FovVideoVDP(Metric):
     frames are held than its temporal filters need, a quarter of a second of test and reference.
     """
 
+    notice = NOTICE
     readouts = ("jod",)
 
     def __init__(self, device: str = "cpu") -> None:
