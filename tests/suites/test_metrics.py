@@ -142,11 +142,12 @@ CELLS = {
     "piq/gmsd": MASKING,
     "piq/ms-gmsd": MASKING,
     "piq/dss": MASKING,
-    "piq/haarpsi": MASKING,
-    "piq/mdsi": MASKING,
-    "piq/fsim": MASKING,
-    "piq/vsi": MASKING,
+    "piq/haarpsi": [*MASKING, "matching-colour"],
+    "piq/mdsi": [*MASKING, "matching-colour"],
+    "piq/fsim": [*MASKING, "matching-colour"],
+    "piq/vsi": [*MASKING, "matching-colour"],
     "st-lpips/alex": MASKING,
+    "cvvdp": ["matching-colour"],
 }
 
 
@@ -189,13 +190,17 @@ def test_corrected_colour_differences() -> None:
         assert math.isclose(responses[0], data["response"].values.min(axis=1)[-1])
 
 
-#: Cells of 1920 x 1080 pixels: minutes.
-WIDE = {"psnr-y": ["frequency-ach", "luminance", "area"], "ciede2000": ["luminance"]}
+#: Cells that take minutes.
+WIDE = {
+    "psnr-y": ["frequency-ach", "luminance", "area"],
+    "ciede2000": ["luminance"],
+    "cvvdp": MASKING,
+}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("observer", WIDE)
-def test_published_cells_of_wide_fields(observer: str) -> None:
+def test_published_cells_that_take_minutes(observer: str) -> None:
     run = evaluate(
         observer,
         suite="metrics",
