@@ -138,7 +138,7 @@ CELLS = {
     "ictcp": [*MASKING, "matching-frequency", "matching-colour"],
     "ciede2000": [*MASKING, "matching-colour"],
     "hyab": [*MASKING, "matching-colour"],
-    "flip": [*MASKING, "matching-colour"],
+    "flip": ["matching-colour"],
     "piq/gmsd": MASKING,
     "piq/ms-gmsd": MASKING,
     "piq/dss": MASKING,
@@ -146,7 +146,6 @@ CELLS = {
     "piq/mdsi": [*MASKING, "matching-colour"],
     "piq/fsim": [*MASKING, "matching-colour"],
     "piq/vsi": [*MASKING, "matching-colour"],
-    "st-lpips/alex": MASKING,
     "cvvdp": ["matching-colour"],
 }
 
@@ -195,6 +194,8 @@ WIDE = {
     "psnr-y": ["frequency-ach", "luminance", "area"],
     "ciede2000": ["luminance"],
     "cvvdp": MASKING,
+    "flip": MASKING,
+    "st-lpips/alex": MASKING,
 }
 
 
