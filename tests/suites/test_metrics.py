@@ -144,7 +144,7 @@ CELLS = {
     "piq/dss": MASKING,
     "piq/haarpsi": [*MASKING, "matching-colour"],
     "piq/mdsi": [*MASKING, "matching-colour"],
-    "piq/fsim": [*MASKING, "matching-colour"],
+    "piq/fsim": ["matching-colour"],
     "piq/vsi": [*MASKING, "matching-colour"],
     "cvvdp": ["matching-colour"],
 }
@@ -195,6 +195,7 @@ WIDE = {
     "ciede2000": ["luminance"],
     "cvvdp": MASKING,
     "flip": MASKING,
+    "piq/fsim": MASKING,
     "st-lpips/alex": MASKING,
 }
 
