@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from fechner.observers.hub import TORCH_CACHE, environment, fetching
 from fechner.observers.metrics.packages import quietly
+from fechner.observers.torchvision_fix import import_torchvision
 from fechner.observers.weights import read_weights
 
 
@@ -21,6 +22,7 @@ def weights_file(network: str) -> str:
     >>> weights_file("alexnet")
     'alexnet-owt-7be5be79.pth'
     """
+    import_torchvision()
     from torchvision.models import get_model_weights
 
     published = get_model_weights(network)["IMAGENET1K_V1"]
