@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import TypeAlias
 
-import colour
 import numpy as np
 import pytest
 import torch
@@ -19,6 +18,9 @@ from fechner.observers.metrics.colour_difference import (
     perceptual_quantiser,
     recolour,
 )
+
+with np.printoptions():  # it changes how NumPy prints, for everybody
+    import colour
 
 #: Sharma, Wu & Dalal (2005), Table 1: two colours in CIELAB and their CIEDE2000.
 SHARMA = np.array(
