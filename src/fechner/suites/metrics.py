@@ -60,6 +60,8 @@ class _Row:
         Other parameters of the task, and of the field.
     published_peak_cdm2
         Peak of the display.
+    random
+        Whether its stimuli are drawn at random, by the user's seed.
     """
 
     id: str
@@ -71,6 +73,7 @@ class _Row:
     published: dict[str, Any] = made_by(default_factory=dict)
     published_field: dict[str, Any] = made_by(default_factory=dict)
     published_peak_cdm2: float = 100.0
+    random: bool = False
 
 
 _IN_AMPLITUDE = {"human_unit": "amplitude"}
@@ -191,6 +194,7 @@ _ROWS = (
             "phase_deg": 90.0,
         },
         published_peak_cdm2=173.0,
+        random=True,
     ),
     _Row(
         "flicker",
@@ -222,14 +226,12 @@ def tests(options: Options) -> list[Test]:
         return found if options.resize is None else replace(found, resize=options.resize)
 
     def near_threshold(row: _Row) -> Test:
-        own = row.published if published else {}
-        if isinstance(row.task, Masking) and not published:
-            own = {"noise_seed": options.seed}
+        drawn = {"noise_seed": options.seed} if row.random else {}
         experiment = NearThreshold(
             row.id,
             row.title,
             row.human,
-            replace(row.task, **own),
+            replace(row.task, **(row.published if published else drawn)),
             scene(row.field, row.published_field, row.published_peak_cdm2),
             RATIOS,
             drop=not published,

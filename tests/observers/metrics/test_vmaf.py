@@ -214,10 +214,10 @@ def test_unknown_settings() -> None:
 
 def test_missing_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'fechner\[(lib)?vmaf\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'fechner\[libvmaf\]'"):
         resolve("vmaf@engine=libvmaf")
     monkeypatch.setitem(sys.modules, "vmaf_torch", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'fechner\[(lib)?vmaf\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'fechner\[vmaf\]'"):
         _import_vmaf_torch()
 
 

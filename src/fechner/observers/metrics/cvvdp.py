@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
-from fechner.errors import MissingExtraError
 from fechner.observers.abilities import Wants
 from fechner.observers.metrics.metric import About, Metric
-from fechner.observers.torchvision_fix import import_torchvision
+from fechner.observers.metrics.packages import import_package, release
 from fechner.stimuli import Clips, Display, Field, Frames
 
 if TYPE_CHECKING:
@@ -52,7 +50,7 @@ class ColorVideoVDP(Metric):
             ABOUT["cvvdp"],
             self._pictures,
             watch=self._videos,
-            fingerprint=f"cvvdp/{_package_version()}/{geometry}/{display_contrast:g}",
+            fingerprint=f"{release('cvvdp')}/{geometry}/{display_contrast:g}",
         )
         self._device = device
         self._geometry = geometry
@@ -132,23 +130,7 @@ class _Source:
 
 
 def _import_pycvvdp() -> Any:
-    try:
-        import_torchvision()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            import pycvvdp
-    except ImportError as error:
-        raise MissingExtraError("observer 'cvvdp'", "cvvdp", str(error)) from None
-    return pycvvdp
-
-
-def _package_version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("cvvdp")
-    except PackageNotFoundError:
-        raise MissingExtraError("observer 'cvvdp'", "cvvdp") from None
+    return import_package("pycvvdp", "cvvdp", "cvvdp")
 
 
 def make(

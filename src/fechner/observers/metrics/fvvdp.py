@@ -5,16 +5,14 @@ The package is for non-commercial use (CC BY-NC 4.0) and therefore an extra of i
 
 from __future__ import annotations
 
-import importlib
 import logging
 import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from fechner.errors import MissingExtraError
 from fechner.observers.abilities import Wants
 from fechner.observers.metrics.metric import About, Metric
-from fechner.observers.metrics.packages import quietly, release
+from fechner.observers.metrics.packages import import_package, quietly, release
 from fechner.stimuli import Clips, Field, Frames
 
 if TYPE_CHECKING:
@@ -142,11 +140,7 @@ def _always(picture: Tensor) -> Callable[[int], Tensor]:
 
 
 def _import_pyfvvdp() -> Any:
-    try:
-        with quietly():
-            package = importlib.import_module("pyfvvdp")
-    except ImportError as error:
-        raise MissingExtraError("observer 'fvvdp'", "fvvdp", str(error)) from None
+    package = import_package("pyfvvdp", "fvvdp", "fvvdp", torchvision=False)
     logging.getLogger("fechner").warning(NOTICE)
     return package
 
