@@ -11,8 +11,16 @@ import xarray as xr
 
 from fechner.errors import ObserverError, UnknownNameError
 from fechner.experiments import Experiment, Piece, Presenter
-from fechner.observers import LIFTS, ComparesFeatures, Wants, abilities, lift
-from fechner.observers.abilities import ABILITIES, Answer, Question, Tap, lacks
+from fechner.observers import (
+    LIFTS,
+    Answer,
+    ComparesFeatures,
+    Question,
+    Wants,
+    abilities,
+    lift,
+)
+from fechner.observers.abilities import ABILITIES, Tap, lacks
 from fechner.observers.lifts import EncodesClassScores
 from fechner.observers.readouts import read_out, row_sum
 from fechner.stimuli import Field, Frames, Stimulus, display, paint
@@ -58,9 +66,14 @@ class OnlyRecognises(Anyone):
 
 
 class OnlyAnswers(Anyone):
-    def choose(self, questions: Sequence[Question]) -> Iterator[Answer]:
+    reads = "questions"
+    layers = ("class-scores",)
+    readouts = ("angle",)
+
+    def choose(self, frames: Frames, questions: Sequence[Question]) -> Iterator[Answer]:
         for index, question in enumerate(questions):
-            yield Answer(index, question.options[0])
+            seen = float(pooled(frames)[question.pictures[0]].mean())
+            yield Answer(index, 0 if seen > 0.5 else 1)
 
 
 OBSERVERS: dict[str, Callable[[], Anyone]] = {

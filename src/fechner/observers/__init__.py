@@ -2,21 +2,21 @@
 
 from fechner.observers.abilities import (
     Ability,
-    Answer,
     Answers,
     Compares,
     Encodes,
     Observer,
-    Question,
     Recognises,
     Wants,
     abilities,
 )
 from fechner.observers.catalogue import catalogue, families
+from fechner.observers.criterion import AnswersByCriterion
 from fechner.observers.entry import Entry, Family
 from fechner.observers.functions import FunctionComparer, FunctionEncoder
 from fechner.observers.lifts import LIFTS, ComparesFeatures, lift
 from fechner.observers.names import resolve
+from fechner.observers.questions import Answer, Prompt, Question, Reads, Usage
 from fechner.observers.readouts import READOUTS
 from fechner.observers.yours import observe
 
@@ -26,6 +26,7 @@ __all__ = [
     "Ability",
     "Answer",
     "Answers",
+    "AnswersByCriterion",
     "Compares",
     "ComparesFeatures",
     "Encodes",
@@ -34,8 +35,11 @@ __all__ = [
     "FunctionComparer",
     "FunctionEncoder",
     "Observer",
+    "Prompt",
     "Question",
+    "Reads",
     "Recognises",
+    "Usage",
     "Wants",
     "abilities",
     "catalogue",

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
+from fechner.observers.questions import Answer, Question, Reads
 from fechner.stimuli import Clips, Frames, Light
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class Wants:
     colour, video
         Whether it sees colour, and whether it takes videos beside pictures; tests that need what it
         lacks are left out.
+    bits
+        Depth of the picture files it takes; None for floating point.
     pixelwise
         Whether its answer follows from a mean over pixels of a function of the two values there. It
         is then shown only pixels that can differ, and multiplies the mean by `Frames.share`.
@@ -58,6 +61,7 @@ class Wants:
     colour: bool = True
     video: bool = False
     pixelwise: bool = False
+    bits: int | None = None
 
     def __post_init__(self) -> None:
         for name, allowed in (("light", get_args(Light)), ("dtype", ("float32", "float64"))):
@@ -200,30 +204,40 @@ class Recognises(Observer, Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Question:
-    """Frames with words: what is asked, and the answers to choose from."""
+@runtime_checkable
+class Answers(Observer, Protocol):
+    """Answers questions about pictures.
 
-    frames: Frames
-    text: str
-    options: tuple[str, ...]
+    An observer that is not looked into has one layer and one or two read-outs: what it chose, and
+    how sure it was, where that is known.
+    """
 
+    @property
+    def reads(self) -> Reads:
+        """What it makes of words: questions, labels, or nothing."""
+        ...
 
-@dataclass(frozen=True)
-class Answer:
-    """The option chosen (None: the reply was none of them), with probabilities where known."""
+    @property
+    def layers(self) -> Sequence[str]:
+        """Names of the places it can be asked at."""
+        ...
 
-    question: int
-    choice: str | None
-    probabilities: tuple[float, ...] | None = None
+    @property
+    def readouts(self) -> Sequence[str]:
+        """Names of the ways in which it can be asked."""
+        ...
+
+    def choose(self, frames: Frames, questions: Sequence[Question]) -> Iterator[Answer]:
+        """Answer each question about its pictures, in any order, as soon as it is known."""
+        ...
 
 
 @runtime_checkable
-class Answers(Observer, Protocol):
-    """Answers questions in words, possibly out of order."""
+class Calibrates(Answers, Protocol):
+    """Answers after it was shown what just counts as something."""
 
-    def choose(self, questions: Sequence[Question]) -> Iterator[Answer]:
-        """Answer each question."""
+    def calibrate(self, nothing: Frames, anchor: Frames) -> None:
+        """Look at a picture of nothing, and at several that it is to tell from it half the time."""
         ...
 
 

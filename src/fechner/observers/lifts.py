@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fechner.errors import ObserverError
 from fechner.observers.abilities import Ability, Encodes, Recognises, Tap, Wants, abilities
+from fechner.observers.criterion import AnswersByCriterion
 from fechner.observers.readouts import check_readouts, read_out, row_sum
 from fechner.observers.taps import choose_layers
 from fechner.stimuli import Frames
@@ -115,11 +116,30 @@ class Lift:
 
 NATIVE = Lift("", lambda observer, readouts, layers: observer)
 
+
+def _by_criterion(comparer: Any) -> AnswersByCriterion:
+    return AnswersByCriterion(comparer)
+
+
+_BY_CRITERION = "yes where it exceeds that to one stated stimulus"
+
 #: LIFTS[has][asked]
 LIFTS: dict[Ability, dict[Ability, Lift]] = {
-    "compares": {"compares": NATIVE},
+    "compares": {
+        "compares": NATIVE,
+        "answers": Lift(
+            f"difference from nothing; {_BY_CRITERION}",
+            lambda observer, readouts, layers: _by_criterion(observer),
+        ),
+    },
     "encodes": {
         "compares": Lift("distance between features, by a read-out", ComparesFeatures),
+        "answers": Lift(
+            f"distance of features from those of nothing, by a read-out; {_BY_CRITERION}",
+            lambda observer, readouts, layers: _by_criterion(
+                ComparesFeatures(observer, readouts, layers)
+            ),
+        ),
     },
     "recognises": {
         "compares": Lift(
@@ -128,9 +148,16 @@ LIFTS: dict[Ability, dict[Ability, Lift]] = {
                 EncodesClassScores(observer), readouts, layers
             ),
         ),
+        "answers": Lift(
+            f"distance of class scores from those of nothing, by a read-out; {_BY_CRITERION}",
+            lambda observer, readouts, layers: _by_criterion(
+                ComparesFeatures(EncodesClassScores(observer), readouts, layers)
+            ),
+        ),
     },
     "answers": {
         "compares": Lift("a reply in words has no size to compare", None),
+        "answers": NATIVE,
     },
 }
 

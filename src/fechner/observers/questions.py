@@ -1,0 +1,88 @@
+"""Questions about pictures in words, and the answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+#: What an observer makes of words: it answers ``questions``, finds which of several ``labels`` fits
+#: best, or makes ``nothing`` of them, since it was lifted and judges pictures alone.
+Reads = Literal["questions", "labels", "nothing"]
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What is asked of a picture, and the answers to choose from.
+
+    Parameters
+    ----------
+    text
+        The question; empty where the options are labels.
+    options
+        The answers. Where something is to be detected, the first says that it is there.
+    """
+
+    text: str
+    options: tuple[str, ...] = ("yes", "no")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A prompt about pictures.
+
+    Parameters
+    ----------
+    pictures
+        Which of the frames it is about: one, or several to choose from.
+    repeat
+        Tells the same question asked again from the first time.
+    """
+
+    pictures: tuple[int, ...]
+    prompt: Prompt
+    repeat: int = 0
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What an answer took.
+
+    Parameters
+    ----------
+    cost
+        In US dollars; NaN where nobody knows the price.
+    """
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float = float("nan")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back.
+
+    Parameters
+    ----------
+    question
+        Its place in the sequence of questions that were asked.
+    choice
+        Which option was chosen; None if the reply was none of them.
+    probabilities
+        Of each option, adding up to 1, where known.
+    mass
+        Probability that the reply begins with any of the options, where known; low values mean that
+        the probabilities say little.
+    reply
+        The words as they came.
+    place
+        Layer and read-out, of observers that are looked into.
+    """
+
+    question: int
+    choice: int | None
+    probabilities: tuple[float, ...] | None = None
+    mass: float | None = None
+    reply: str = ""
+    usage: Usage = Usage()
+    place: tuple[int, int] = (0, 0)
