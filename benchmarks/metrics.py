@@ -27,9 +27,9 @@ class Watching(Presenter):
 
     painting = power = 0.0
 
-    def _shown(self, *args):
+    def shown(self, *args):
         started = time.process_time()
-        frames = super()._shown(*args)
+        frames = super().shown(*args)
         self.painting += time.process_time() - started
         started = time.process_time()
         frames.pixels.pow(1 / 2.4)

@@ -38,3 +38,7 @@ class GamutError(FechnerError):
 
 class RunFolderError(FechnerError):
     """A run folder that cannot be used as asked."""
+
+
+class BudgetError(FechnerError):
+    """A run that has taken as many trials or as much money as it may."""

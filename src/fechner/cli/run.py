@@ -11,6 +11,9 @@ from fechner.cli.models import DTYPE, TRUST, WEIGHTS
 from fechner.cli.names import split_names
 from fechner.cli.start import keep_freed_memory, quick_imports
 
+#: Where options of suites that ask in words stand in the help.
+_IN_WORDS = "Questions in words (suite verbal)"
+
 
 def command(
     observers: Annotated[
@@ -81,6 +84,71 @@ def command(
     weights: WEIGHTS = None,
     dtype: DTYPE = None,
     trust_remote_code: TRUST = False,
+    adaptive: Annotated[
+        bool | None,
+        typer.Option(
+            "--adaptive/--constant",
+            help="Choose contrasts trial by trial, or show every one; the suite's own if left out.",
+            rich_help_panel=_IN_WORDS,
+        ),
+    ] = None,
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            help="Trials of each prompt; with --constant, draws of each contrast.",
+            min=1,
+            rich_help_panel=_IN_WORDS,
+        ),
+    ] = None,
+    width: Annotated[
+        float | None,
+        typer.Option(
+            help="Stop where the 95 % interval of a threshold is as narrow, in log10.",
+            rich_help_panel=_IN_WORDS,
+        ),
+    ] = None,
+    prompts: Annotated[
+        Path | None,
+        typer.Option(
+            help="File with your own prompts: a question a line, or two labels with | between.",
+            rich_help_panel=_IN_WORDS,
+        ),
+    ] = None,
+    dither: Annotated[
+        bool,
+        typer.Option(
+            "--dither",
+            help="Dither pictures of few grey levels, so that faint contrasts survive.",
+            rich_help_panel=_IN_WORDS,
+        ),
+    ] = False,
+    images: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of photographs, one subfolder a class, for tests that show some.",
+            rich_help_panel=_IN_WORDS,
+        ),
+    ] = None,
+    max_trials: Annotated[
+        int | None,
+        typer.Option(
+            help="Stop after so many answers, earlier starts included.",
+            min=1,
+            rich_help_panel=_IN_WORDS,
+        ),
+    ] = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(
+            help="Stop when so many dollars are spent, earlier starts included.",
+            min=0,
+            rich_help_panel=_IN_WORDS,
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Say what would be shown and asked, and do nothing."),
+    ] = False,
 ) -> None:
     """Run a suite on observers; a run that was stopped goes on where it was."""
     keep_freed_memory()
@@ -124,6 +192,14 @@ def command(
                 weights=weights,
                 dtype=dtype.value if dtype else None,
                 trust_remote_code=trust_remote_code,
+                adaptive=adaptive,
+                trials=trials,
+                width=width,
+                prompts=prompts,
+                dither=dither,
+                images=images,
+                max_trials=max_trials,
+                max_cost=max_cost,
             )
         except KeyboardInterrupt:
             typer.echo("stopped; run the same command again to go on.", err=True)

@@ -1,21 +1,36 @@
 """What is asked: stimuli in pieces, a question, the raw answers."""
 
+from typing import Any
+
+from fechner.experiments.asking import Asking
 from fechner.experiments.base import Experiment, Piece, Sample, Scene
 from fechner.experiments.colour_matching import ColourMatching
 from fechner.experiments.detection import Detection
 from fechner.experiments.flicker import FlickerDetection
+from fechner.experiments.interview import Interviewer
 from fechner.experiments.masking import Masking
 from fechner.experiments.matching import FrequencyMatching
 from fechner.experiments.near_threshold import NearThreshold
+from fechner.experiments.placement import AdaptiveStimuli, ConstantStimuli
 from fechner.experiments.presentation import Presenter
 from fechner.experiments.tasks import Task
+from fechner.experiments.trials import TrialLog
+from fechner.observers.abilities import Ability
+
+#: Who shows the stimuli of an experiment, by the ability that it asks.
+SHOWN_BY: dict[Ability, Any] = {"compares": Presenter, "answers": Interviewer}
 
 __all__ = [
+    "SHOWN_BY",
+    "AdaptiveStimuli",
+    "Asking",
     "ColourMatching",
+    "ConstantStimuli",
     "Detection",
     "Experiment",
     "FlickerDetection",
     "FrequencyMatching",
+    "Interviewer",
     "Masking",
     "NearThreshold",
     "Piece",
@@ -23,4 +38,5 @@ __all__ = [
     "Sample",
     "Scene",
     "Task",
+    "TrialLog",
 ]

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from fechner.observers.abilities import Ability, Need, Wants
 from fechner.stimuli import Display, Field, OpponentSpace, Stimulus
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from fechner.experiments.presentation import Presenter
 
 
 @dataclass(frozen=True)
@@ -26,9 +24,11 @@ class Piece:
     start, stop
         Which abscissae it measures.
     images
-        How many pictures it shows.
+        How many pictures it shows, at most.
     for_scores
         Whether scores need it; the others are for figures only.
+    questions
+        How many questions are asked about them in words, at most.
     """
 
     name: str
@@ -36,6 +36,12 @@ class Piece:
     stop: int
     images: int
     for_scores: bool = True
+    questions: int = 0
+
+    @property
+    def work(self) -> int:
+        """What is counted while it is measured: questions, or pictures where nothing is asked."""
+        return self.questions or self.images
 
 
 @dataclass(frozen=True)
@@ -181,9 +187,10 @@ class Experiment(Protocol):
         """List the pieces, always the same and in the same order."""
         ...
 
-    def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
+    def measure(self, piece: Piece, presenter: Any) -> xr.Dataset:
         """Show the stimuli of one piece and collect raw answers.
 
+        Who shows them goes with the ability that is asked (`fechner.experiments.SHOWN_BY`).
         Where there are several pieces, the attribute ``along`` names the dimension along which
         they are put together.
         """

@@ -1,53 +1,25 @@
-"""Showing stimuli to an observer in batches, and checking what comes back."""
+"""Showing stimuli to an observer that compares, in batches, and checking what comes back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fechner.errors import ObserverError
 from fechner.experiments.base import Scene
-from fechner.observers.abilities import ANY_SIZE, Compares
-from fechner.stimuli import Clips, Frames, Stimulus, paint
+from fechner.experiments.showing import Showing
+from fechner.observers.abilities import Compares
+from fechner.stimuli import Stimulus
 from fechner.stimuli.parts import Part, part_that_differs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Presenter:
-    """Paints stimuli as an observer wants them and asks for differences, batch by batch.
-
-    Parameters
-    ----------
-    on_images
-        Called with the number of pictures after every batch.
-    """
-
-    def __init__(
-        self,
-        observer: Compares,
-        *,
-        batch_size: int,
-        device: str = "cpu",
-        on_images: Callable[[int], None] = lambda images: None,
-    ) -> None:
-        self.observer = observer
-        self.batch_size = batch_size
-        self.device = device
-        self.on_images = on_images
-
-    @property
-    def layers(self) -> list[str]:
-        """Names along the second axis of answers."""
-        return list(self.observer.layers)
-
-    @property
-    def readouts(self) -> list[str]:
-        """Names along the third axis of answers."""
-        return list(self.observer.readouts)
+class Presenter(Showing[Compares]):
+    """Asks for differences between stimuli, batch by batch."""
 
     def differences(
         self, tests: Sequence[Stimulus], references: Sequence[Stimulus], scene: Scene
@@ -59,7 +31,7 @@ class Presenter:
         import torch
 
         answers = np.empty((len(tests), len(self.layers), len(self.readouts)))
-        size = self._at_a_time(scene)
+        size = self.at_a_time(scene)
         with torch.no_grad():
             for part, chosen in self._parts(tests, references, scene):
                 distinct = list(dict.fromkeys(references[i] for i in chosen))
@@ -75,23 +47,11 @@ class Presenter:
                         which = torch.tensor(
                             [known[references[i]] for i in batch], device=self.device
                         )
-                        shown = self._shown([tests[i] for i in batch], scene, part)
+                        shown = self.shown([tests[i] for i in batch], scene, part)
                         answer = self.observer.difference(shown, memory, which)
                         answers[batch] = self._checked(answer, len(batch))
                         self.on_images(len(batch))
         return answers
-
-    def _at_a_time(self, scene: Scene) -> int:
-        """Return how many pictures or videos of a scene make a batch.
-
-        Batches are counted in pictures of the size at which their memory was measured; larger ones
-        count for more.
-        """
-        wants = self.observer.wants
-        field = scene.drawn_field(wants)
-        height, width = wants.size_px or ANY_SIZE
-        pixels = field.height_px * field.width_px * field.frames
-        return max(1, min(self.batch_size, self.batch_size * height * width // pixels))
 
     def _parts(
         self, tests: Sequence[Stimulus], references: Sequence[Stimulus], scene: Scene
@@ -109,35 +69,9 @@ class Presenter:
         return together.items()
 
     def _look_at(self, references: Sequence[Stimulus], scene: Scene, part: Part | None) -> Any:
-        memory = self.observer.remember(self._shown(references, scene, part))
+        memory = self.observer.remember(self.shown(references, scene, part))
         self.on_images(len(references))
         return memory
-
-    def _shown(
-        self, stimuli: Sequence[Stimulus], scene: Scene, part: Part | None
-    ) -> Frames | Clips:
-        import torch
-
-        wants = self.observer.wants
-        seen, drawn = scene.seen_field(wants), scene.drawn_field(wants)
-        dtype = getattr(torch, wants.dtype)
-        if drawn.is_video:
-            return Clips(tuple(stimuli), drawn, scene.display, wants.light, dtype, self.device)
-        frames = paint(
-            stimuli,
-            drawn,
-            scene.display,
-            light=wants.light,
-            dtype=dtype,
-            device=self.device,
-            part=part,
-        )
-        if seen == frames.field:
-            return frames
-        pixels = torch.nn.functional.interpolate(
-            frames.pixels, size=wants.size_px, mode="bilinear", align_corners=False
-        )
-        return Frames(pixels, seen, frames.display, frames.light)
 
     def _checked(self, answer: Any, n: int) -> NDArray[np.float64]:
         shape = (n, len(self.layers), len(self.readouts))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Ability = Literal["compares", "encodes", "recognises", "answers"]
 
 #: What a test can need of an observer beside an ability.
-Need = Literal["colour", "video"]
+Need = Literal["colour", "video", "several"]
 
 #: Precision of a network.
 Dtype = Literal["float32", "float64", "bfloat16", "float16"]
@@ -48,6 +48,8 @@ class Wants:
     colour, video
         Whether it sees colour, and whether it takes videos beside pictures; tests that need what it
         lacks are left out.
+    several
+        Whether it can be asked about several pictures at once.
     bits
         Depth of the picture files it takes; None for floating point.
     pixelwise
@@ -61,6 +63,7 @@ class Wants:
     colour: bool = True
     video: bool = False
     pixelwise: bool = False
+    several: bool = True
     bits: int | None = None
 
     def __post_init__(self) -> None:
@@ -75,7 +78,11 @@ class Wants:
 
 
 #: What an observer without something is like.
-LACKS: dict[Need, str] = {"colour": "it sees no colour", "video": "it takes pictures, not video"}
+LACKS: dict[Need, str] = {
+    "colour": "it sees no colour",
+    "video": "it takes pictures, not video",
+    "several": "it looks at one picture at a time",
+}
 
 
 def lacks(wants: Wants) -> list[Need]:
@@ -86,7 +93,7 @@ def lacks(wants: Wants) -> list[Need]:
     >>> lacks(Wants(colour=False))
     ['colour', 'video']
     """
-    sees = {"colour": wants.colour, "video": wants.video}
+    sees = {"colour": wants.colour, "video": wants.video, "several": wants.several}
     return [need for need in LACKS if not sees[need]]
 
 

@@ -6,13 +6,13 @@ import logging
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import closing, contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fechner.errors import FechnerError, ObserverError, RunFolderError
-from fechner.experiments import Experiment, Piece, Presenter
+from fechner.errors import BudgetError, FechnerError, ObserverError, RunFolderError
+from fechner.experiments import SHOWN_BY, Experiment, Piece
 from fechner.observers import abilities, lift, resolve
 from fechner.observers.abilities import lacks
 from fechner.observers.memory import (
@@ -28,6 +28,8 @@ from fechner.runs.ledger import Entry, Ledger
 from fechner.runs.manifest import Manifest
 from fechner.runs.progress import Listener
 from fechner.runs.store import slug, write_dataset
+from fechner.runs.trials import FILE as TRIALS
+from fechner.runs.trials import Budget, Trials
 from fechner.suites import Test
 from fechner.suites.suite import may_ask, not_asked
 
@@ -71,6 +73,7 @@ def execute(
     scores_only: bool,
     listener: Listener,
     trust_remote_code: bool = False,
+    budget: Budget | None = None,
 ) -> None:
     """Measure whatever is missing. Killing it anywhere loses at most the piece under way.
 
@@ -80,11 +83,13 @@ def execute(
     ----------
     observers
         Names, each with None (to be made from the name) or the observer itself.
+    budget
+        What answers in words may take; the run stops where it is spent.
     """
     ledger = Ledger(folder / "ledger.sqlite")
     manifest.left_out.clear()
     plans = {name: jobs(name, tests, scores_only) for name in observers}
-    listener.start(sum(job.piece.images for plan in plans.values() for job in plan))
+    listener.start(sum(job.piece.work for plan in plans.values() for job in plan))
     for name, plan in plans.items():
         with _log(folder / "log.txt", name) as printed, no_more_than_there_is(manifest.device):
             try:
@@ -94,11 +99,15 @@ def execute(
                     given if given is not None else _resolve(name, manifest, trust_remote_code)
                 )
                 printed.lines = 0  # what it says while it is loaded is nobody's business
-                _execute_observer(folder, manifest, ledger, observer, plan, listener)
+                with closing(Trials(folder / TRIALS, name, budget)) as trials:
+                    _execute_observer(folder, manifest, ledger, observer, plan, listener, trials)
                 if printed.lines:
                     _say_it_printed(folder, manifest, name, listener)
             except RunFolderError:
                 raise
+            except BudgetError as error:
+                listener.say(str(error))
+                return
             except FechnerError as error:
                 manifest.left_out[name] = str(error)
                 manifest.write(folder)
@@ -145,6 +154,7 @@ def _execute_observer(
     observer: Any,
     plan: list[Job],
     listener: Listener,
+    trials: Trials,
 ) -> None:
     name = plan[0].observer
     lifted: dict[str, Any] = {}
@@ -171,20 +181,21 @@ def _execute_observer(
     manifest.write(folder)
     for line in not_asked(name, [job.test for job in plan], lacking):
         listener.say(line)
-    listener.images(sum(job.piece.images for job in plan if not may_ask(job.test, lacking)))
+    listener.images(sum(job.piece.work for job in plan if not may_ask(job.test, lacking)))
     plan = [job for job in plan if may_ask(job.test, lacking)]
     recorded = {entry.key: entry for entry in ledger.entries()}
     failed: set[str] = set()
     for job in plan:
         key = piece_key(job.experiment, job.piece, fingerprint)
         if _is_done(folder, recorded.get(key), listener):
-            listener.images(job.piece.images)
+            listener.images(job.piece.work)
             continue
         if job.test.id in failed:
-            listener.images(job.piece.images)
+            listener.images(job.piece.work)
             continue
         listener.piece(name, job.test.id)
-        entry = _measure(folder, manifest, job, key, lifted[job.experiment.asks], listener)
+        asked = lifted[job.experiment.asks]
+        entry = _measure(folder, manifest, job, key, asked, listener, trials)
         ledger.record(entry)
         if entry.status == "failed":
             failed.add(job.test.id)
@@ -260,7 +271,13 @@ def _is_done(folder: Path, entry: Entry | None, listener: Listener) -> bool:
 
 
 def _measure(
-    folder: Path, manifest: Manifest, job: Job, key: str, observer: Any, listener: Listener
+    folder: Path,
+    manifest: Manifest,
+    job: Job,
+    key: str,
+    observer: Any,
+    listener: Listener,
+    trials: Trials,
 ) -> Entry:
     shown = 0
 
@@ -272,12 +289,18 @@ def _measure(
     started = time.perf_counter()
     own = manifest.observers[job.observer]
     while True:
-        presenter = Presenter(
-            observer, batch_size=own["batch_size"], device=manifest.device, on_images=count
+        presenter = SHOWN_BY[job.experiment.asks](
+            observer,
+            batch_size=own["batch_size"],
+            device=manifest.device,
+            on_images=count,
+            log=trials,
         )
         try:
             data = job.experiment.measure(job.piece, presenter)
             break
+        except (BudgetError, RunFolderError):
+            raise
         except (Exception, SystemExit) as error:
             if is_out_of_memory(error) and own["batch_size"] > 1:
                 shown = 0
@@ -286,7 +309,7 @@ def _measure(
                 continue
             return _failure(job, key, error)
     # Plans count tests only; references and points left out are settled here.
-    listener.images(job.piece.images - shown)
+    listener.images(job.piece.work - shown)
     digest = write_dataset(folder / job.file, data)
     return Entry(
         key,

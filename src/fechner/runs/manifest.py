@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from fechner.errors import RunFolderError
+from fechner.observers.questions import Prompt
 from fechner.runs.store import write_atomically
-from fechner.suites import Mode, Options
+from fechner.suites import Asked, Mode, Options
 
 FILE = "manifest.json"
 FORMAT = 2
@@ -23,7 +24,8 @@ class Manifest:
     resume so that results stay the same to the bit. ``layers`` are patterns, None for the natural
     stages of each encoder. ``batch_size`` is what was asked for, None for what fits; what each
     observer got stands with it in ``observers``. ``machine`` is the hardware it was started on;
-    ``left_out`` are observers that could not be measured when it was last started, and why.
+    ``left_out`` are observers that could not be measured when it was last started, and why;
+    ``asked`` is what a user changed about questions in words.
     """
 
     suite: str
@@ -42,12 +44,13 @@ class Manifest:
     notes: list[str] = field(default_factory=list)
     machine: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
+    asked: dict[str, Any] = field(default_factory=dict)
     format: int = FORMAT
 
     @property
     def options(self) -> Options:
         """The suite's options."""
-        return Options(self.mode, self.seed, self.ppd, self.resize)
+        return Options(self.mode, self.seed, self.ppd, self.resize, asked_from(self.asked))
 
     def identity(self) -> dict[str, Any]:
         """Return what must agree for a run to be resumed or extended."""
@@ -59,6 +62,7 @@ class Manifest:
             "resize": self.resize,
             "readouts": self.readouts,
             "layers": self.layers,
+            "asked": self.asked,
         }
 
     def write(self, folder: Path) -> None:
@@ -83,6 +87,24 @@ class Manifest:
                 f"format {FORMAT}: install the version named in {path}."
             )
         return found
+
+
+def asked_to(asked: Asked) -> dict[str, Any]:
+    """Return what a user changed about questions, as JSON values."""
+    return {
+        each.name: json.loads(json.dumps(getattr(asked, each.name), default=asdict))
+        for each in fields(Asked)
+        if getattr(asked, each.name) != each.default
+    }
+
+
+def asked_from(stored: dict[str, Any]) -> Asked:
+    """Read what a user changed about questions."""
+    prompts = stored.get("prompts")
+    if prompts is None:
+        return Asked(**stored)
+    own = tuple(Prompt(each["text"], tuple(each["options"])) for each in prompts)
+    return Asked(**{**stored, "prompts": own})
 
 
 def _no_run(folder: Path) -> str:

@@ -16,14 +16,17 @@ from fechner.observers.abilities import Dtype
 from fechner.observers.devices import best_device, check_device
 from fechner.observers.names import check_name, is_file, with_settings
 from fechner.observers.network import check_dtype
+from fechner.observers.questions import Prompt
 from fechner.observers.readouts import check_readouts
 from fechner.runs.execute import execute
-from fechner.runs.manifest import FILE, Manifest, machine, versions
+from fechner.runs.manifest import FILE, Manifest, asked_to, machine, versions
 from fechner.runs.progress import Bar, Listener, Silent
 from fechner.runs.run import Run
 from fechner.runs.store import only_writer
+from fechner.runs.trials import Budget
 from fechner.runs.writer import LOCK, Plan
-from fechner.suites import Options, Test, expand, suite
+from fechner.suites import Asked, Options, Test, expand, read_prompts, suite
+from fechner.suites.prompts import parse_prompts
 
 
 def choose_tests(
@@ -31,6 +34,11 @@ def choose_tests(
 ) -> list[Test]:
     """Return the named tests of a suite in its own order, all if None."""
     names = [names] if isinstance(names, str) else names
+    if options.asked != Asked() and not suite(suite_name).in_words:
+        raise FechnerError(
+            f"suite '{suite_name}' asks nothing in words, so prompts, trials, dither and images do "
+            "not concern it; leave those options out."
+        )
     every = {test.id: test for test in suite(suite_name).tests(options)}
     for name in names or ():
         if name not in every:
@@ -56,6 +64,14 @@ def evaluate(
     weights: Path | str | None = None,
     dtype: Dtype | None = None,
     trust_remote_code: bool = False,
+    adaptive: bool | None = None,
+    trials: int | None = None,
+    width: float | None = None,
+    prompts: Path | str | Sequence[str] | None = None,
+    dither: bool = False,
+    images: Path | str | None = None,
+    max_trials: int | None = None,
+    max_cost: float | None = None,
     progress: bool = True,
 ) -> Run:
     """Run a suite on observers and return the results.
@@ -94,6 +110,19 @@ def evaluate(
         Precision of networks given by name; differences near threshold need float32.
     trust_remote_code
         Whether code that comes with weights may be run.
+    adaptive, trials, width
+        In suites that ask in words: whether contrasts are chosen trial by trial; trials of each
+        prompt, or draws of each contrast otherwise; stop where the 95 % interval of a threshold is
+        as narrow, in log10.
+    prompts
+        Your own: a list, or a file with one a line; ``"this | that"`` is a pair of labels.
+    dither
+        Whether pictures of few grey levels are dithered.
+    images
+        Folder of pictures in classes, for tests that show photographs.
+    max_trials, max_cost
+        Stop after so many answers in words, or when so many dollars are spent, earlier starts of
+        the same run folder included.
     progress
         Whether to show a progress bar on stderr.
 
@@ -106,7 +135,9 @@ def evaluate(
     """
     if not observers:
         raise FechnerError("name at least one observer; `fechner list observers` shows them.")
-    options = Options("published" if published else "default", seed, ppd, resize)
+    folder_of_images = None if images is None else str(Path(images).resolve())
+    asked = Asked(adaptive, trials, width, _prompts(prompts), dither, folder_of_images)
+    options = Options("published" if published else "default", seed, ppd, resize, asked)
     chosen = choose_tests(suite, options, tests)
     readouts = check_readouts([readouts] if isinstance(readouts, str) else readouts or ())
     patterns = [layers] if isinstance(layers, str) else list(layers) if layers else None
@@ -120,12 +151,23 @@ def evaluate(
             manifest = _manifest(
                 folder, suite, options, readouts, patterns, place, threads, batch_size
             )
-            _execute(folder, manifest, named, chosen, scores_only, listener, trust_remote_code)
+            budget = Budget(max_trials, max_cost)
+            _execute(
+                folder, manifest, named, chosen, scores_only, listener, trust_remote_code, budget
+            )
     run = Run(folder)
     run.told = listener.told
     if out is None:
         weakref.finalize(run, shutil.rmtree, folder, ignore_errors=True)
     return run
+
+
+def _prompts(given: Path | str | Sequence[str] | None) -> tuple[Prompt, ...] | None:
+    if given is None:
+        return None
+    if isinstance(given, str | Path):
+        return read_prompts(given)
+    return tuple(parse_prompts(given, "the prompts"))
 
 
 def _execute(
@@ -136,6 +178,7 @@ def _execute(
     scores_only: bool,
     listener: Listener,
     trust_remote_code: bool,
+    budget: Budget,
 ) -> None:
     import torch
 
@@ -150,6 +193,7 @@ def _execute(
             scores_only=scores_only,
             listener=listener,
             trust_remote_code=trust_remote_code,
+            budget=budget,
         )
     finally:
         torch.set_num_threads(before)
@@ -256,6 +300,7 @@ def _manifest(
         seed=options.seed,
         ppd=options.ppd,
         resize=options.resize,
+        asked=asked_to(options.asked),
         readouts=list(readouts or suite(suite_name).readouts),
         layers=layers,
         device=device or best_device(),

@@ -7,16 +7,20 @@ from fechner.scores.matching import MatchingError
 from fechner.scores.matching_panels import matching_panels
 from fechner.scores.panels import MakesPanels, Panel
 from fechner.scores.score import Score, Scorer, distance
+from fechner.scores.sensitivity import ContrastSensitivity
+from fechner.scores.sensitivity_panels import SensitivityPanels
 from fechner.scores.threshold_panels import threshold_panels
 
 __all__ = [
     "Alignment",
     "ColourMatchingError",
+    "ContrastSensitivity",
     "MakesPanels",
     "MatchingError",
     "Panel",
     "Score",
     "Scorer",
+    "SensitivityPanels",
     "colour_matching_panels",
     "distance",
     "matching_panels",

@@ -6,7 +6,6 @@ axis help (pixels per degree are a choice), and how far off are absolute thresho
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +16,7 @@ import numpy as np
 from fechner.experiments.tasks import is_log
 from fechner.psychometrics import find_crossing
 from fechner.scores.bootstrap import cluster_counts, interval, normal_errors, spread
+from fechner.scores.notes import SAME_ANSWERS, TOO_FEW, join_notes, left_out
 from fechner.scores.paired import in_common
 from fechner.scores.ranks import Spearman, SpearmanOfRows
 from fechner.scores.score import Resampled, Score
@@ -33,9 +33,6 @@ _HUMAN_DRAWS = 400
 
 #: Abscissae needed to speak of a curve.
 _FEWEST_POINTS = 3
-
-#: Why a score is NaN.
-SAME_ANSWERS = "not computable: the observer answered the same to every stimulus"
 
 _correlation = partial(Score, higher_is_better=True, best=1.0, chance=0.0, resampled="abscissae")
 
@@ -123,7 +120,7 @@ def _scores(points: _Points, data: xr.Dataset, layer: str, readout: str) -> Iter
 def _alignment(points: _Points, data: xr.Dataset, layer: str, readout: str) -> Resampled:
     note = points.note
     if points.clusters < 2:
-        score = _unmeasured(layer, readout, join_notes(note, "not computable: too few points left"))
+        score = _unmeasured(layer, readout, join_notes(note, TOO_FEW))
         return Resampled(score, np.empty(0), points.abscissae, "correlation")
     y = data["response"].values[points.kept]
     value = float(points.correlation(y))
@@ -293,18 +290,3 @@ def _bracket(
 def _scored_points(data: xr.Dataset) -> NDArray[np.intp]:
     """Return the abscissae at which nothing was left out."""
     return np.flatnonzero((data["dropped"].values == 0).all(axis=1))
-
-
-def left_out(flags: xr.DataArray) -> str:
-    """Say how many points were left out, and why."""
-    meanings = flags.attrs["meanings"].split()
-    counts = Counter(meanings[flag] for flag in flags.values.ravel() if flag)
-    total = flags.size
-    return join_notes(
-        *(f"{count} of {total} points left out: {reason}" for reason, count in counts.items())
-    )
-
-
-def join_notes(*notes: str) -> str:
-    """Return notes as one line."""
-    return "; ".join(note for note in notes if note)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fechner.scores.alignment import join_notes, left_out, outputs
+from fechner.scores.alignment import outputs
 from fechner.scores.bootstrap import cluster_counts, interval, normal_errors, spread
+from fechner.scores.notes import join_notes, left_out
 from fechner.scores.paired import in_common
 from fechner.scores.score import Resampled, Score
 

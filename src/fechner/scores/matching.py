@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 import numpy as np
 
 from fechner.psychometrics import find_crossing
-from fechner.scores.alignment import SAME_ANSWERS, outputs
+from fechner.scores.alignment import outputs
 from fechner.scores.bootstrap import cluster_counts, interval, normal_errors, spread
+from fechner.scores.notes import SAME_ANSWERS
 from fechner.scores.paired import in_common
 from fechner.scores.score import Resampled, Score
 

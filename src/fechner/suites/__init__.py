@@ -1,11 +1,14 @@
 """Which questions: published protocols as plain lists of tests."""
 
 from fechner.errors import UnknownNameError
-from fechner.suites import encoders, metrics
+from fechner.suites import encoders, metrics, verbal
+from fechner.suites.prompts import read_prompts
 from fechner.suites.published import PRESETS, expand, preset, published_scores
-from fechner.suites.suite import Mode, Options, Suite, Test
+from fechner.suites.suite import Asked, Mode, Options, Suite, Test
 
-SUITES: dict[str, Suite] = {suite.name: suite for suite in (encoders.SUITE, metrics.SUITE)}
+SUITES: dict[str, Suite] = {
+    suite.name: suite for suite in (encoders.SUITE, metrics.SUITE, verbal.SUITE)
+}
 
 
 def suite(name: str) -> Suite:
@@ -25,6 +28,7 @@ def suite(name: str) -> Suite:
 __all__ = [
     "PRESETS",
     "SUITES",
+    "Asked",
     "Mode",
     "Options",
     "Suite",
@@ -32,5 +36,6 @@ __all__ = [
     "expand",
     "preset",
     "published_scores",
+    "read_prompts",
     "suite",
 ]

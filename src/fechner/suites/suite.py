@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from fechner.errors import FechnerError
 from fechner.experiments import Experiment
 from fechner.observers.abilities import LACKS, Need
+from fechner.observers.questions import Prompt
 from fechner.scores import MakesPanels, Panel, Scorer
 
 if TYPE_CHECKING:
@@ -37,6 +38,40 @@ class Test:
 
 
 @dataclass(frozen=True)
+class Asked:
+    """What a user may change about questions in words.
+
+    Parameters
+    ----------
+    adaptive
+        Whether contrasts are chosen trial by trial; None is the mode's own way.
+    trials
+        Trials of each prompt, chosen one by one, or draws of each contrast otherwise.
+    width
+        Stop where the 95 % interval of a threshold is as narrow, in log10.
+    prompts
+        A user's own; None takes the published ones.
+    dither
+        Whether pictures of few grey levels are dithered.
+    images
+        Folder of pictures in classes, for tests that show photographs.
+    """
+
+    adaptive: bool | None = None
+    trials: int | None = None
+    width: float | None = None
+    prompts: tuple[Prompt, ...] | None = None
+    dither: bool = False
+    images: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.trials is not None and self.trials < 1:
+            raise FechnerError(f"there is at least one trial, not {self.trials}.")
+        if self.width is not None and not self.width > 0:
+            raise FechnerError(f"the width of an interval is above 0, not {self.width:g}.")
+
+
+@dataclass(frozen=True)
 class Options:
     """What a user may change about a suite.
 
@@ -48,12 +83,15 @@ class Options:
         Pixels per degree at which the suite is shown; None is its own.
     resize
         Draw at the suite's size and resample for observers that want another; None is the mode's.
+    asked
+        What concerns suites that ask in words.
     """
 
     mode: Mode = "default"
     seed: int = 0
     ppd: float | None = None
     resize: bool | None = None
+    asked: Asked = Asked()
 
     def __post_init__(self) -> None:
         if self.ppd is not None and not 0 < self.ppd < math.inf:
@@ -70,6 +108,8 @@ class Suite:
         Builds the list of tests for given options.
     readouts
         How encoders are read out.
+    in_words
+        Whether it asks in words, so that `Options.asked` concerns it.
     """
 
     name: str
@@ -77,6 +117,7 @@ class Suite:
     reference: str
     tests: Callable[[Options], list[Test]]
     readouts: tuple[str, ...] = ("angle",)
+    in_words: bool = False
 
 
 def may_ask(test: Test, lacking: Sequence[str]) -> bool:

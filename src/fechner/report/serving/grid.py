@@ -206,9 +206,9 @@ class _Books:
             for piece in self.asked(observer, test):
                 entry = self.entry(observer, test, piece)
                 if entry is not None and entry.status == "done":
-                    shown, seconds = shown + piece.images, seconds + entry.seconds
+                    shown, seconds = shown + piece.work, seconds + entry.seconds
                 elif not failed:  # the rest of a test that failed is not tried
-                    left += piece.images
+                    left += piece.work
         if not left:
             return 0.0
         return left * seconds / shown if shown else None

@@ -1,0 +1,330 @@
+"""Asking whether there is something: detection in words, over contrast (Hernández-Cámara 2025).
+
+At every abscissa a psychometric function is measured for each prompt. Observers that read nothing
+(comparers and encoders, lifted) are asked the same of the same pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from fechner.experiments.base import Piece, Sample, Scene, geometry
+from fechner.experiments.interview import GRADED, Interviewer
+from fechner.experiments.limits import REASONS, flag_contrasts
+from fechner.experiments.placement import Heard, Placement, Record, Trial
+from fechner.experiments.tasks import ABSCISSAE, Task
+from fechner.human import standard_spatial_observer
+from fechner.observers.abilities import Ability, Need
+from fechner.observers.questions import Prompt, Question
+from fechner.stimuli import Field, Frames, Layer, Noise, Stimulus
+from fechner.stimuli.patterns import drawn
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from fechner.stimuli.contrast import Floats
+
+#: Draws of the anchor; its median is the criterion of observers that were lifted.
+_ANCHORS = 10
+
+#: RMS contrast of a grating over its peak contrast.
+_RMS_OF_PEAK = 0.5**0.5
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Measure psychometric functions by asking.
+
+    Parameters
+    ----------
+    task
+        What is to be seen.
+    placement
+        Which contrasts are shown.
+    questions, labels
+        Prompts for observers that answer questions, and for those that match labels; of each, the
+        first option says that there is something.
+    pictures
+        1: is there something? 2: which of two pictures, one of which shows nothing.
+    human_unit
+        How the Standard Spatial Observer's peak contrasts become contrasts of the stimuli:
+        ``"rms"`` as those of a grating, ``"peak"`` not at all (as published).
+    anchor
+        Abscissa whose human threshold is the criterion of observers that were lifted.
+    """
+
+    id: str
+    title: str
+    reference: str
+    task: Task
+    scene: Scene
+    placement: Placement
+    questions: tuple[Prompt, ...]
+    labels: tuple[Prompt, ...]
+    pictures: int = 1
+    human_unit: Literal["rms", "peak"] = "rms"
+    anchor: float = 4.0
+    seed: int = 0
+    drop: bool = True
+    version: int = 1
+
+    asks: ClassVar[Ability] = "answers"
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """What an observer must be able to see."""
+        return (*self.task.needs, "several") if self.pictures > 1 else self.task.needs
+
+    @property
+    def axes(self) -> tuple[str, str]:
+        """Abscissa and contrast, with units."""
+        return ABSCISSAE[self.task.over].label, "RMS contrast"
+
+    @property
+    def method(self) -> str:
+        """What is shown and asked, made from the parameters."""
+        asked = (
+            "The observer is shown one picture and asked whether there is something"
+            if self.pictures == 1
+            else "The observer is shown two pictures, one of them blank, and asked which it is"
+        )
+        unit = (
+            "as RMS contrast of a grating"
+            if self.human_unit == "rms"
+            else "peak contrast taken for RMS"
+        )
+        return (
+            f"{self.task.method} {asked}, in {len(self.questions)} wordings, or which of two "
+            f"labels fits, in {len(self.labels)}. {self.placement.method} The contrast of a trial "
+            "is what is left of the pattern in the picture as it was handed over. Observers that "
+            "read nothing say yes where their response exceeds that to the human threshold at "
+            f"{self.anchor:g}{ABSCISSAE[self.task.over].unit}. The human curve is that of the "
+            f"Standard Spatial Observer, {unit}. {self.scene.method}"
+        )
+
+    def pieces(self) -> Sequence[Piece]:
+        """List one piece for each abscissa."""
+        prompts = max(len(self.questions), len(self.labels))
+        pictures, questions = self.placement.pictures(prompts), self.placement.most * prompts
+        return [
+            Piece(f"point-{index:02d}", index, index + 1, pictures, questions=questions)
+            for index in range(len(self.task.score_abscissae))
+        ]
+
+    def measure(self, piece: Piece, interviewer: Interviewer) -> xr.Dataset:
+        """Ask about one abscissa."""
+        index = piece.start
+        prompts = interviewer.prompts(self.questions, self.labels)
+        at = self._nearest_to_anchor()
+        interviewer.calibrate(
+            self._nothing(at),
+            [self._shown(at, -1, draw, self._human(at)) for draw in range(_ANCHORS)],
+            self.scene,
+        )
+        driven = np.array(
+            [[name != GRADED for name in interviewer.readouts] for _ in interviewer.layers]
+        )
+        record = self.placement.run(
+            partial(self._ask, index, prompts, interviewer), len(prompts), driven
+        )
+        wants = interviewer.observer.wants
+        field = self.scene.drawn_field(wants)
+        castle = self.task.human_thresholds(field, self.scene.space)[index]
+        return _dataset(
+            record,
+            {
+                "abscissa": ("point", [self._x(index)], {"name": self.task.over}),
+                "castle_threshold": ("point", [castle], {"unit": self.task.unit}),
+                "human_threshold": ("point", [self._human(index)], {"unit": self.task.unit}),
+                "dropped": (
+                    "point",
+                    np.array([self._flag(index, field)], np.uint8),
+                    {"meanings": " ".join(REASONS)},
+                ),
+                "layer": ("layer", interviewer.layers),
+                "prompt": ("prompt", [_words(prompt) for prompt in prompts]),
+                "readout": ("readout", interviewer.readouts),
+            },
+            {
+                "along": "point",
+                "grey_level": self._grey_level(wants.bits),
+                "reads": interviewer.observer.reads,
+                **geometry(self.scene, wants),
+            },
+        )
+
+    def _ask(
+        self,
+        index: int,
+        prompts: Sequence[Prompt],
+        interviewer: Interviewer,
+        trials: Sequence[Trial],
+    ) -> Heard:
+        """Ask trials about one abscissa."""
+        stimuli: list[Stimulus] = []
+        places: dict[tuple[int, int], int] = {}
+        for trial in trials:
+            if (trial.level, trial.draw) not in places:
+                places[trial.level, trial.draw] = len(stimuli)
+                contrast = self.placement.contrasts[trial.level]
+                stimuli.append(self._shown(index, trial.level, trial.draw, contrast))
+        blank = len(stimuli)
+        stimuli.append(self._nothing(index))
+        questions, second = [], []
+        for trial in trials:
+            target = places[trial.level, trial.draw]
+            rows: tuple[int, ...] = (target,)
+            if self.pictures > 1:
+                is_second = bool(_generator(self.seed, index, *trial[1:]).integers(2))
+                rows = (blank, target) if is_second else (target, blank)
+                second.append(is_second)
+            # Nothing is the same picture however often it is drawn.
+            repeat = trial.draw if self.placement.contrasts[trial.level] == 0 else 0
+            questions.append(Question(rows, prompts[trial.prompt], repeat))
+        contrasts = np.full(len(stimuli), np.nan)
+        yes = interviewer.ask(
+            stimuli,
+            questions,
+            self.scene,
+            look=partial(self._measure_contrasts, stimuli, contrasts, interviewer),
+        )
+        if second:
+            yes = np.where(np.array(second)[:, None, None], 1 - yes, yes)
+        rows_of_trials = [places[trial.level, trial.draw] for trial in trials]
+        return Heard(yes, contrasts[rows_of_trials])
+
+    def _measure_contrasts(
+        self,
+        stimuli: Sequence[Stimulus],
+        contrasts: Floats,
+        interviewer: Interviewer,
+        rows: Sequence[int],
+        frames: Frames,
+    ) -> None:
+        """Find how much of each pattern is in the picture of it."""
+        drawn_field = self.scene.drawn_field(interviewer.observer.wants)
+        luminance = frames.luminance().double()
+        for place, row in enumerate(rows):
+            layers = stimuli[row].layers
+            contrasts[row] = (
+                remaining_contrast(luminance[place], layers[-1], drawn_field)
+                if layers and layers[-1].contrast
+                else 0.0
+            )
+
+    def _shown(self, index: int, level: int, draw: int, contrast: float) -> Stimulus:
+        """Return a picture; noise is drawn afresh for every level and draw."""
+        reference = self._nothing(index)
+        target = self.task.target(index, self._x(index), contrast, self.scene.space)
+        if isinstance(target.pattern, Noise):
+            own = (self.seed, index, level + 1, draw)
+            target = replace(target, pattern=replace(target.pattern, seed=own))
+        return replace(reference, layers=(*reference.layers, target))
+
+    def _nothing(self, index: int) -> Stimulus:
+        return self.task.reference(index, self._x(index), self.scene.space)
+
+    def _x(self, index: int) -> float:
+        return self.task.score_abscissae[index]
+
+    def _nearest_to_anchor(self) -> int:
+        return int(np.abs(np.array(self.task.score_abscissae) - self.anchor).argmin())
+
+    def _human(self, index: int) -> float:
+        threshold = 1 / float(standard_spatial_observer(self._x(index)))
+        return threshold * (_RMS_OF_PEAK if self.human_unit == "rms" else 1.0)
+
+    def _flag(self, index: int, field: Field) -> int:
+        """Say why an abscissa cannot be shown as meant at any contrast; 0 if it can."""
+        if not self.drop:
+            return 0
+        target = self._shown(index, 0, 0, 0.0).layers[-1]
+        least = np.array([self.placement.contrasts[1]])
+        nothing, display = self._nothing(index), self.scene.display
+        return int(flag_contrasts(nothing, target, least, display, field)[0])
+
+    def _grey_level(self, bits: int | None) -> float:
+        """Return the contrast of one step of the display at the background, 0 where none shows."""
+        display = self.scene.display
+        depths = [depth for depth in (bits, display.bits) if depth is not None]
+        if not depths or display.dither:
+            return 0.0
+        import torch
+
+        background = torch.tensor([self._nothing(0).background_xyz[1]], dtype=torch.float64)
+        exact = replace(display, bits=None)
+        step = 1 / (2 ** min(depths) - 1)
+        brighter = exact.decode(exact.encode(background) + step)
+        return float(brighter / background - 1)
+
+    def samples(self) -> Sequence[Sequence[Sample]]:
+        """Return stimuli over abscissa (columns) and contrast (rows, strongest on top)."""
+        xs = self.task.score_abscissae
+        columns = np.unique(np.linspace(0, len(xs) - 1, 6).round().astype(int)).tolist()
+        levels = np.linspace(0, len(self.placement.contrasts) - 1, 4).round().astype(int)[:0:-1]
+        return [
+            [
+                Sample(
+                    self._shown(column, level, 0, self.placement.contrasts[level]),
+                    x=f"{xs[column]:.3g}",
+                    y=f"{self.placement.contrasts[level]:.3g}",
+                    at=xs[column],
+                )
+                for column in columns
+            ]
+            for level in levels.tolist()
+        ]
+
+
+def remaining_contrast(luminance: object, target: Layer, field: Field) -> float:
+    """Return the RMS contrast of a pattern in a picture: its share of what varies there.
+
+    Rounding to grey levels, dither and cut-off peaks add much that is not the pattern; the
+    covariance with the pattern is what is left of it. Pictures of another size are compared with
+    the pattern resampled in the same way.
+
+    Parameters
+    ----------
+    luminance
+        The picture, a tensor [h, w].
+    """
+    import torch
+
+    assert isinstance(luminance, torch.Tensor)
+    pattern = drawn(target.pattern, field, str(luminance.device))
+    if pattern.shape != luminance.shape:
+        pattern = torch.nn.functional.interpolate(
+            pattern[None, None], size=luminance.shape, mode="bilinear", align_corners=False
+        )[0, 0]
+    pattern = pattern - pattern.mean()
+    relative = luminance / luminance.mean() - 1
+    return float((relative * pattern).mean() / pattern.square().mean().sqrt())
+
+
+def _generator(*seed: int) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def _words(prompt: Prompt) -> str:
+    return prompt.text or " | ".join(prompt.options)
+
+
+def _dataset(record: Record, coords: dict[str, object], attrs: dict[str, object]) -> xr.Dataset:
+    """Put what was asked about one abscissa into a dataset."""
+    import xarray as xr
+
+    dims = ("point", "prompt", "trial", "layer", "readout")
+    return xr.Dataset(
+        {
+            "contrast": (dims, record.contrast[None]),
+            "level": (dims, record.level[None]),
+            "yes": (dims, record.yes[None]),
+        },
+        coords=coords,
+        attrs=attrs,
+    )

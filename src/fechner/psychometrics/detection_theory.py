@@ -1,0 +1,181 @@
+"""Signal detection theory: sensitivity and bias from counts, with their uncertainty.
+
+Yes/no: d' = z(H) - z(F) and c = -(z(H) + z(F)) / 2 (`macmillan_creelman2005`), with half an answer
+added to each count (the log-linear rule of `hautus1995`), so that no rate is 0 or 1. Forced choice
+between m alternatives: the d' at which the largest of m unit normals, one shifted by d', is the
+shifted one that often; for m = 2 that is sqrt(2) z(p).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy import special
+
+from fechner.errors import FechnerError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+#: Largest d' that is told from a larger one in forced choice.
+_LARGEST = 10.0
+
+
+class Sensitivity(NamedTuple):
+    """A d' with its standard error and the ends of its normal interval; a criterion likewise.
+
+    The criterion is 0 without bias, positive for an observer that says no too often (or, in forced
+    choice between two, prefers the second alternative). NaN if it cannot be known.
+    """
+
+    d_prime: NDArray[np.float64]
+    d_prime_se: NDArray[np.float64]
+    d_prime_low: NDArray[np.float64]
+    d_prime_high: NDArray[np.float64]
+    criterion: NDArray[np.float64]
+    criterion_se: NDArray[np.float64]
+    criterion_low: NDArray[np.float64]
+    criterion_high: NDArray[np.float64]
+
+
+def d_prime_yes_no(
+    hits: ArrayLike,
+    signals: ArrayLike,
+    false_alarms: ArrayLike,
+    blanks: ArrayLike,
+    *,
+    coverage: float = 0.95,
+) -> Sensitivity:
+    """Return d' and criterion of yes/no answers: yes to signals, and yes to blanks.
+
+    Half an answer is added to the counts and one to the trials. Standard errors follow from
+    binomial ones by the delta method (`gourevitch_galanter1967`). Arguments broadcast.
+
+    Examples
+    --------
+    >>> found = d_prime_yes_no(hits=69, signals=100, false_alarms=31, blanks=100)
+    >>> print(f"{found.d_prime:.3f} +- {found.d_prime_se:.3f}, criterion {found.criterion:.3f}")
+    0.981 +- 0.185, criterion 0.000
+    """
+    h, h_se = _z_rate(hits, signals)
+    f, f_se = _z_rate(false_alarms, blanks)
+    se = np.hypot(h_se, f_se)
+    return _with_intervals(h - f, se, -(h + f) / 2, se / 2, coverage)
+
+
+def d_prime_2afc(
+    correct_first: ArrayLike,
+    first: ArrayLike,
+    correct_second: ArrayLike,
+    second: ArrayLike,
+    *,
+    coverage: float = 0.95,
+) -> Sensitivity:
+    """Return d' and criterion of choices between two, which may prefer one place.
+
+    The counts are trials with the signal in the first and in the second place, and correct answers
+    to each. With z of both rates of correct answers, d' = (z1 + z2) / sqrt(2): an even observer's
+    sqrt(2) z(p). The criterion is (z2 - z1) / 2.
+
+    Examples
+    --------
+    >>> found = d_prime_2afc(76, 100, 76, 100)
+    >>> print(f"{found.d_prime:.3f} +- {found.d_prime_se:.3f}")
+    0.987 +- 0.137
+    """
+    one, one_se = _z_rate(correct_first, first)
+    two, two_se = _z_rate(correct_second, second)
+    se = np.hypot(one_se, two_se)
+    return _with_intervals(
+        (one + two) / np.sqrt(2), se / np.sqrt(2), (two - one) / 2, se / 2, coverage
+    )
+
+
+def d_prime_mafc(
+    correct: ArrayLike, n: ArrayLike, alternatives: int, *, coverage: float = 0.95
+) -> Sensitivity:
+    """Return d' of choices among m alternatives, of an observer that prefers none.
+
+    Half an answer is added to the correct ones and one to the trials. The criterion is NaN.
+
+    Examples
+    --------
+    >>> found = d_prime_mafc(correct=60, n=100, alternatives=4)
+    >>> print(f"{found.d_prime:.2f} [{found.d_prime_low:.2f}, {found.d_prime_high:.2f}]")
+    1.15 [0.84, 1.46]
+    """
+    if alternatives < 2:
+        raise FechnerError(f"a choice needs at least 2 alternatives, not {alternatives}.")
+    rate, se = _rate(correct, n)
+    grid, right = _right_over_d_prime(alternatives)
+    d_prime = np.interp(rate, right, grid)
+    steepness = np.interp(d_prime, grid, np.gradient(right, grid))
+    nothing = np.full(np.shape(rate), np.nan)
+    return _with_intervals(d_prime, se / steepness, nothing, nothing, coverage)
+
+
+def correct_mafc(d_prime: ArrayLike, alternatives: int) -> NDArray[np.float64]:
+    """Return the rate of correct answers among m alternatives.
+
+    The integral of phi(x - d') Phi(x)^(m - 1) over x.
+
+    Examples
+    --------
+    >>> correct_mafc([0.0, 1.0, 2.0], alternatives=2).round(4)
+    array([0.5   , 0.7602, 0.9214])
+    >>> print(f"{correct_mafc(1.0, alternatives=4):.4f}")
+    0.5520
+    """
+    d_prime = np.asarray(d_prime, dtype=float)
+    x = np.linspace(-9.0, 9.0, 721)
+    weight = np.exp(-0.5 * x**2) * (x[1] - x[0]) / np.sqrt(2 * np.pi)
+    return np.asarray(special.ndtr(x + d_prime[..., None]) ** (alternatives - 1) @ weight)
+
+
+@lru_cache
+def _right_over_d_prime(alternatives: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    d_prime = np.linspace(-_LARGEST, _LARGEST, 4001)
+    right = correct_mafc(d_prime, alternatives)
+    # Rounding must not make the function fall where it is flat.
+    return d_prime, np.maximum.accumulate(right)
+
+
+def _rate(k: ArrayLike, n: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the log-linear rate and its standard error; NaN without trials."""
+    k, n = np.asarray(k, dtype=float), np.asarray(n, dtype=float)
+    if not ((k >= 0) & (k <= n)).all():
+        raise FechnerError("every count must lie between 0 and its number of trials.")
+    rate = (k + 0.5) / (n + 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        se = np.where(n > 0, np.sqrt(rate * (1 - rate) / n), np.nan)
+    return np.where(n > 0, rate, np.nan), se
+
+
+def _z_rate(k: ArrayLike, n: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    rate, se = _rate(k, n)
+    z = special.ndtri(rate)
+    return z, np.asarray(se * np.sqrt(2 * np.pi) * np.exp(0.5 * z**2))
+
+
+def _with_intervals(
+    d_prime: NDArray[np.float64],
+    d_prime_se: NDArray[np.float64],
+    criterion: NDArray[np.float64],
+    criterion_se: NDArray[np.float64],
+    coverage: float,
+) -> Sensitivity:
+    if not 0 < coverage < 1:
+        raise FechnerError(f"coverage lies between 0 and 1, not {coverage}: 0.95 is usual.")
+    z = special.ndtri((1 + coverage) / 2)
+    return Sensitivity(
+        d_prime,
+        d_prime_se,
+        d_prime - z * d_prime_se,
+        d_prime + z * d_prime_se,
+        criterion,
+        criterion_se,
+        criterion - z * criterion_se,
+        criterion + z * criterion_se,
+    )

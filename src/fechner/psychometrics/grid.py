@@ -1,0 +1,393 @@
+"""The posterior of one psychometric function, summed over a grid of its four parameters.
+
+The likelihood needs the levels only through u = logit F, and log P at any u is, for all guess and
+lapse rates, the same combination of log P at a few nodes. So for every threshold and slope the
+answers at all levels are spread over these nodes, and one matrix product with log P and log(1 - P)
+there gives all rates at once. The grid starts as wide as the prior and is narrowed to where the
+mass is until every step is at most half the posterior standard deviation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy import linalg, special
+
+from fechner.errors import FechnerError
+from fechner.psychometrics.functions import logit_share
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fechner.psychometrics.functions import Shape
+
+#: Largest step of the grid, in posterior standard deviations.
+LARGEST_STEP = 0.5
+
+#: Values at which a marginal density is kept.
+FINE = 128
+
+#: Draws of the joint posterior that are kept.
+DRAWS = 200
+
+# Beyond this logit F is 0 or 1. With so many nodes, and entries in the tables, the log likelihood
+# is off by less than 0.01: the tests compare with exact sums.
+_REACH = 18.0
+_NODES = 20
+_LOGITS, _TABLE = 4001, 65537
+
+#: A density is followed down to this many nats below its peak (3.9 sd of a normal one), and must
+#: not be cut where it is higher than the second (3.5 sd).
+_DEPTH, _CUT = 7.5, 6.0
+
+#: Cells along each axis of the first grid; limits for the later ones.
+_FIRST = (16, 10, 8, 8)
+_FEWEST, _MOST = 12, 48
+
+#: Passes in which a grid that is too coarse stays small, and passes in all.
+_QUICK, _PASSES = 6, 40
+
+#: Groups of levels while the grid is coarse.
+_POOLS = 32
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers to one function, and what is held of it beforehand.
+
+    Positions are those of the levels on the axis, where ``slope * distance / unit`` is z. The ends
+    [4, 2] of the prior are equal where a rate is fixed; ``log_prior`` takes the number of an axis
+    and values along it.
+    """
+
+    positions: NDArray[np.float64]
+    yes: NDArray[np.float64]
+    no: NDArray[np.float64]
+    shape: Shape
+    unit: float
+    ends: NDArray[np.float64]
+    log_prior: Callable[[int, NDArray[np.float64]], NDArray[np.float64]]
+
+
+class Posterior(NamedTuple):
+    """Marginal log densities [4, FINE] between ends [4, 2], and draws [DRAWS, 4] of all four.
+
+    ``mode`` [4] is where the joint density is highest; ``steps`` [4] are those of the last grid in
+    posterior standard deviations, 0 for fixed rates.
+    """
+
+    mode: NDArray[np.float64]
+    ends: NDArray[np.float64]
+    log_density: NDArray[np.float64]
+    draws: NDArray[np.float64]
+    steps: NDArray[np.float64]
+
+
+def posterior(answers: Answers) -> Posterior:
+    """Narrow the grid to where the mass is until it is fine enough, and sum over it."""
+    free = answers.ends[:, 1] > answers.ends[:, 0]
+    ends, counts = answers.ends, np.where(free, _FIRST, 1)
+    pooled = _pool(answers)
+    steps = np.full(4, np.inf)
+    for number in range(_PASSES):
+        rough = (steps > 1).any()
+        weights = _weights(pooled if rough else answers, ends, counts)
+        log_density = _marginals(weights, free)
+        steps, spans = _look(ends, counts, log_density, free)
+        leaks = _leaks(ends, log_density, answers.ends)
+        if not rough and (steps <= LARGEST_STEP).all() and not leaks.any():
+            mode, draws = _mode(weights, ends, counts), _draw(weights, ends, counts)
+            return Posterior(mode, ends, log_density, draws, steps)
+        most = _FEWEST if number < _QUICK and (steps > 1).any() else _MOST
+        ends, counts = _narrowed(answers.ends, ends, counts, spans, leaks, steps, free, most)
+    raise FechnerError(
+        f"no grid was fine enough after {_PASSES} passes; the largest step is "
+        f"{steps.max():.2g} posterior standard deviations: check the levels and the prior."
+    )
+
+
+def _pool(answers: Answers) -> Answers:
+    """Bring neighbouring levels together, which is good enough for finding the place."""
+    finite = np.isfinite(answers.positions)
+    x = answers.positions[finite]
+    if len(x) <= _POOLS:
+        return answers
+    pool = ((x - x.min()) / (np.ptp(x) or 1.0) * (_POOLS - 1)).astype(np.intp)
+    pool = np.unique(pool, return_inverse=True)[1]
+
+    count = np.bincount(pool)
+    positions, yes, no = (
+        # Level 0 has no neighbours on the log scale.
+        np.concatenate([each[~finite], np.bincount(pool, each[finite]) / size])
+        for each, size in ((answers.positions, count), (answers.yes, 1), (answers.no, 1))
+    )
+    return replace(answers, positions=positions, yes=yes, no=no)
+
+
+def log_likelihood(
+    answers: Answers,
+    threshold: NDArray[np.float64],
+    log_slope: NDArray[np.float64],
+    guess: NDArray[np.float64],
+    lapse: NDArray[np.float64],
+) -> NDArray[np.float32]:
+    """Return the log likelihood on a grid, [threshold x slope, guess x lapse]."""
+    slope = np.exp(log_slope)[:, None, None] / answers.unit
+    number = np.stack([answers.yes, answers.no]).astype(np.float32)
+    # Distance times slope is extreme at the corners of the grid: where these agree, at levels that
+    # all thresholds and slopes put in one entry of the table, one look is enough.
+    corners = _entry(slope[[0, -1]], answers.positions, threshold[[0, -1]], answers.shape)
+    entry = corners[0, 0]
+    varies = (corners != entry).any(axis=(0, 1))
+    table = _shares(answers.shape)[2]
+    constant = number[:, ~varies] @ table[entry[~varies]]
+    cell = _entry(slope, answers.positions[varies], threshold, answers.shape)
+    number = number[:, varies]
+    spread = np.empty((len(threshold), len(log_slope), 2, _NODES), np.float32)
+    # One slope at a time, so that what is gathered stays in the processor's cache.
+    for i, rows in enumerate(cell):
+        both = number @ table.take(rows, axis=0) + constant
+        spread[:, i, 0], spread[:, i, 1] = both[:, 0, :_NODES], both[:, 1, _NODES:]
+    guess, lapse = (each.ravel() for each in np.meshgrid(guess, lapse, indexing="ij"))
+    nodes, _ = _nodes()
+    # 1 - P at u is P at -u with the rates exchanged.
+    chances = np.log(np.concatenate([_chance(nodes, guess, lapse), _chance(nodes, lapse, guess)]))
+    return np.asarray(spread.reshape(-1, 2 * _NODES) @ chances)
+
+
+def _entry(
+    slope: NDArray[np.float64],
+    positions: NDArray[np.float64],
+    threshold: NDArray[np.float64],
+    shape: Shape,
+) -> NDArray[np.intp]:
+    """Return the entries of the table for all slopes, thresholds and levels."""
+    start, per_unit, table = _shares(shape)
+    z = slope * (positions - threshold[:, None])
+    return np.asarray(np.clip((z - start) * per_unit, 0, len(table) - 1).astype(np.intp))
+
+
+def _chance(
+    u: NDArray[np.float64], guess: NDArray[np.float64], lapse: NDArray[np.float64]
+) -> NDArray[np.float32]:
+    """Return P at logits u for pairs of rates, [u, pairs]."""
+    floor, room = (each.astype(np.float32) for each in (guess, 1 - guess - lapse))
+    rise = special.expit(u).astype(np.float32)[:, None]
+    return np.asarray(floor + np.maximum(room, np.float32(1e-6)) * rise)
+
+
+@lru_cache(maxsize=1)
+def _nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Choose logits from which log P at every other logit follows, and say how.
+
+    Whatever the two rates, log P(u) is a combination of its values at a few nodes: the columns that
+    a pivoted QR factorisation takes first. Returns the nodes [NODES] and the cardinal functions
+    [NODES, u] on the fine axis of logits.
+    """
+    u = np.linspace(-_REACH, _REACH, _LOGITS)
+    rates = np.concatenate([[0.0], np.geomspace(1e-5, 0.999, 45)])
+    guess, lapse = (each.reshape(-1, 1) for each in np.meshgrid(rates, rates))
+    possible = (guess + lapse < 1)[:, 0]
+    guess, room = guess[possible], (1 - guess - lapse)[possible]
+    sample = u[:: (_LOGITS - 1) // 400]
+    order = linalg.qr(np.log(guess + room * special.expit(sample)), mode="r", pivoting=True)[1]
+    nodes = np.sort(sample[order[:_NODES]])
+    at_nodes, everywhere = (np.log(guess + room * special.expit(each)) for each in (nodes, u))
+    return nodes, np.asarray(np.linalg.lstsq(at_nodes, everywhere, rcond=None)[0])
+
+
+@lru_cache
+def _shares(shape: Shape) -> tuple[float, float, NDArray[np.float32]]:
+    """Tabulate over z what one yes and one no give to each node, [z, yes and no x nodes].
+
+    Returns the lowest z, entries per unit of z, and the table.
+    """
+    low, high = {"weibull": (-_REACH, 3.4), "logistic": (-_REACH, _REACH), "normal": (-6, 6)}[shape]
+    z = np.linspace(low, high, _TABLE)
+    at = (np.clip(logit_share(z, shape), -_REACH, _REACH) + _REACH) * (_LOGITS - 1) / (2 * _REACH)
+    cardinal = _nodes()[1]
+    axis = np.arange(_LOGITS)
+    yes = [np.interp(at, axis, row) for row in cardinal]
+    no = [np.interp(_LOGITS - 1 - at, axis, row) for row in cardinal]
+    per_unit = (_TABLE - 1) / (high - low)
+    # Half an entry, so that dropping the fraction takes the nearest.
+    return low - 0.5 / per_unit, per_unit, np.stack(yes + no, axis=1).astype(np.float32)
+
+
+def _centres(ends: NDArray[np.float64], counts: NDArray[np.intp]) -> list[NDArray[np.float64]]:
+    return [
+        low + (np.arange(count) + 0.5) * (high - low) / count
+        for (low, high), count in zip(ends, counts, strict=True)
+    ]
+
+
+def _weights(
+    answers: Answers, ends: NDArray[np.float64], counts: NDArray[np.intp]
+) -> NDArray[np.float32]:
+    """Return the posterior on the grid, [threshold, slope, guess, lapse], 1 at its highest."""
+    axes = _centres(ends, counts)
+    free = answers.ends[:, 1] > answers.ends[:, 0]
+    threshold, slope, guess, lapse = (
+        answers.log_prior(i, axis) if free[i] else np.zeros(1) for i, axis in enumerate(axes)
+    )
+    rates = guess[:, None] + lapse[None, :]
+    rates = np.where(axes[2][:, None] + axes[3][None, :] < 1, rates, -np.inf)
+    joint = log_likelihood(answers, *axes)
+    joint += (threshold[:, None] + slope[None, :]).reshape(-1, 1).astype(np.float32)
+    joint += rates.reshape(1, -1).astype(np.float32)
+    joint -= joint.max()
+    return np.asarray(np.exp(joint, out=joint).reshape(counts))
+
+
+def _marginals(weights: NDArray[np.float32], free: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the log of each marginal density, [4, FINE], 0 at its highest."""
+    upper, lower = weights.sum(axis=(2, 3)), weights.sum(axis=(0, 1))
+    sums = (upper.sum(axis=1), upper.sum(axis=0), lower.sum(axis=1), lower.sum(axis=0))
+    fine = np.zeros((4, FINE))
+    for axis in np.flatnonzero(free):
+        # Logarithms of densities are nearly parabolas, which cubic interpolation keeps.
+        coarse = np.log(np.maximum(sums[axis] / sums[axis].max(), 1e-18))
+        fine[axis] = _interpolation(len(coarse)) @ coarse
+        fine[axis] -= fine[axis].max()
+    return fine
+
+
+@lru_cache(maxsize=64)
+def _interpolation(count: int) -> NDArray[np.float64]:
+    """Return the matrix from `count` cells to FINE cells of the same range, cubic Lagrange."""
+    at = (np.arange(FINE) + 0.5) * count / FINE - 0.5
+    first = np.clip(np.floor(at).astype(int) - 1, 0, count - 4)
+    f = at - first
+    matrix = np.zeros((FINE, count))
+    for node in range(4):
+        others = [other for other in range(4) if other != node]
+        value = np.prod([(f - other) / (node - other) for other in others], axis=0)
+        matrix[np.arange(FINE), first + node] = value
+    return matrix
+
+
+def _look(
+    ends: NDArray[np.float64],
+    counts: NDArray[np.intp],
+    log_density: NDArray[np.float64],
+    free: NDArray[np.bool_],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return each step in standard deviations, and between which values [4, 2] the mass lies."""
+    width = ends[:, 1] - ends[:, 0]
+    number = np.arange(FINE) + 0.5
+    density = np.exp(log_density)
+    density /= density.sum(axis=1, keepdims=True)
+    mean = density @ number
+    sd = np.sqrt(np.maximum(density @ number**2 - mean**2, 1e-12))
+    steps = np.where(free, FINE / counts / sd, 0.0)
+    high_enough = log_density > -_DEPTH
+    first = high_enough.argmax(axis=1)
+    last = FINE - high_enough[:, ::-1].argmax(axis=1)
+    spans = ends[:, :1] + np.stack([first, last], axis=1) / FINE * width[:, None]
+    return steps, spans
+
+
+def _leaks(
+    ends: NDArray[np.float64], log_density: NDArray[np.float64], limits: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Say at which ends the mass goes on beyond the grid, though the prior would allow it."""
+    high_enough = log_density[:, [0, -1]] > -_CUT
+    return np.asarray(high_enough & (ends != limits))
+
+
+def _narrowed(
+    limits: NDArray[np.float64],
+    ends: NDArray[np.float64],
+    counts: NDArray[np.intp],
+    spans: NDArray[np.float64],
+    leaks: NDArray[np.bool_],
+    steps: NDArray[np.float64],
+    free: NDArray[np.bool_],
+    most: int,
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Return the ends and cells of the next grid."""
+    cell = (ends[:, 1] - ends[:, 0]) / counts
+    length = spans[:, 1] - spans[:, 0]
+    # A grid too coarse for the mass only knows its place to a cell or so.
+    margin = np.where(steps > 1, cell, 0.1 * cell)[:, None] + leaks * 0.5 * length[:, None]
+    new = np.clip(spans + margin * [-1, 1], limits[:, :1], limits[:, 1:])
+    sd = cell / np.where(free, steps, 1.0)
+    wanted = np.ceil((new[:, 1] - new[:, 0]) / (0.9 * LARGEST_STEP * sd))
+    counts = np.where(free, np.clip(wanted, _FEWEST, most), 1).astype(np.intp)
+    return new, counts
+
+
+def _mode(
+    weights: NDArray[np.float32], ends: NDArray[np.float64], counts: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Return the top of the parabola through the highest cell and its neighbours."""
+    free = counts > 1
+    middle = np.array(np.unravel_index(weights.argmax(), weights.shape))
+    middle = np.where(free, np.clip(middle, 1, counts - 2), 0)
+    around = tuple(
+        slice(at - 1, at + 2) if is_free else slice(0, 1)
+        for at, is_free in zip(middle, free, strict=True)
+    )
+    size = int(free.sum())
+    near = np.log(np.maximum(weights[around].reshape([3] * size), 1e-30)).astype(np.float64)
+    gradient, curvature = _parabola(near)
+    # In cells from the middle, down to where the grid ends.
+    low, high = (-0.5 - middle)[free], (counts - 0.5 - middle)[free]
+    low, high = np.maximum(low, -1.5), np.minimum(high, 1.5)
+    move, held = np.zeros(size), np.zeros(size, bool)
+    while not held.all():
+        part = curvature[np.ix_(~held, ~held)]
+        if np.linalg.eigvalsh(part).max() > -1e-9:
+            break
+        move[~held] = -np.linalg.solve(
+            part, gradient[~held] + curvature[~held][:, held] @ move[held]
+        )
+        outside = ((move < low) | (move > high)) & ~held
+        if not outside.any():
+            break
+        move = np.clip(move, low, high)
+        held |= outside
+    at = middle + 0.5
+    at[free] += np.clip(move, low, high)
+    return np.asarray(ends[:, 0] + at / counts * (ends[:, 1] - ends[:, 0]))
+
+
+def _parabola(near: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return gradient and curvature in the middle of a [3, 3, ..] cube, by differences."""
+    size = near.ndim
+
+    def at(*shifts: tuple[int, int]) -> float:
+        place = [1] * size
+        for axis, shift in shifts:
+            place[axis] += shift
+        return float(near[tuple(place)])
+
+    gradient = np.array([(at((i, 1)) - at((i, -1))) / 2 for i in range(size)])
+    curvature = np.empty((size, size))
+    for i in range(size):
+        curvature[i, i] = at((i, 1)) + at((i, -1)) - 2 * at()
+        for j in range(i):
+            same = at((i, 1), (j, 1)) + at((i, -1), (j, -1))
+            opposite = at((i, 1), (j, -1)) + at((i, -1), (j, 1))
+            curvature[i, j] = curvature[j, i] = (same - opposite) / 4
+    return gradient, curvature
+
+
+@lru_cache(maxsize=1)
+def _dice() -> NDArray[np.float64]:
+    return np.random.default_rng(0).uniform(size=(DRAWS, 5))
+
+
+def _draw(
+    weights: NDArray[np.float32], ends: NDArray[np.float64], counts: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Draw from the grid, one in each of DRAWS equal shares, anywhere within its cell."""
+    dice = _dice()
+    total = np.cumsum(weights.ravel(), dtype=np.float64)
+    aims = (np.arange(DRAWS) + dice[:, 0]) / DRAWS * total[-1]
+    cells = np.stack(np.unravel_index(np.searchsorted(total, aims), weights.shape), axis=1)
+    return np.asarray(ends[:, 0] + (cells + dice[:, 1:]) / counts * (ends[:, 1] - ends[:, 0]))

@@ -1,0 +1,199 @@
+"""Answers in words, each on disk the moment it arrives; a budget for what may still be asked.
+
+One SQLite file in the run folder, in write-ahead mode: a process that is killed loses the questions
+under way and nothing else. Errors are never kept, and no key has two answers. The file holds
+prompts and replies, but no picture, address or key.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from fechner.errors import BudgetError, RunFolderError
+from fechner.observers.questions import Answer, Question
+from fechner.runs.store import full_disk
+
+FILE = "trials.sqlite"
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS trials (
+    key TEXT PRIMARY KEY,
+    observer TEXT NOT NULL,
+    prompt TEXT NOT NULL,
+    options TEXT NOT NULL,
+    choice INTEGER,
+    probabilities TEXT,
+    mass REAL,
+    reply TEXT NOT NULL,
+    prompt_tokens INTEGER NOT NULL,
+    completion_tokens INTEGER NOT NULL,
+    cost REAL
+)
+"""
+#: SQLite takes so many values in one statement.
+_AT_ONCE = 500
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a run may take altogether, earlier starts included; None is as much as it needs.
+
+    Parameters
+    ----------
+    max_cost
+        In US dollars.
+    """
+
+    max_trials: int | None = None
+    max_cost: float | None = None
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What an observer, or a run, has taken so far.
+
+    Parameters
+    ----------
+    invalid
+        Replies that were none of the options.
+    cost
+        In US dollars; NaN where the price of an answer is not known.
+    """
+
+    trials: int = 0
+    invalid: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float = 0.0
+
+
+class Trials:
+    """The trials of a run; one process writes.
+
+    Parameters
+    ----------
+    observer
+        Whose answers are recorded, for people who look into the file.
+    """
+
+    def __init__(self, path: Path, observer: str = "", budget: Budget | None = None) -> None:
+        self.path = path
+        self.observer = observer
+        self.budget = budget or Budget()
+        self._connection: sqlite3.Connection | None = None
+
+    def known(self, keys: Sequence[str]) -> Mapping[str, Answer]:
+        """Return the answers that are there already."""
+        found: dict[str, Answer] = {}
+        with self._open() as connection:
+            for start in range(0, len(keys), _AT_ONCE):
+                some = keys[start : start + _AT_ONCE]
+                marks = ",".join("?" * len(some))
+                rows = connection.execute(
+                    "SELECT key, choice, probabilities, mass, reply FROM trials "
+                    f"WHERE key IN ({marks})",
+                    some,
+                )
+                for key, choice, probabilities, mass, reply in rows:
+                    graded = tuple(json.loads(probabilities)) if probabilities else None
+                    found[key] = Answer(0, choice, graded, mass, reply)
+        return found
+
+    def allow(self, questions: int) -> int:
+        """Return how many of so many questions may be asked; raises if none may."""
+        most, dollars = self.budget.max_trials, self.budget.max_cost
+        if most is None and dollars is None:
+            return questions
+        spent = self.spent()
+        if dollars is not None and spent.trials and math.isnan(spent.cost):
+            raise BudgetError(
+                f"the price of answers of '{self.observer}' is not known, so --max-cost cannot be "
+                "kept: say it, as in NAME@price_in=0.15,price_out=0.60 (dollars per million "
+                "tokens), or use --max-trials."
+            )
+        if dollars is not None and spent.cost >= dollars:
+            raise BudgetError(
+                f"stopped at {spent.cost:.2f} of {dollars:.2f} dollars after {spent.trials} "
+                "answers, which are kept; run the same command with a larger --max-cost to go on."
+            )
+        if most is not None and spent.trials >= most:
+            raise BudgetError(
+                f"stopped after {spent.trials} answers, which are kept; run the same command with "
+                "a larger --max-trials to go on."
+            )
+        allowed = questions if most is None else min(questions, most - spent.trials)
+        # A price is only known once an answer is there, so money is spent in small steps.
+        return allowed if dollars is None else min(allowed, max(1, self._affordable(spent)))
+
+    def _affordable(self, spent: Spent) -> int:
+        if not spent.trials or not spent.cost or self.budget.max_cost is None:
+            return 1
+        left = self.budget.max_cost - spent.cost
+        return int(left / (spent.cost / spent.trials))
+
+    def record(self, key: str, question: Question, answer: Answer) -> None:
+        """Keep an answer; it is on disk when this returns."""
+        graded = None if answer.probabilities is None else json.dumps(answer.probabilities)
+        cost = None if math.isnan(answer.usage.cost) else answer.usage.cost
+        values = (
+            key,
+            self.observer,
+            question.prompt.text,
+            json.dumps(question.prompt.options),
+            answer.choice,
+            graded,
+            answer.mass,
+            answer.reply,
+            answer.usage.prompt_tokens,
+            answer.usage.completion_tokens,
+            cost,
+        )
+        with self._open() as connection, connection:
+            connection.execute(
+                f"INSERT OR IGNORE INTO trials VALUES ({','.join('?' * len(values))})", values
+            )
+
+    def spent(self, observer: str | None = None) -> Spent:
+        """Return what was taken by all observers, or by one."""
+        if not self.path.exists() and self._connection is None:
+            return Spent()
+        where, values = ("WHERE observer = ?", (observer,)) if observer is not None else ("", ())
+        with self._open() as connection:
+            n, invalid, taken, given, cost, unknown = connection.execute(
+                "SELECT count(*), sum(choice IS NULL), sum(prompt_tokens), "
+                f"sum(completion_tokens), sum(cost), sum(cost IS NULL) FROM trials {where}",
+                values,
+            ).fetchone()
+        price = math.nan if unknown else cost or 0.0
+        return Spent(n, invalid or 0, taken or 0, given or 0, price)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        try:
+            if self._connection is None:
+                self._connection = sqlite3.connect(self.path, timeout=30)
+                self._connection.execute("PRAGMA journal_mode=WAL")
+                self._connection.execute("PRAGMA synchronous=FULL")
+                self._connection.execute(_SCHEMA)
+            yield self._connection
+        except sqlite3.DatabaseError as error:
+            self.close()
+            code = getattr(error, "sqlite_errorcode", None)
+            if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+                raise full_disk(self.path) from error
+            raise RunFolderError(
+                f"the trials in {self.path} cannot be used ({error}); delete that file and run the "
+                "same command again: questions are asked anew."
+            ) from error

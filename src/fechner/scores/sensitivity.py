@@ -1,0 +1,307 @@
+"""Contrast sensitivity from answers: thresholds per prompt, a curve, and its distance from people.
+
+A psychometric function is fitted to the answers to every prompt at every frequency. Its threshold
+is where the observer detects half the time, corrected for guesses and lapses; sensitivity is its
+inverse, averaged over prompts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fechner.scores.alignment import outputs
+from fechner.scores.bootstrap import RESAMPLES, Scale, cluster_counts, interval, spread
+from fechner.scores.notes import SAME_ANSWERS, TOO_FEW, join_notes, left_out
+from fechner.scores.paired import in_common
+from fechner.scores.score import Resampled, Score
+from fechner.scores.thresholds import Thresholds, thresholds
+from fechner.scores.wording import Asked, wording_scores
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+#: Frequencies that a correlation needs.
+_FEWEST = 3
+
+
+@dataclass(frozen=True)
+class ContrastSensitivity:
+    """How the contrast sensitivity of an observer compares with people's.
+
+    The first score is Pearson's correlation with the Standard Spatial Observer, in sensitivity.
+
+    Parameters
+    ----------
+    guess
+        Share of right answers by chance; None where the observer's own rate of yes is to be found.
+    by_likelihood
+        Fit by maximum likelihood, without guesses and lapses, and threshold where yes is said half
+        the time, as published.
+    arithmetic
+        Average sensitivities over prompts as published; else thresholds, geometrically.
+    """
+
+    guess: float | None = None
+    by_likelihood: bool = False
+    arithmetic: bool = False
+
+    def __call__(self, data: xr.Dataset) -> Sequence[Score]:
+        """Score every layer and read-out."""
+        return [
+            score
+            for layer, readout, part in outputs(data)
+            for score in self._scores(part, layer, readout)
+        ]
+
+    def measured(self, data: xr.Dataset) -> Thresholds:
+        """Return the thresholds of one layer and read-out."""
+        return thresholds(data, self.guess, self.by_likelihood)
+
+    def curve(self, found: Thresholds) -> Floats:
+        """Return sensitivity at every frequency, averaged over prompts; NaN where it is unknown."""
+        counts = np.ones((1, found.log10.shape[1]))
+        return np.asarray(self._pooled(found.log10[None], counts)[0])
+
+    def band(self, found: Thresholds) -> tuple[Floats, Floats]:
+        """Return the 95 % range of the curve over prompts and trials."""
+        with np.errstate(invalid="ignore"):
+            low, high = np.nanpercentile(self._resampled(found), (2.5, 97.5), axis=0)
+        return low, high
+
+    def _pooled(self, log10: Floats, counts: Floats) -> Floats:
+        """Average thresholds [.., points, prompts] over prompts that occur so often, [.., points].
+
+        Prompts without a threshold are left out.
+        """
+        weights = np.where(np.isfinite(log10), counts[:, None, :], 0.0)
+        values = np.where(np.isfinite(log10), -log10, 0.0)
+        total = weights.sum(axis=-1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.arithmetic:
+                return np.asarray((weights * 10**values).sum(axis=-1) / total)
+            return np.asarray(10 ** ((weights * values).sum(axis=-1) / total))
+
+    def _resampled(self, found: Thresholds) -> Floats:
+        """Return curves of other prompts and other trials, [resamples, points]."""
+        prompts = found.log10.shape[1]
+        counts = cluster_counts(prompts) if prompts > 1 else np.ones((RESAMPLES, 1))
+        order = np.random.default_rng(0).integers(found.draws.shape[-1], size=RESAMPLES)
+        draws = np.moveaxis(found.draws[..., order], -1, 0)
+        return self._pooled(draws, counts)
+
+    def _scores(self, data: xr.Dataset, layer: str, readout: str) -> Iterator[Score]:
+        found = self.measured(data)
+        own, others = self.curve(found), self._resampled(found)
+        usable = found.usable & np.isfinite(own)
+        clusters = found.log10.shape[1]
+        note = join_notes(left_out(data["dropped"]), found.note)
+
+        def score(
+            name: str, human: Floats, measure: Any, scale: Scale, chance: float, words: str = ""
+        ) -> Score:
+            enough = usable.sum() >= _FEWEST
+            value = measure(own[usable], human[usable]) if enough else float("nan")
+            low = high = float("nan")
+            if enough and not np.isnan(value):
+                resampled = np.array([measure(row[usable], human[usable]) for row in others])
+                low, high = (
+                    interval(value, resampled, clusters, scale)
+                    if clusters > 1
+                    else _around(value, resampled)
+                )
+            why = "" if enough else TOO_FEW
+            if enough and np.isnan(value):
+                why = SAME_ANSWERS
+            return Score(
+                name,
+                value,
+                low,
+                high,
+                higher_is_better=scale == "correlation",
+                best=1.0 if scale == "correlation" else 0.0,
+                chance=chance,
+                resampled="prompts" if clusters > 1 else "trials",
+                n=int(usable.sum()),
+                layer=layer,
+                readout=readout,
+                note=join_notes(note, why, words),
+            )
+
+        sso, castle = 1 / found.human, 1 / found.castle
+        yield score(
+            "csf-correlation", sso, correlation, "correlation", 0.0, shape_in_words(found, own)
+        )
+        yield score("csf-correlation-log", sso, _in_log(correlation), "correlation", 0.0)
+        # An observer that sees nothing at all, and one as sensitive to everything.
+        yield score("csf-rmse", sso, rmse, "error", _level(sso[usable]))
+        yield score("csf-rmse-log10", sso, _in_log(rmse), "error", _spread(sso[usable]))
+        yield score("castle-correlation", castle, correlation, "correlation", 0.0)
+        yield score("castle-rmse-log10", castle, _in_log(rmse), "error", _spread(castle[usable]))
+        place: dict[str, Any] = {"layer": layer, "readout": readout}
+        if self.guess is None:
+            yield _rate("false-alarms", found.false_alarms, "yes to nothing", 0.5, place)
+        if found.reads != "nothing":
+            yield _rate("invalid-replies", found.invalid, "neither yes nor no", 1.0, place)
+        if found.same_pictures is not None:
+            with np.errstate(divide="ignore"):
+                asked = Asked(found.same_pictures, found.contrasts, 1 / own)
+            yield from wording_scores(asked, layer, readout)
+
+    def resample(self, data: xr.Dataset) -> Resampled:
+        """Return the correlation of one layer and read-out with its bootstrap over frequencies."""
+        found = self.measured(data)
+        own = self.curve(found)
+        usable = self._known(data)
+        (main, *_) = self._scores(data, str(data["layer"].values), str(data["readout"].values))
+        counts = cluster_counts(int(usable.sum())) if usable.any() else np.empty((0, 0))
+        values = np.array([_weighted(own[usable], 1 / found.human[usable], row) for row in counts])
+        return Resampled(main, values, found.abscissae[usable], "correlation")
+
+    def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+        """Leave the frequencies at which both have a threshold."""
+        a, b = in_common(first, second, point="abscissa")
+        both = self._known(a) & self._known(b)
+        return a.isel(point=both), b.isel(point=both)
+
+    def _known(self, data: xr.Dataset) -> NDArray[np.bool_]:
+        found = self.measured(data)
+        return np.asarray(found.usable & np.isfinite(self.curve(found)))
+
+    def printed(self, value: float, experiment: Any) -> Score:
+        """Return a correlation of which only the value is known."""
+        nothing = float("nan")
+        return Score(
+            "csf-correlation", value, nothing, nothing, True, 1.0, 0.0, resampled="prompts", n=0
+        )
+
+
+def correlation(a: Floats, b: Floats) -> float:
+    """Return Pearson's correlation; NaN where one of them does not vary.
+
+    Examples
+    --------
+    >>> round(correlation(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0])), 4)
+    0.982
+    """
+    return _weighted(a, b, np.ones(len(a)))
+
+
+def _weighted(a: Floats, b: Floats, weights: Floats) -> float:
+    a, b = (x - np.average(x, weights=weights) for x in (a, b))
+    scale = np.sqrt((weights * a * a).sum() * (weights * b * b).sum())
+    # Rounding alone makes a constant vary a little.
+    if not scale > 1e-12 * max(float(np.abs(b).max()), 1.0):
+        return float("nan")
+    return float((weights * a * b).sum() / scale)
+
+
+def rmse(a: Floats, b: Floats) -> float:
+    """Return the root of the mean squared difference."""
+    return float(np.sqrt(np.square(a - b).mean()))
+
+
+def _in_log(measure: Any) -> Any:
+    def of_logs(a: Floats, b: Floats) -> float:
+        return float(measure(np.log10(a), np.log10(b)))
+
+    return of_logs
+
+
+def _level(sensitivity: Floats) -> float:
+    return float(np.sqrt(np.square(sensitivity).mean())) if len(sensitivity) else float("nan")
+
+
+def _spread(sensitivity: Floats) -> float:
+    return float(np.log10(sensitivity).std()) if len(sensitivity) else float("nan")
+
+
+def _around(value: float, resampled: Floats) -> tuple[float, float]:
+    low, high = spread(resampled[np.isfinite(resampled)])
+    return min(low, value), max(high, value)
+
+
+def _rate(name: str, by_prompt: Floats, words: str, chance: float, place: dict[str, Any]) -> Score:
+    """Return a rate with its interval: over prompts, or Wilson's over trials where there is one."""
+    yes, asked = by_prompt.sum(axis=1)
+    value = float(yes / asked) if asked else float("nan")
+    make = partial(Score, name, value, higher_is_better=False, best=0.0, chance=chance, **place)
+    if not asked:
+        nothing = float("nan")
+        return make(low=nothing, high=nothing, resampled="trials", n=0, note="nothing was asked")
+    if by_prompt.shape[1] > 1:
+        counts = cluster_counts(by_prompt.shape[1])
+        low, high = spread((counts @ by_prompt[0]) / np.maximum(counts @ by_prompt[1], 1))
+        resampled = "prompts"
+    else:
+        low, high = wilson(yes, asked)
+        resampled = "trials"
+    return make(
+        low=min(max(low, 0.0), value),
+        high=max(high, value),
+        resampled=resampled,
+        n=int(asked),
+        note=f"{words}: {yes:g} of {asked:g}",
+    )
+
+
+def wilson(k: float, n: float, z: float = 1.959964) -> tuple[float, float]:
+    """Return Wilson's (1927) 95 % interval of a rate.
+
+    Examples
+    --------
+    >>> [round(end, 4) for end in wilson(1, 10)]
+    [0.0179, 0.4042]
+    """
+    centre = (k + z * z / 2) / (n + z * z)
+    half = z / (n + z * z) * np.sqrt(k * (n - k) / n + z * z / 4)
+    return float(centre - half), float(centre + half)
+
+
+def shape_in_words(found: Thresholds, sensitivity: Floats) -> str:
+    """Say where a curve peaks and how wide it is, beside people's."""
+    seen = found.usable & np.isfinite(sensitivity)
+    if seen.sum() < _FEWEST:
+        return ""
+    x = found.abscissae[seen]
+    own = curve_shape(x, sensitivity[seen])
+    human = curve_shape(x, 1 / found.human[seen])
+    low, high = (f"{end:.2g}" if np.isfinite(end) else "?" for end in own[1:])
+    return f"peak at {own[0]:.2g} (people {human[0]:.2g}), half as high from {low} to {high}"
+
+
+def curve_shape(x: Floats, sensitivity: Floats) -> tuple[float, float, float]:
+    """Return where a curve peaks, and where it is half as high below and above; NaN outside.
+
+    Examples
+    --------
+    >>> x = np.geomspace(0.5, 32, 13)
+    >>> [round(f, 3) for f in curve_shape(x, np.exp(-(np.log2(x / 4) ** 2) / 2))]
+    [4.0, 1.764, 9.071]
+    """
+    at = int(np.argmax(sensitivity))
+    u, v = np.log(x), np.log(sensitivity)
+    peak, top = u[at], v[at]
+    if 0 < at < len(x) - 1:
+        a, b, _ = np.polyfit(u[at - 1 : at + 2], v[at - 1 : at + 2], 2)
+        if a < 0:
+            peak = -b / (2 * a)
+    half = top - np.log(2)
+
+    def crossing(side: slice) -> float:
+        us, vs = u[side], v[side]
+        if len(us) < 2 or vs[-1] > half:
+            return float("nan")
+        i = int(np.argmax(vs <= half))
+        share = (vs[i - 1] - half) / (vs[i - 1] - vs[i])
+        return float(np.exp(us[i - 1] + share * (us[i] - us[i - 1])))
+
+    below = crossing(slice(at, None, -1)) if at else float("nan")
+    return float(np.exp(peak)), below, crossing(slice(at, None))

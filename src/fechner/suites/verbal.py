@@ -1,0 +1,94 @@
+"""Contrast sensitivity by asking (Hernández-Cámara et al. 2025).
+
+Noise in a band of one octave is shown at many contrasts, and the observer is asked whether there is
+a pattern, in many wordings. ``published`` mode asks about 160 contrasts ten times; the default
+chooses contrasts trial by trial and measures what is left of a contrast in a picture of 8 bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fechner.experiments import AdaptiveStimuli, Asking, ConstantStimuli, Detection
+from fechner.experiments.base import Scene
+from fechner.scores import ContrastSensitivity, SensitivityPanels
+from fechner.stimuli import OPPONENT, Field, display
+from fechner.suites.grids import spaced
+from fechner.suites.prompts import PAIRS, chosen_prompts
+from fechner.suites.suite import Options, Suite, Test
+
+#: Their "0-32 cpd, logarithmically spaced" cannot begin at 0; at 64 pixels per degree the last band
+#: does not fit and is named.
+_FREQUENCIES = spaced(0.5, 32, 10)
+
+#: 0 and one every 0.1 decade; and the published ones.
+_CONTRASTS = (0.0, *spaced(0.001, 0.8, 30))
+_PUBLISHED_CONTRASTS = tuple(float(c) for c in np.linspace(0, 0.8, 160))
+
+_TASK = Detection("frequency_cpd", _FREQUENCIES, _CONTRASTS, pattern="noise", luminance_cdm2=40.0)
+_SCENE = Scene(Field(256, 256, 64.0), display("verbal"), OPPONENT)
+_SCENE_PUBLISHED = replace(_SCENE, display=display("verbal-published"), resize=True)
+
+_TRIALS = 64
+_DRAWS = 10
+
+
+def tests(options: Options) -> list[Test]:
+    """Return detection by yes or no, and of two pictures."""
+    published = options.mode == "published"
+    asked = options.asked
+    scene = _SCENE_PUBLISHED if published else _SCENE
+    if options.ppd is not None:
+        scene = scene.at_ppd(options.ppd)
+    if options.resize is not None:
+        scene = replace(scene, resize=options.resize)
+    if asked.dither:
+        scene = replace(scene, display=replace(scene.display, dither=True))
+    adaptive = not published if asked.adaptive is None else asked.adaptive
+    contrasts = _PUBLISHED_CONTRASTS if published else _CONTRASTS
+    prompts = chosen_prompts(asked.prompts)
+
+    def asking(test: str, title: str, guess: float | None, **more: Any) -> Test:
+        placement = (
+            AdaptiveStimuli(contrasts, asked.trials or _TRIALS, asked.width, guess=guess)
+            if adaptive
+            else ConstantStimuli(contrasts, asked.trials or _DRAWS)
+        )
+        experiment = Asking(
+            test,
+            title,
+            "watson_malo2002",
+            _TASK,
+            scene,
+            placement,
+            labels=prompts.labels,
+            human_unit="peak" if published else "rms",
+            seed=options.seed,
+            drop=not published,
+            **more,
+        )
+        scorer = ContrastSensitivity(
+            guess=guess,
+            by_likelihood=published,
+            arithmetic=published,
+        )
+        return Test(experiment, scorer, SensitivityPanels(scorer))
+
+    return [
+        asking("detection", "Is there a pattern?", None, questions=prompts.questions),
+        asking(
+            "detection-2afc", "Which picture shows a pattern?", 0.5, questions=PAIRS, pictures=2
+        ),
+    ]
+
+
+SUITE = Suite(
+    "verbal",
+    "Contrast sensitivity by asking",
+    "hernandez_camara2025",
+    tests,
+    in_words=True,
+)
