@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from fechner.cli.asking import (
+    ADAPTIVE,
+    DITHER,
+    IMAGES,
+    MAX_COST,
+    MAX_TRIALS,
+    PROMPTS,
+    TRIALS,
+    WIDTH,
+    say_what_would_be_done,
+)
 from fechner.cli.models import DTYPE, TRUST, WEIGHTS
 from fechner.cli.names import split_names
 from fechner.cli.start import keep_freed_memory, quick_imports
-
-#: Where options of suites that ask in words stand in the help.
-_IN_WORDS = "Questions in words (suite verbal)"
 
 
 def command(
@@ -84,67 +92,14 @@ def command(
     weights: WEIGHTS = None,
     dtype: DTYPE = None,
     trust_remote_code: TRUST = False,
-    adaptive: Annotated[
-        bool | None,
-        typer.Option(
-            "--adaptive/--constant",
-            help="Choose contrasts trial by trial, or show every one; the suite's own if left out.",
-            rich_help_panel=_IN_WORDS,
-        ),
-    ] = None,
-    trials: Annotated[
-        int | None,
-        typer.Option(
-            help="Trials of each prompt; with --constant, draws of each contrast.",
-            min=1,
-            rich_help_panel=_IN_WORDS,
-        ),
-    ] = None,
-    width: Annotated[
-        float | None,
-        typer.Option(
-            help="Stop where the 95 % interval of a threshold is as narrow, in log10.",
-            rich_help_panel=_IN_WORDS,
-        ),
-    ] = None,
-    prompts: Annotated[
-        Path | None,
-        typer.Option(
-            help="File with your own prompts: a question a line, or two labels with | between.",
-            rich_help_panel=_IN_WORDS,
-        ),
-    ] = None,
-    dither: Annotated[
-        bool,
-        typer.Option(
-            "--dither",
-            help="Dither pictures of few grey levels, so that faint contrasts survive.",
-            rich_help_panel=_IN_WORDS,
-        ),
-    ] = False,
-    images: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder of photographs, one subfolder a class, for tests that show some.",
-            rich_help_panel=_IN_WORDS,
-        ),
-    ] = None,
-    max_trials: Annotated[
-        int | None,
-        typer.Option(
-            help="Stop after so many answers, earlier starts included.",
-            min=1,
-            rich_help_panel=_IN_WORDS,
-        ),
-    ] = None,
-    max_cost: Annotated[
-        float | None,
-        typer.Option(
-            help="Stop when so many dollars are spent, earlier starts included.",
-            min=0,
-            rich_help_panel=_IN_WORDS,
-        ),
-    ] = None,
+    adaptive: ADAPTIVE = None,
+    trials: TRIALS = None,
+    width: WIDTH = None,
+    prompts: PROMPTS = None,
+    dither: DITHER = False,
+    images: IMAGES = None,
+    max_trials: MAX_TRIALS = None,
+    max_cost: MAX_COST = None,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Say what would be shown and asked, and do nothing."),
@@ -158,7 +113,7 @@ def command(
 
         from fechner.observers import catalogue
         from fechner.report.tables import to_spread, to_text
-        from fechner.runs import evaluate
+        from fechner.runs import evaluate, preview
 
     tour = not observers
     if tour:
@@ -167,6 +122,26 @@ def command(
         suite + ("-published" if published else "") + ("-tour" if tour else "")
     )
     sweep = [(each, value) for each in _seeds(seed) for value in _numbers(ppd)]
+    words: dict[str, Any] = {
+        "adaptive": adaptive,
+        "trials": trials,
+        "width": width,
+        "prompts": prompts,
+        "dither": dither,
+        "images": images,
+    }
+    if dry_run:
+        plan = preview(
+            *(observers or ()),
+            suite=suite,
+            tests=split_names(tests),
+            published=published,
+            scores_only=scores_only or tour,
+            out=folder,
+            **words,
+        )
+        say_what_would_be_done(plan, len(sweep))
+        return
     runs = []
     failed = False
     for each, value in sweep:
@@ -192,14 +167,9 @@ def command(
                 weights=weights,
                 dtype=dtype.value if dtype else None,
                 trust_remote_code=trust_remote_code,
-                adaptive=adaptive,
-                trials=trials,
-                width=width,
-                prompts=prompts,
-                dither=dither,
-                images=images,
                 max_trials=max_trials,
                 max_cost=max_cost,
+                **words,
             )
         except KeyboardInterrupt:
             typer.echo("stopped; run the same command again to go on.", err=True)
@@ -211,6 +181,8 @@ def command(
         for line in (*problems, *done.not_asked):
             if line not in done.told:
                 typer.echo(line, err=True)
+        if (spent := done.spent()).trials:
+            typer.echo(f"{spent}.", err=True)
         if results:
             ways = f"`fechner report {place}` makes a page of them, `fechner scores` prints them"
             typer.echo(f"Results are in {place}; {ways}.", err=True)

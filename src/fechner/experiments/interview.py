@@ -106,26 +106,35 @@ class Interviewer(Showing[Answers]):
         """Ask what is not known, and put every answer in its place."""
         log = self._log
         keys = self._keys(frames, questions, log)
-        known = log.known(keys)
-        for place, key in zip(places, keys, strict=True):
-            if key in known:
-                self._enter(found, place, known[key])
-        self.on_images(len(known))
-        missing = [i for i, key in enumerate(keys) if key not in known]
+        same: dict[str, list[int]] = {}
+        for index, key in enumerate(keys):
+            same.setdefault(key, []).append(index)
+
+        def enter(key: str, answer: Answer) -> None:
+            for index in same[key]:
+                self._enter(found, places[index], answer)
+
+        known = log.known(list(same))
+        for key, answer in known.items():
+            enter(key, answer)
+            self.on_images(len(same[key]))
+        missing = [key for key in same if key not in known]
         while missing:
             now = missing[: log.allow(len(missing))]
             missing = missing[len(now) :]
-            answered = set()
-            for answer in self.observer.choose(frames, [questions[i] for i in now]):
-                index = now[answer.question]
-                log.record(keys[index], questions[index], answer)
-                self._enter(found, places[index], answer)
-                self.on_images(int(index not in answered))
-                answered.add(index)
-            if len(answered) < len(now):
+            asked = [questions[same[key][0]] for key in now]
+            unanswered = set(now)
+            for answer in self.observer.choose(frames, asked):
+                key = now[answer.question]
+                log.record(key, asked[answer.question], answer)
+                enter(key, answer)
+                if key in unanswered:
+                    unanswered.remove(key)
+                    self.on_images(len(same[key]))
+            if unanswered:
                 raise ObserverError(
-                    f"observer '{self.observer.name}' left {len(now) - len(answered)} of "
-                    f"{len(now)} questions unanswered."
+                    f"observer '{self.observer.name}' left {len(unanswered)} of {len(now)} "
+                    "questions unanswered."
                 )
 
     def _enter(self, found: NDArray[np.float64], place: int, answer: Answer) -> None:

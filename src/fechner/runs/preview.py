@@ -5,40 +5,68 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from fechner.runs.trials import FILE, Spent, Trials
-from fechner.suites import Test
+from fechner.observers.names import check_name
+from fechner.runs.start import choose_options, choose_tests
+from fechner.runs.trials import FILE, Trials
+from fechner.suites import expand
 
 
 @dataclass(frozen=True)
 class Preview:
-    """What one test would show an observer and ask it, at most.
+    """What a test would show an observer and ask it, at most.
 
     Parameters
     ----------
     pictures, questions
-        Numbers of pictures, and of questions in words about them.
+        Numbers of pictures, and of questions in words about them. Observers that read no words are
+        asked once about each picture.
+    answered
+        How many answers of the observer, to any test, are in the run folder already.
     """
 
+    observer: str
     test: str
     pictures: int
     questions: int
+    answered: int
+
+    @property
+    def progress(self) -> str:
+        """How many answers there are, for a table."""
+        return f"{self.answered:,}" if self.answered else ""
 
 
-def preview(tests: Sequence[Test], scores_only: bool) -> list[Preview]:
-    """Say what tests show and ask of each observer, at most.
+def preview(
+    *observers: str,
+    suite: str = "encoders",
+    tests: str | Sequence[str] | None = None,
+    published: bool = False,
+    scores_only: bool = False,
+    out: Path | str | None = None,
+    **words: Any,
+) -> list[Preview]:
+    """Say what a run would show and ask of each observer; nothing is loaded, shown or stored.
 
-    Observers that match labels are asked about as many pairs of labels as there are, and those that
-    read nothing once for each picture.
+    Takes the options of `evaluate` that concern what is asked.
+
+    Examples
+    --------
+    >>> [plan] = preview("pixels", suite="verbal", tests="detection", published=True)
+    >>> plan.pictures, plan.questions
+    (16000, 400000)
     """
+    names = expand(observers)
+    for name in names:
+        check_name(name)
+    chosen = choose_tests(suite, choose_options(published=published, **words), tests)
+    trials = Trials(Path(out or ".") / FILE)
     found = []
-    for test in tests:
-        pieces = [p for p in test.experiment.pieces() if p.for_scores or not scores_only]
-        pictures, questions = sum(p.images for p in pieces), sum(p.questions for p in pieces)
-        found.append(Preview(test.id, pictures, questions))
+    for name in names:
+        answered = trials.spent(name).trials if out is not None else 0
+        for test in chosen:
+            pieces = [p for p in test.experiment.pieces() if p.for_scores or not scores_only]
+            pictures, questions = sum(p.images for p in pieces), sum(p.questions for p in pieces)
+            found.append(Preview(name, test.id, pictures, questions, answered))
     return found
-
-
-def answered(folder: Path, observer: str) -> Spent:
-    """Return what an observer has answered in a run folder already."""
-    return Trials(folder / FILE).spent(observer)

@@ -15,6 +15,8 @@ from fechner.runs.ledger import Entry, Ledger
 from fechner.runs.manifest import Manifest
 from fechner.runs.progress import followed
 from fechner.runs.store import read_dataset
+from fechner.runs.trials import FILE as TRIALS
+from fechner.runs.trials import Spent, Trials
 from fechner.runs.writer import last_writer
 from fechner.scores import Score
 from fechner.suites import Test, published_scores, suite
@@ -179,17 +181,19 @@ class Run:
     def score(self, observer: str, test: Test, data: xr.Dataset) -> list[Result]:
         """Score the answers of an observer in a test."""
         own = suite(self.manifest.suite)
-        printed = published_scores(own.name).get((observer, test.id), math.nan)
+        printed = published_scores(own.name)
         layers = [str(layer) for layer in data["layer"].values]
         natural = self.manifest.observers[observer].get("output", layers[-1])
         results: list[Result] = []
         seen: set[tuple[str, str]] = set()
-        for score in test.scorer(data):
+        others = [self._answers(observer, name) for name in test.uses]
+        for score in test.scorer(data, *others):
             main = (score.layer, score.readout) not in seen
             seen.add((score.layer, score.readout))
             place = _place(score, own.readouts, natural, several=data.sizes["readout"] > 1)
             # Papers read encoders out by the suite's own read-out of what they hand on.
-            same = main and score.layer == natural and _is_own(score.readout, own.readouts)
+            same = score.layer == natural and _is_own(score.readout, own.readouts)
+            key = test.id if main else f"{test.id}/{score.name}"
             results.append(
                 Result(
                     observer,
@@ -200,7 +204,7 @@ class Run:
                     main=main,
                     last=score.layer == layers[-1],
                     place=place,
-                    published=printed if same else math.nan,
+                    published=printed.get((observer, key), math.nan) if same else math.nan,
                 )
             )
         return results
@@ -208,6 +212,16 @@ class Run:
     def scores(self) -> list[Result]:
         """Score everything that is complete, from what is stored."""
         return self.assess()[0]
+
+    def _answers(self, observer: str, test: str) -> xr.Dataset | None:
+        """Return the answers to a test of this run that another uses, None where there are none."""
+        if test not in self.manifest.tests or not self.asked(observer, self._test(test)):
+            return None
+        return self.data(observer, test)
+
+    def spent(self, observer: str | None = None) -> Spent:
+        """Return what answers in words took: trials, tokens, money."""
+        return Trials(self.folder / TRIALS).spent(observer)
 
     def _test(self, name: str) -> Test:
         found = {test.id: test for test in self.tests}

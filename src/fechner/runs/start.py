@@ -16,7 +16,6 @@ from fechner.observers.abilities import Dtype
 from fechner.observers.devices import best_device, check_device
 from fechner.observers.names import check_name, is_file, with_settings
 from fechner.observers.network import check_dtype
-from fechner.observers.questions import Prompt
 from fechner.observers.readouts import check_readouts
 from fechner.runs.execute import execute
 from fechner.runs.manifest import FILE, Manifest, asked_to, machine, versions
@@ -44,6 +43,30 @@ def choose_tests(
         if name not in every:
             raise UnknownNameError("test", name, every, f"{suite_name} has {', '.join(every)}")
     return [test for test in every.values() if not names or test.id in names]
+
+
+def choose_options(
+    *,
+    published: bool = False,
+    seed: int = 0,
+    ppd: float | None = None,
+    resize: bool | None = None,
+    adaptive: bool | None = None,
+    trials: int | None = None,
+    width: float | None = None,
+    prompts: Path | str | Sequence[str] | None = None,
+    dither: bool = False,
+    images: Path | str | None = None,
+) -> Options:
+    """Return the options of a suite as a user gives them."""
+    own = None
+    if isinstance(prompts, str | Path):
+        own = read_prompts(prompts)
+    elif prompts is not None:
+        own = tuple(parse_prompts(prompts, "the prompts"))
+    folder = None if images is None else str(Path(images).resolve())
+    asked = Asked(adaptive, trials, width, own, dither, folder)
+    return Options("published" if published else "default", seed, ppd, resize, asked)
 
 
 def evaluate(
@@ -135,9 +158,18 @@ def evaluate(
     """
     if not observers:
         raise FechnerError("name at least one observer; `fechner list observers` shows them.")
-    folder_of_images = None if images is None else str(Path(images).resolve())
-    asked = Asked(adaptive, trials, width, _prompts(prompts), dither, folder_of_images)
-    options = Options("published" if published else "default", seed, ppd, resize, asked)
+    options = choose_options(
+        published=published,
+        seed=seed,
+        ppd=ppd,
+        resize=resize,
+        adaptive=adaptive,
+        trials=trials,
+        width=width,
+        prompts=prompts,
+        dither=dither,
+        images=images,
+    )
     chosen = choose_tests(suite, options, tests)
     readouts = check_readouts([readouts] if isinstance(readouts, str) else readouts or ())
     patterns = [layers] if isinstance(layers, str) else list(layers) if layers else None
@@ -160,14 +192,6 @@ def evaluate(
     if out is None:
         weakref.finalize(run, shutil.rmtree, folder, ignore_errors=True)
     return run
-
-
-def _prompts(given: Path | str | Sequence[str] | None) -> tuple[Prompt, ...] | None:
-    if given is None:
-        return None
-    if isinstance(given, str | Path):
-        return read_prompts(given)
-    return tuple(parse_prompts(given, "the prompts"))
 
 
 def _execute(

@@ -72,6 +72,12 @@ class Spent:
     completion_tokens: int = 0
     cost: float = 0.0
 
+    def __str__(self) -> str:
+        tokens = f"{self.prompt_tokens:,} tokens in, {self.completion_tokens:,} out"
+        price = "" if math.isnan(self.cost) else f", {self.cost:.2f} dollars"
+        odd = f", {self.invalid:,} of them neither yes nor no" if self.invalid else ""
+        return f"{self.trials:,} answers in words{odd}; {tokens}{price}"
+
 
 class Trials:
     """The trials of a run; one process writes.

@@ -54,7 +54,7 @@ class Alignment:
     human_error_db: float
     absolute: bool = False
 
-    def __call__(self, data: xr.Dataset) -> Sequence[Score]:
+    def __call__(self, data: xr.Dataset, *others: Any) -> Sequence[Score]:
         """Score every layer and read-out."""
         points = _Points(data, self.human_error_db, self.absolute)
         return [

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class ColourMatchingError:
 
     human_error_db: float
 
-    def __call__(self, data: xr.Dataset) -> Sequence[Score]:
+    def __call__(self, data: xr.Dataset, *others: Any) -> Sequence[Score]:
         """Score every layer and read-out."""
         return [
             each.score

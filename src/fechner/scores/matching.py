@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class MatchingError:
     main: Literal["matching-error", "matching-error-pooled"] = "matching-error"
     gaps: bool = False
 
-    def __call__(self, data: xr.Dataset) -> Sequence[Score]:
+    def __call__(self, data: xr.Dataset, *others: Any) -> Sequence[Score]:
         """Score every layer and read-out."""
         return [
             each.score

@@ -89,8 +89,11 @@ class Resampled:
 class Scorer(Protocol):
     """Turns the stored answers of one experiment into scores; the first is the main one."""
 
-    def __call__(self, data: xr.Dataset) -> Sequence[Score]:
-        """Score all layers and read-outs."""
+    def __call__(self, data: xr.Dataset, *others: Any) -> Sequence[Score]:
+        """Score all layers and read-outs.
+
+        ``others`` are the answers to tests that this one uses, None where they were not measured.
+        """
         ...
 
     def resample(self, data: xr.Dataset) -> Resampled:

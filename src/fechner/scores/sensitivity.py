@@ -53,7 +53,7 @@ class ContrastSensitivity:
     by_likelihood: bool = False
     arithmetic: bool = False
 
-    def __call__(self, data: xr.Dataset) -> Sequence[Score]:
+    def __call__(self, data: xr.Dataset, *others: Any) -> Sequence[Score]:
         """Score every layer and read-out."""
         return [
             score

@@ -32,7 +32,7 @@ def entropy(yes: Floats) -> Floats:
     >>> entropy(np.array([[1.0, 1.0], [1.0, 0.0]])).tolist()
     [0.0, 1.0]
     """
-    p = np.nanmean(yes, axis=0)
+    p = _share(yes)
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = [np.where(q > 0, -q * np.log2(q), 0.0) for q in (p, 1 - p)]
     return np.where(np.isnan(p), np.nan, terms[0] + terms[1])
@@ -67,10 +67,18 @@ def consistency_of_draws(yes: Floats) -> Floats:
     >>> consistency_of_draws(np.array([[1.0, 0.0], [1.0, 1.0]])).tolist()
     0.5
     """
-    p = np.nanmean(yes, axis=0)
+    p = _share(yes)
     gaps = np.abs(p[..., :, None] - p[..., None, :])
-    draws = p.shape[-1]
-    return np.asarray(1 - gaps.sum(axis=(-1, -2)) / (draws * (draws - 1)))
+    known = np.isfinite(p).sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(1 - np.nansum(gaps, axis=(-1, -2)) / (known * (known - 1)))
+
+
+def _share(yes: Floats) -> Floats:
+    """Return the share of yes over prompts; NaN where no reply was valid."""
+    asked = np.isfinite(yes).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.nansum(yes, axis=0) / asked)
 
 
 @dataclass(frozen=True)

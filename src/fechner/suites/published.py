@@ -27,7 +27,7 @@ class Row:
     csf_based
         Whether a contrast sensitivity function is built in; empty where nobody asked.
     scores
-        By test, where there is one.
+        By test, where there is one; ``test/score`` for others than the main score of a test.
     """
 
     observer: str

@@ -21,11 +21,18 @@ Mode = Literal["default", "published"]
 
 @dataclass(frozen=True)
 class Test:
-    """An experiment, how it is scored, and how it is looked at."""
+    """An experiment, how it is scored, and how it is looked at.
+
+    Parameters
+    ----------
+    uses
+        Ids of other tests whose answers the scorer is handed, too, where they were measured.
+    """
 
     experiment: Experiment
     scorer: Scorer
     makes_panels: MakesPanels
+    uses: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:

@@ -1,0 +1,78 @@
+"""Options of suites that ask in words, and what a run would ask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from fechner.runs.preview import Preview
+
+_PANEL = "Questions in words (suite verbal)"
+
+
+def _option(*names: str, help: str, **more: Any) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel=_PANEL, **more)
+
+
+ADAPTIVE = Annotated[
+    bool | None,
+    _option(
+        "--adaptive/--constant",
+        help="Choose contrasts trial by trial, or show every one; the suite's own if left out.",
+    ),
+]
+TRIALS = Annotated[
+    int | None,
+    _option(help="Trials of each prompt; with --constant, draws of each contrast.", min=1),
+]
+WIDTH = Annotated[
+    float | None,
+    _option(help="Stop where the 95 % interval of a threshold is as narrow, in log10."),
+]
+PROMPTS = Annotated[
+    Path | None,
+    _option(help="File with your own prompts: a question a line, or two labels with | between."),
+]
+DITHER = Annotated[
+    bool,
+    _option(
+        "--dither", help="Dither pictures of few grey levels, so that faint contrasts survive."
+    ),
+]
+IMAGES = Annotated[
+    Path | None,
+    _option(help="Folder of photographs, one subfolder a class, for tests that show some."),
+]
+MAX_TRIALS = Annotated[
+    int | None, _option(help="Stop after so many answers, earlier starts included.", min=1)
+]
+MAX_COST = Annotated[
+    float | None,
+    _option(help="Stop when so many dollars are spent, earlier starts included.", min=0),
+]
+
+
+def say_what_would_be_done(plan: Sequence[Preview], folders: int) -> None:
+    """Print how many pictures would be shown and how many questions asked."""
+    from fechner.cli.listing import print_table
+
+    print_table(
+        ("observer", "test", "pictures, at most", "questions in words, at most", "answered"),
+        (
+            (row.observer, row.test, f"{row.pictures:,}", f"{row.questions:,}", row.progress)
+            for row in plan
+        ),
+    )
+    several = f" in each of {folders} run folders" if folders > 1 else ""
+    pictures, questions = (sum(getattr(row, what) for row in plan) for what in _COUNTED)
+    typer.echo(
+        f"At most {pictures:,} pictures and {questions:,} questions{several}; nothing was shown, "
+        "sent or stored."
+    )
+
+
+_COUNTED = ("pictures", "questions")
