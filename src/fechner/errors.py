@@ -36,6 +36,14 @@ class GamutError(FechnerError):
     """A stimulus that the display or its pixels cannot show."""
 
 
+class PictureError(FechnerError):
+    """A picture that cannot be shown; ``problem`` says in a word why."""
+
+    def __init__(self, message: str, problem: str) -> None:
+        super().__init__(message)
+        self.problem = problem
+
+
 class RunFolderError(FechnerError):
     """A run folder that cannot be used as asked."""
 

@@ -374,10 +374,15 @@ FAMILIES = families()
 def test_families_are_listed() -> None:
     libraries = ("timm/", "hf/", "open_clip/", "diffusers/", "torchvision/", "torch_hub/")
     metrics = ("piq/", "lpips/", "st-lpips/", "pyiqa/", "cmd:")
-    found = {ability: [] for ability in ("encodes", "compares")}
+    servers = ("openai/", "http://", "https://")
+    found = {ability: [] for ability in ("encodes", "compares", "answers")}
     for family in FAMILIES.values():
         found[family.ability] += [family.prefix] if family.prefix else []
-    assert found == {"encodes": list(libraries), "compares": list(metrics)}
+    assert found == {
+        "encodes": list(libraries),
+        "compares": list(metrics),
+        "answers": list(servers),
+    }
     assert [f.suffix for f in FAMILIES.values() if f.suffix] == [".onnx"]
     assert not set(FAMILIES) & set(catalogue())
 
@@ -410,6 +415,16 @@ def test_every_family_of_metrics_has_a_loader(label: str) -> None:
     parameters = list(inspect.signature(load, eval_str=True).parameters)
     assert parameters[:2] == ["name", "device"]
     assert not {"name", "device"} & set(_settings(FAMILIES[label]))
+
+
+@pytest.mark.parametrize("label", [f.label for f in FAMILIES.values() if f.ability == "answers"])
+def test_every_family_that_answers_has_a_loader(label: str) -> None:
+    family = FAMILIES[label]
+    for place in (family.load, family.check):
+        module, _, function = place.partition(":")
+        assert callable(getattr(importlib.import_module(module), function))
+    assert not {"model", "spec", "name"} & set(_settings(family))
+    check_name(family.example)
 
 
 @pytest.mark.parametrize("label", [f.label for f in FAMILIES.values() if f.ability == "encodes"])
@@ -475,6 +490,75 @@ def test_a_family_from_a_plug_in(ours: list[dict[str, Any]]) -> None:
         resolve("ours/")
 
 
+class Answering:
+    """An observer, and no network."""
+
+    name, wants, fingerprint = "answering", None, "1"
+
+
+def loader(monkeypatch: pytest.MonkeyPatch, load: Any, **family: Any) -> None:
+    module = ModuleType("somebodys_family")
+    module.load = load
+    if "check" in family:
+        module.check, family["check"] = family["check"], "somebodys_family:check"
+    monkeypatch.setitem(sys.modules, "somebodys_family", module)
+    where = "somebodys_family:load"
+    plug_in(monkeypatch, Family("ours/NAME", "", where, "ours/x", (), "", "ours/", **family))
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize("ability", ["compares", "answers", "recognises", "encodes"])
+def test_a_family_may_load_the_observer_itself(
+    monkeypatch: pytest.MonkeyPatch, ability: str
+) -> None:
+    calls: list[dict[str, Any]] = []
+
+    def load(model: str, *, spec: str, device: str, gain: float = 1.0) -> Answering:
+        calls.append({"model": model, "spec": spec, "device": device, "gain": gain})
+        return Answering()
+
+    loader(monkeypatch, load, ability=ability)
+    observer = resolve("ours/a/b@gain=2", device="meta", trust_remote_code=True)
+    assert isinstance(observer, Answering)
+    assert calls == [{"model": "a/b", "spec": "ours/a/b@gain=2", "device": "meta", "gain": 2.0}]
+
+
+@pytest.mark.usefixtures("fresh")
+def test_settings_of_networks_go_to_what_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+
+    def load(model: str, *, dtype: str = "float32") -> Network | Answering:
+        calls.append(dtype)
+        return Network(Net()) if model == "net" else Answering()
+
+    loader(monkeypatch, load)
+    network = resolve("ours/net@dtype=bfloat16,normalise=half")
+    assert network.module.gain.dtype == torch.bfloat16
+    assert network.network.normalise == NORMALISATIONS["half"]
+    assert isinstance(resolve("ours/other@dtype=float16"), Answering)
+    assert calls == ["bfloat16", "float16"]
+    # Nobody would normalise.
+    with pytest.raises(ObserverError, match="'ours/other' has no setting 'normalise'; leave it"):
+        resolve("ours/other@normalise=half")
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_family_may_refuse_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(model: str, *, gain: float = 1.0) -> Answering:
+        return Answering()
+
+    def check(name: str, *, gain: float = 1.0) -> None:
+        if gain < 0 or name == "ours/none":
+            raise ObserverError("no such thing.")
+
+    loader(monkeypatch, load, check=check, ability="answers")
+    for look in (check_name, resolve):
+        look("ours/x@gain=1")
+        for name in ("ours/none", "ours/x@gain=-1"):
+            with pytest.raises(ObserverError, match="no such thing"):
+                look(name)
+
+
 def test_published_settings_of_a_family(ours: list[dict[str, Any]]) -> None:
     observer = resolve("ours/x", suite="encoders", published=True)
     assert ours.pop() == DEFAULTS | {"fast": True, "size": 224}
@@ -498,6 +582,10 @@ def test_published_settings_of_a_family(ours: list[dict[str, Any]]) -> None:
         ("hf/openai/clip-vit-base-patch32", "hf/REPOSITORY"),
         ("models/mine.onnx", "path/to/FILE.onnx"),
         ("mine.onnx", "path/to/FILE.onnx"),
+        ("openai/gpt-4o-mini", "openai/MODEL"),
+        ("http://localhost:8000/v1#name", "http://HOST/v1#MODEL"),
+        ("https://h.example.org/v1#name", "https://HOST/v1#MODEL"),
+        ("http:/h#name", None),
         ("timm/", None),
         (".onnx", None),
         ("timm", None),
@@ -536,6 +624,8 @@ def test_a_file_in_a_folder_named_as_a_family_is_a_file(
         ("torchvision/resnet50", "torchvision", "torchvision"),
         ("torch_hub/a/b/c", "torchvision", "torchvision"),
         ("mine.onnx", "onnxruntime", "onnx"),
+        ("openai/gpt-4o-mini", "openai", "openai"),
+        ("http://localhost:8000/v1#name@seed=1", "openai", "openai"),
     ],
 )
 def test_missing_extra_of_a_family(

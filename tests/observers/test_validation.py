@@ -151,7 +151,7 @@ def leaving(pictures: torch.Tensor) -> torch.Tensor:
         ),
         (
             lambda test, reference: (test - reference).mean(dim=(2, 3)),
-            "observer 'mine' returned (4, 3) for 4 pairs; a comparer returns one number per pair",
+            "observer 'mine' returned shape (4, 3) for 4 pairs; a metric returns one number for each pair, as a tensor, an array or a list",
         ),
         (
             lambda p: some_pixels(p).long(),
@@ -234,8 +234,9 @@ def test_the_least_noise_is_found() -> None:
         factors = torch.linspace(1, 1 + 1e-9 * next(calls), 1552, dtype=torch.float64)
         return some_pixels(pictures).double() * factors
 
-    (warning,) = validated(almost_the_same).warnings
+    warning, other_size = validated(almost_the_same).warnings
     assert warning.startswith("it answers otherwise when asked again (")
+    assert other_size.startswith("it cannot be shown pictures of 210 x 150 px (RuntimeError")
 
 
 def test_answers_that_depend_on_the_batch_are_warned_of() -> None:

@@ -22,6 +22,7 @@ from fechner.observers import (
 )
 from fechner.observers.network import NetworkEncoder
 from fechner.observers.pixels import Pixels
+from fechner.observers.validation import validate
 from fechner.observers.weights import hash_weights
 from fechner.observers.yours import from_file
 from fechner.stimuli import Field, Frames, Stimulus, display, paint
@@ -218,10 +219,10 @@ def test_layers_are_found_in_a_model_whose_output_is_read(frames: Frames) -> Non
 
 def test_a_comparer_returns_one_number_per_pair(frames: Frames) -> None:
     observer = observe(lambda x, y: (x - y).abs().mean(dim=(2, 3)), name="bad")
-    with pytest.raises(ObserverError, match=r"'bad' returned \(4, 3\) for 4 pairs; .* one number"):
+    with pytest.raises(ObserverError, match=r"'bad' returned shape \(4, 3\) for 4 pairs; .* one number"):
         observer.difference(frames, observer.remember(frames), torch.arange(4))
     short = observe(lambda x, y: (x - y).mean(), name="bad")
-    with pytest.raises(ObserverError, match="first dimension must be the batch"):
+    with pytest.raises(ObserverError, match="returned shape"):
         short.difference(frames, short.remember(frames), torch.arange(4))
 
 
@@ -507,3 +508,71 @@ def test_a_file_that_imports_torchvision(tmp_path: Path, monkeypatch: pytest.Mon
         assert from_file(f"{path}:means").name == f"{path}:means"
     finally:
         del builtins.mended
+
+
+class Distance(torch.nn.Module):
+    """A metric as many people write them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(()))
+
+    def forward(self, test: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
+        return self.weight * (test - reference).abs().mean(dim=(1, 2, 3))
+
+
+def test_a_module_of_two_batches_compares() -> None:
+    observer = observe(Distance(), version="1")
+    assert abilities(observer) == ("compares",)
+    other = Distance()
+    other.weight.data += 1
+    assert observe(other, version="1").fingerprint != observer.fingerprint
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        lambda n: [0.5] * n,
+        lambda n: torch.ones(n, dtype=torch.long),
+        lambda n: np.ones((n, 1), dtype=np.float32),
+        lambda n: tuple(torch.tensor(0.5) for _ in range(n)),
+    ],
+)
+def test_a_metric_may_return_numbers_in_any_way(returned) -> None:
+    observer = observe(lambda test, reference: returned(len(test)))
+    assert validate(observer).problems == []
+
+
+def test_a_metric_that_points_the_other_way_is_named() -> None:
+    similarity = observe(lambda test, reference: -(test - reference).abs().mean(dim=(1, 2, 3)))
+    (warning,) = validate(similarity).warnings
+    assert warning.startswith("it answers less to more contrast")
+    right = observe(similarity._function, higher_is_better=True)
+    assert validate(right).warnings == []
+
+
+def test_a_metric_that_writes_over_its_input_is_not_blamed_for_more() -> None:
+    def in_place(test: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
+        test -= reference
+        return test.abs().mean(dim=(1, 2, 3))
+
+    assert validate(observe(in_place)).warnings == []
+
+
+def test_a_metric_for_one_size_is_warned_of() -> None:
+    def square(test: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
+        if test.shape[-1] != test.shape[-2]:
+            raise ValueError("square pictures only")
+        return (test - reference).abs().mean(dim=(1, 2, 3))
+
+    (warning,) = validate(observe(square)).warnings
+    assert warning.startswith("it cannot be shown pictures of 210 x 150 px (ValueError: square")
+
+
+def test_a_metric_for_one_pair_at_a_time() -> None:
+    def single(test: torch.Tensor, reference: torch.Tensor) -> float:
+        assert len(test) == 1
+        return float((test - reference).abs().mean())
+
+    assert "AssertionError" in validate(observe(single)).problems[0]
+    assert validate(observe(single), at_a_time=1).problems == []

@@ -117,7 +117,7 @@ def command(
 
     tour = not observers
     if tour:
-        observers = [name for name, entry in catalogue().items() if entry.installed]
+        observers = [n for n, entry in catalogue().items() if entry.tour and entry.installed]
     folder = out or Path("runs") / (
         suite + ("-published" if published else "") + ("-tour" if tour else "")
     )
@@ -178,7 +178,7 @@ def command(
         runs.append(results)
         if results:
             typer.echo(to_text(results))
-        for line in (*problems, *done.not_asked):
+        for line in (*problems, *done.not_asked, *done.warnings):
             if line not in done.told:
                 typer.echo(line, err=True)
         if (spent := done.spent()).trials:
@@ -186,7 +186,11 @@ def command(
         if results:
             ways = f"`fechner report {place}` makes a page of them, `fechner scores` prints them"
             typer.echo(f"Results are in {place}; {ways}.", err=True)
-        failed = failed or bool(problems)
+        elif not problems:
+            typer.echo(
+                "nothing was measured: no observer can be asked any of these tests.", err=True
+            )
+        failed = failed or bool(problems) or not results
     if len(_seeds(seed)) > 1:
         typer.echo(to_spread(runs))
     if failed:

@@ -36,5 +36,5 @@ def command(
     found = Run(run)
     results, problems = found.assess(progress=True)
     typer.echo(FORMATS[format.value](results), nl=False)
-    for line in (*problems, *found.not_asked):
+    for line in (*problems, *found.not_asked, *found.warnings):
         typer.echo(line, err=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import redirect_stdout
+from io import StringIO
 from typing import Annotated
 
 import typer
@@ -30,7 +32,10 @@ def command(
     place = check_device(device) if device else best_device()
     with no_more_than_there_is(place):
         observer = load(name, weights, dtype, trust_remote_code, place)
-        found = validate(observer, layers=split_names(layers), device=place)
+        with redirect_stdout(StringIO()) as printed:
+            found = validate(observer, layers=split_names(layers), device=place)
+    if printed.getvalue():
+        found.warnings.append("it prints while it looks")
     for what, how_much in found.facts.items():
         typer.echo(f"{what}: {how_much}")
     typer.echo(found.verdict)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from fechner.experiments.asking import Asking
+from fechner.experiments.bands import BandRobustness
 from fechner.experiments.base import Experiment, Piece, Sample, Scene
 from fechner.experiments.colour_matching import ColourMatching
 from fechner.experiments.detection import Detection
@@ -13,17 +14,23 @@ from fechner.experiments.matching import FrequencyMatching
 from fechner.experiments.near_threshold import NearThreshold
 from fechner.experiments.placement import AdaptiveStimuli, ConstantStimuli
 from fechner.experiments.presentation import Presenter
+from fechner.experiments.recognition import Recogniser
 from fechner.experiments.tasks import Task
 from fechner.experiments.trials import TrialLog
 from fechner.observers.abilities import Ability
 
 #: Who shows the stimuli of an experiment, by the ability that it asks.
-SHOWN_BY: dict[Ability, Any] = {"compares": Presenter, "answers": Interviewer}
+SHOWN_BY: dict[Ability, Any] = {
+    "compares": Presenter,
+    "answers": Interviewer,
+    "recognises": Recogniser,
+}
 
 __all__ = [
     "SHOWN_BY",
     "AdaptiveStimuli",
     "Asking",
+    "BandRobustness",
     "ColourMatching",
     "ConstantStimuli",
     "Detection",
@@ -35,6 +42,7 @@ __all__ = [
     "NearThreshold",
     "Piece",
     "Presenter",
+    "Recogniser",
     "Sample",
     "Scene",
     "Task",

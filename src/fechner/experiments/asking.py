@@ -183,8 +183,9 @@ class Asking:
                 is_second = bool(_generator(self.seed, index, *trial[1:]).integers(2))
                 rows = (blank, target) if is_second else (target, blank)
                 second.append(is_second)
-            # Nothing is the same picture however often it is drawn.
-            repeat = trial.draw if self.placement.contrasts[trial.level] == 0 else 0
+            # Nothing is the same picture however often it is drawn, and at every abscissa.
+            nothing = self.placement.contrasts[trial.level] == 0
+            repeat = index * self.placement.most + trial.draw if nothing else 0
             questions.append(Question(rows, prompts[trial.prompt], repeat))
         contrasts = np.full(len(stimuli), np.nan)
         yes = interviewer.ask(

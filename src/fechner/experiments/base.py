@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fechner.observers.abilities import Ability, Need, Wants
-from fechner.stimuli import Display, Field, OpponentSpace, Stimulus
+from fechner.stimuli import Display, Field, OpponentSpace, Picture, Stimulus
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -126,7 +126,7 @@ class Sample:
         Its abscissa; NaN for one that stands beside the axis.
     """
 
-    stimulus: Stimulus
+    stimulus: Stimulus | Picture
     x: str
     y: str
     at: float

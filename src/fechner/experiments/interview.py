@@ -18,7 +18,7 @@ from fechner.errors import ObserverError
 from fechner.experiments.base import Scene
 from fechner.experiments.showing import Showing
 from fechner.experiments.trials import NoLog, TrialLog
-from fechner.observers.abilities import Answers, Calibrates
+from fechner.observers.abilities import Answers
 from fechner.observers.questions import Answer, Prompt, Question
 from fechner.stimuli import Frames, Stimulus
 
@@ -52,11 +52,12 @@ class Interviewer(Showing[Answers]):
 
     def calibrate(self, nothing: Stimulus, anchor: Sequence[Stimulus], scene: Scene) -> None:
         """Show observers that need it what just counts as something."""
-        if isinstance(self.observer, Calibrates):
+        calibrate = getattr(self.observer, "calibrate", None)
+        if calibrate is not None:
             import torch
 
             with torch.no_grad():
-                self.observer.calibrate(self._frames([nothing], scene), self._frames(anchor, scene))
+                calibrate(self._frames([nothing], scene), self._frames(anchor, scene))
 
     def ask(
         self,

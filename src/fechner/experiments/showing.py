@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 from fechner.experiments.base import Scene
 from fechner.experiments.trials import NoLog, TrialLog
 from fechner.observers.abilities import ANY_SIZE, Observer
-from fechner.stimuli import Clips, Frames, Stimulus, paint
+from fechner.stimuli import Clips, Display, Frames, Picture, Stimulus, paint
 from fechner.stimuli.parts import Part
 
 
@@ -74,17 +74,22 @@ class Showing(Generic[Someone]):
         pixels = field.height_px * field.width_px * field.frames
         return max(1, min(self.batch_size, self.batch_size * height * width // pixels))
 
+    def display(self, scene: Scene) -> Display:
+        """Return a scene's display, with no more bits than the observer takes."""
+        bits = self.observer.wants.bits
+        if bits is None:
+            return scene.display
+        return replace(scene.display, bits=min(bits, scene.display.bits or bits))
+
     def shown(
-        self, stimuli: Sequence[Stimulus], scene: Scene, part: Part | None = None
+        self, stimuli: Sequence[Stimulus | Picture], scene: Scene, part: Part | None = None
     ) -> Frames | Clips:
         """Paint stimuli for the observer."""
         import torch
 
         wants = self.observer.wants
         seen, drawn = scene.seen_field(wants), scene.drawn_field(wants)
-        display = scene.display
-        if wants.bits is not None:
-            display = replace(display, bits=min(wants.bits, display.bits or wants.bits))
+        display = self.display(scene)
         dtype = getattr(torch, wants.dtype)
         if drawn.is_video:
             return Clips(tuple(stimuli), drawn, display, wants.light, dtype, self.device)

@@ -212,6 +212,28 @@ class Recognises(Observer, Protocol):
 
 
 @runtime_checkable
+class ScoresClasses(Observer, Protocol):
+    """Gives a score to each of the classes it is asked about, at every layer and read-out.
+
+    What a classifier is lifted to: which classes there are is the experiment's affair.
+    """
+
+    @property
+    def layers(self) -> Sequence[str]:
+        """Names of the places that scores come from."""
+        ...
+
+    @property
+    def readouts(self) -> Sequence[str]:
+        """Names of the ways in which they are read."""
+        ...
+
+    def scores_of(self, frames: Frames, classes: Sequence[str]) -> Tensor:
+        """Return scores, [n, layers, classes]; the highest is its choice."""
+        ...
+
+
+@runtime_checkable
 class Answers(Observer, Protocol):
     """Answers questions about pictures.
 

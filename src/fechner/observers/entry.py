@@ -31,6 +31,8 @@ class Entry:
         Settings per suite under which published numbers were made.
     declared
         ``"module:mapping"`` of names to what a metric declares (`About`); empty for others.
+    tour
+        Whether it is shown to people who name no observer.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Entry:
     extra: str = ""
     published: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     declared: str = ""
+    tour: bool = False
 
     @property
     def label(self) -> str:
@@ -72,8 +75,12 @@ class Family:
     label
         How its names look, for people.
     load
-        ``"module:function"``; called with the rest of the name and settings, returns a `Network`,
-        or the observer itself where ``ability`` is ``"compares"``.
+        ``"module:function"``; called with the rest of the name, settings, and whatever it takes of
+        ``spec`` (the name with its settings), ``device`` and ``trust_remote_code``. Returns a
+        `Network`, or the observer itself.
+    check
+        ``"module:function"``; called with the name and settings, says what is wrong with them
+        before anything is made or written down.
     needs, extra, published, declared
         As for an `Entry`.
     prefix, suffix
@@ -91,6 +98,7 @@ class Family:
     published: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     ability: Ability = "encodes"
     declared: str = ""
+    check: str = ""
 
     @property
     def installed(self) -> bool:

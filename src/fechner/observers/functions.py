@@ -107,20 +107,26 @@ class FunctionComparer:
         return (self._sign * (scores - self._best)).reshape(-1, 1, 1)
 
     def _scores(self, test: Tensor, reference: Tensor) -> Tensor:
+        import numpy as np
         import torch
 
         output = self._function(test, reference)
-        if isinstance(output, int | float) and len(test) == 1:
-            output = torch.tensor([float(output)])
-        elif isinstance(output, torch.Tensor) and output.ndim == 0 and len(test) == 1:
-            output = output[None]
-        output = usable_output(output, len(test), self.name)
-        if output.numel() != len(test):
+        try:
+            scores = (
+                output
+                if isinstance(output, torch.Tensor)
+                else torch.as_tensor(np.asarray(_on_cpu(output), dtype=np.float64))
+            ).reshape(-1)
+        except (TypeError, ValueError):
+            scores = torch.empty(0)
+        if len(scores) != len(test):
+            shape = getattr(output, "shape", None)
+            what = f"shape {tuple(shape)}" if shape is not None else f"a {type(output).__name__}"
             raise ObserverError(
-                f"observer '{self.name}' returned {tuple(output.shape)} for {len(test)} pairs; "
-                "a comparer returns one number per pair."
+                f"observer '{self.name}' returned {what} for {len(test)} pairs; a metric returns "
+                "one number for each pair, as a tensor, an array or a list."
             )
-        return output.double().reshape(-1)
+        return scores.to(test.device).double()
 
     def _of_itself(self, like: Tensor) -> float:
         """Return the score of a grey picture compared with itself, 0 where that is no number."""
@@ -128,6 +134,13 @@ class FunctionComparer:
         picture = like.new_full((1, 3, *(self.wants.size_px or ANY_SIZE)), 0.5)
         score = float(self._scores(picture, picture)[0])
         return score if math.isfinite(score) else 0.0
+
+
+def _on_cpu(output: Any) -> Any:
+    """Return tensors, or lists of them, as NumPy takes them."""
+    if isinstance(output, list | tuple):
+        return [_on_cpu(each) for each in output]
+    return output.detach().cpu() if hasattr(output, "detach") else output
 
 
 def usable_output(output: Any, n: int, name: str) -> Tensor:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from fechner.errors import ObserverError
 from fechner.observers.abilities import Ability, Encodes, Recognises, Tap, Wants, abilities
+from fechner.observers.classes import matching_classes
 from fechner.observers.criterion import AnswersByCriterion
+from fechner.observers.network import NetworkThatAnswers
 from fechner.observers.readouts import check_readouts, read_out, row_sum
 from fechner.observers.taps import choose_layers
 from fechner.stimuli import Frames
@@ -99,6 +101,30 @@ class EncodesClassScores:
             tap(self.classifier.class_scores(frames))
 
 
+class ScoresOwnClasses:
+    """A classifier that is asked about some of its classes, by whatever name they have."""
+
+    layers = ("class-scores",)
+    readouts = ("choice",)
+
+    def __init__(self, classifier: Recognises) -> None:
+        self.classifier = classifier
+        self.name: str = classifier.name
+        self.wants: Wants = classifier.wants
+        self.fingerprint: str | None = classifier.fingerprint
+        self._places: dict[tuple[str, ...], list[int]] = {}
+
+    def scores_of(self, frames: Frames, classes: Sequence[str]) -> Tensor:
+        """Return the scores of these classes, [n, 1, classes]."""
+        asked = tuple(classes)
+        if asked not in self._places:
+            try:
+                self._places[asked] = list(matching_classes(self.classifier.classes, asked))
+            except ObserverError as error:
+                raise ObserverError(f"observer '{self.name}' cannot be asked: {error}") from None
+        return self.classifier.class_scores(frames)[:, None, self._places[asked]]
+
+
 @dataclass(frozen=True)
 class Lift:
     """One cell of the table: how one ability serves another, or why it cannot."""
@@ -117,6 +143,11 @@ class Lift:
 NATIVE = Lift("", lambda observer, readouts, layers: observer)
 
 
+def _who_answers(observer: Any) -> Any:
+    """Return the observer itself, or what a network that also encodes answers with."""
+    return observer.answerer if isinstance(observer, NetworkThatAnswers) else observer
+
+
 def _by_criterion(comparer: Any) -> AnswersByCriterion:
     return AnswersByCriterion(comparer)
 
@@ -131,6 +162,7 @@ LIFTS: dict[Ability, dict[Ability, Lift]] = {
             f"difference from nothing; {_BY_CRITERION}",
             lambda observer, readouts, layers: _by_criterion(observer),
         ),
+        "recognises": Lift("a difference between two pictures names neither", None),
     },
     "encodes": {
         "compares": Lift("distance between features, by a read-out", ComparesFeatures),
@@ -140,6 +172,7 @@ LIFTS: dict[Ability, dict[Ability, Lift]] = {
                 ComparesFeatures(observer, readouts, layers)
             ),
         ),
+        "recognises": Lift("features have no names without a classifier on them", None),
     },
     "recognises": {
         "compares": Lift(
@@ -154,10 +187,15 @@ LIFTS: dict[Ability, dict[Ability, Lift]] = {
                 ComparesFeatures(EncodesClassScores(observer), readouts, layers)
             ),
         ),
+        "recognises": Lift("", lambda observer, readouts, layers: ScoresOwnClasses(observer)),
     },
     "answers": {
         "compares": Lift("a reply in words has no size to compare", None),
-        "answers": NATIVE,
+        "answers": Lift("", lambda observer, readouts, layers: _who_answers(observer)),
+        "recognises": Lift(
+            "asked which of the classes is shown, or by labels that name them",
+            lambda observer, readouts, layers: _who_answers(observer),
+        ),
     },
 }
 

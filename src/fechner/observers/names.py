@@ -14,7 +14,7 @@ from fechner.errors import FechnerError, MissingExtraError, ObserverError, Unkno
 from fechner.observers.abilities import Observer
 from fechner.observers.catalogue import catalogue, families
 from fechner.observers.entry import Entry, Family, at
-from fechner.observers.network import encoder
+from fechner.observers.network import Network, encoder
 from fechner.observers.yours import file_and_name, from_file
 
 #: Settings that are not the loader's business.
@@ -65,11 +65,12 @@ def is_file(name: str) -> bool:
 
     Examples
     --------
-    >>> is_file("mine.py:metric"), is_file("cmd:python mine.py")
-    (True, False)
+    >>> is_file("mine.py:metric"), is_file("cmd:python mine.py"), is_file("http://host#a.py")
+    (True, False, False)
     """
     scheme = any(
-        family.prefix.endswith(":") and family.takes(name) for family in families().values()
+        family.prefix.endswith((":", "://")) and family.takes(name)
+        for family in families().values()
     )
     return not scheme and (name.endswith(".py") or ".py:" in name)
 
@@ -79,7 +80,9 @@ def check_name(spec: str) -> None:
     name, settings = take_apart(spec)
     found = _find(name)
     if found is not None:
-        _values(found, settings)
+        values = _values(found, settings)
+        if isinstance(found, Family) and found.check:
+            at(found.check)(name, **values)
     elif is_file(spec):
         if settings:
             raise ObserverError(
@@ -132,29 +135,32 @@ def resolve(
     if isinstance(entry, Entry):
         observer = at(entry.make)(device=device, **settings)
         return observer
-    if entry.ability == "compares":
-        rest = name.removeprefix(entry.prefix)
-        observer = at(entry.load)(rest, device=device, **settings)
-        return observer
+    load = at(entry.load)
+    takes = inspect.signature(load).parameters
     outer = {key: settings.pop(key) for key in _OF_EVERY_NETWORK if key in settings}
-    network = at(entry.load)(
-        name.removeprefix(entry.prefix), trust_remote_code=trust_remote_code, **settings
-    )
-    return encoder(network, name=spec, device=device, **outer)
+    given = {"spec": spec, "device": device, "trust_remote_code": trust_remote_code, **outer}
+    settings.update({key: value for key, value in given.items() if key in takes})
+    loaded = load(name.removeprefix(entry.prefix), **settings)
+    if isinstance(loaded, Network):
+        return encoder(loaded, name=spec, device=device, **outer)
+    for key in outer:
+        if key not in takes:
+            raise ObserverError(f"'{name}' has no setting '{key}'; leave it out.")
+    observer = loaded
+    return observer
 
 
 def _settings(entry: Entry | Family) -> dict[str, inspect.Parameter]:
     """Return what can be set after ``@``: the arguments of what makes the observer."""
     if isinstance(entry, Entry):
         functions = [at(entry.make)]
-    elif entry.ability == "compares":
-        functions = [at(entry.load)]
     else:
-        functions = [encoder, at(entry.load)]
+        # What is loaded to encode is mostly a network, which has settings of its own.
+        functions = [*([encoder] if entry.ability == "encodes" else []), at(entry.load)]
     found: dict[str, inspect.Parameter] = {}
     for function in functions:
         found |= inspect.signature(function, eval_str=True).parameters
-    given = ("self", "model", "network", "name", "device", "trust_remote_code")
+    given = ("self", "model", "network", "name", "spec", "device", "trust_remote_code")
     return {
         key: parameter
         for key, parameter in found.items()

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, get_args
+from functools import cache, cached_property, partial
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from fechner.errors import FechnerError, ObserverError, UnknownNameError
-from fechner.observers.abilities import ANY_SIZE, Dtype, LayerInfo, Tap, Wants
+from fechner.observers.abilities import ANY_SIZE, Answers, Dtype, LayerInfo, Tap, Wants
 from fechner.observers.devices import check_device
 from fechner.observers.functions import usable_output
 from fechner.observers.memory import is_out_of_memory
 from fechner.observers.normalisation import NONE, Normalisation, NormalisationName, normalisation
+from fechner.observers.questions import Answer, Question, Reads
 from fechner.observers.taps import OUTPUT, every_layer, full_precision, natural_stages, tapped
 from fechner.observers.weights import hash_weights
 from fechner.stimuli import Frames
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
+
+
+class Answering(Protocol):
+    """Makes the observer that answers, of a model whose part that sees is an encoder."""
+
+    def __call__(
+        self, *, name: str, device: str, dtype: Dtype, see: Callable[[], NetworkEncoder]
+    ) -> Answers:
+        """Make it; ``see`` returns the encoder, and loads it if nobody has."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -28,7 +39,7 @@ class Network:
     Parameters
     ----------
     module
-        The part of the model that sees.
+        The part of the model that sees; None if it is loaded ``later``, or if there is none.
     call
         Takes normalised pictures, [n, 3, h, w], and returns the natural read-out, [n, ...]; the
         module itself if None.
@@ -48,9 +59,13 @@ class Network:
         A hash of its weights; computed if None.
     unsure
         What had to be guessed, for people, as long as its own normalisation is used.
+    answering
+        Makes the observer that answers questions with it, of models that read words as well.
+    later
+        Loads the part that sees, of models so large that it is only done if it is looked through.
     """
 
-    module: nn.Module
+    module: nn.Module | None
     call: Callable[[Tensor], Any] | None = None
     size_px: tuple[int, int] | None = None
     normalise: Normalisation = NONE
@@ -61,6 +76,8 @@ class Network:
     classes: tuple[str, ...] = ()
     weights_id: str | None = None
     unsure: str = ""
+    answering: Answering | None = None
+    later: Callable[[], Network] | None = None
 
 
 class NetworkEncoder:
@@ -74,6 +91,7 @@ class NetworkEncoder:
         self.settings = f"{wants} {network.normalise}"
         self.fingerprint = fingerprint
         self.network = network
+        assert network.module is not None
         self.module = network.module
         self._call = network.call or network.module
 
@@ -158,6 +176,63 @@ class NetworkClassifier(NetworkEncoder):
         return full_precision(usable_output(scores, len(frames), self.name))
 
 
+class _Later:
+    """An attribute of an encoder that is loaded when it is first looked at."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, observer: Any, owner: type) -> Any:
+        found = {**vars(observer._see()), **vars(observer)}
+        vars(observer).update(found)  # where they are looked for first from now on
+        return found[self.name]
+
+
+class NetworkThatAnswers(NetworkEncoder):
+    """A network that encodes and also answers; what is not asked of it is not loaded.
+
+    Its layers, and what it wants, are those of the encoder; `answerer` has its own.
+
+    Parameters
+    ----------
+    see, answer
+        Return the encoder and the observer that answers, and load them.
+    """
+
+    network: Any = _Later()
+    module: Any = _Later()
+    wants: Any = _Later()
+    settings: Any = _Later()
+    fingerprint: Any = _Later()
+    _call: Any = _Later()
+
+    def __init__(
+        self, name: str, see: Callable[[], NetworkEncoder], answer: Callable[[], Answers]
+    ) -> None:
+        self.name = name
+        self._see = see
+        self._answer = answer
+
+    @cached_property
+    def answerer(self) -> Answers:
+        """Who answers: the same model, with what that takes and depends on."""
+        return self._answer()
+
+    @property
+    def reads(self) -> Reads:
+        """What it makes of words."""
+        return self.answerer.reads
+
+    @property
+    def readouts(self) -> Sequence[str]:
+        """Names of the ways in which it can be asked."""
+        return self.answerer.readouts
+
+    def choose(self, frames: Frames, questions: Sequence[Question]) -> Iterator[Answer]:
+        """Answer each question about its pictures, as `answerer` wants them."""
+        return self.answerer.choose(frames, questions)
+
+
 def check_dtype(name: str) -> None:
     """Say what is wrong with the name of a precision."""
     known = get_args(Dtype)
@@ -172,8 +247,11 @@ def encoder(
     device: str = "cpu",
     normalise: NormalisationName = "own",
     dtype: Dtype = "float32",
-) -> NetworkEncoder:
+) -> NetworkEncoder | Answers:
     """Make an observer of a network that an adapter loaded.
+
+    Models that read words as well both encode and answer; those without a part that sees by itself
+    answer only.
 
     Parameters
     ----------
@@ -182,9 +260,32 @@ def encoder(
     dtype
         Precision of the network; differences near threshold need float32.
     """
+    check_dtype(dtype)
+    normalisation(normalise, NONE)  # which says what is wrong with it now, not when it is used
+
+    @cache
+    def see() -> NetworkEncoder:
+        found = network.later() if network.later else network
+        return _encoder(found, name, check_device(device), normalise, dtype)
+
+    if network.answering is None:
+        return see()
+    answer = partial(
+        network.answering, name=name, device=check_device(device), dtype=dtype, see=see
+    )
+    if network.module is None and network.later is None:
+        return answer()
+    if network.module is not None:
+        see()
+    return NetworkThatAnswers(name, see, answer)
+
+
+def _encoder(
+    network: Network, name: str, device: str, normalise: NormalisationName, dtype: Dtype
+) -> NetworkEncoder:
     import torch
 
-    check_dtype(dtype)
+    assert network.module is not None
     half = dtype in ("bfloat16", "float16")
     if half and next(network.module.parameters(), None) is None:
         raise ObserverError(f"the precision of '{name}' is fixed in its file; leave --dtype out.")
@@ -193,8 +294,9 @@ def encoder(
         normalise=normalisation(normalise, network.normalise),
         unsure=network.unsure if normalise == "own" else "",
     )
+    assert network.module is not None
     weights = network.weights_id or hash_weights(network.module)
-    network.module.to(device=check_device(device), dtype=getattr(torch, dtype)).eval()
+    network.module.to(device=device, dtype=getattr(torch, dtype)).eval()
     wants = Wants(size_px=network.size_px, dtype="float64" if dtype == "float64" else "float32")
     fingerprint = (
         f"{name} {network.library} {network.settings} weights={weights} {wants} "

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fechner.errors import FechnerError
-from fechner.observers.abilities import ANY_SIZE, Compares, Encodes
-from fechner.observers.lifts import ComparesFeatures, lift
+from fechner.observers.abilities import (
+    ANY_SIZE,
+    Ability,
+    Answers,
+    Compares,
+    Encodes,
+    Wants,
+    abilities,
+)
+from fechner.observers.answering.first_questions import ask_first
+from fechner.observers.lifts import LIFTS, ComparesFeatures, lift
 from fechner.observers.memory import free_memory, is_out_of_memory, peak_memory
 from fechner.observers.network import NetworkEncoder
 from fechner.stimuli import Field, Frames, Gabor, Layer, Stimulus, display, paint
@@ -21,6 +31,8 @@ if TYPE_CHECKING:
 
 #: Contrasts of the Gabors that are shown, of 4 cycles per degree on grey of 100 cd/m2.
 _CONTRASTS = (0.01, 0.05, 0.2, 0.8)
+#: Height and width of a picture that is not square, as some tests show.
+_WIDE = (150, 210)
 _GREY = (95.05, 100.0, 108.88)
 _PPD = 60.0
 
@@ -69,8 +81,18 @@ def validate(
     readouts: Sequence[str] = ("angle",),
     layers: Sequence[str] | None = None,
     device: str = "cpu",
+    asks: Ability = "compares",
+    at_a_time: int | None = None,
 ) -> Validation:
     """Show an observer a few Gabors and look at its answers.
+
+    Parameters
+    ----------
+    asks
+        What it is about to be asked. One that compares, by itself or lifted, is examined as a
+        comparer, unless it is to answer and needs no lift for that.
+    at_a_time
+        The largest number of pictures it is ever shown at once; None for any.
 
     Examples
     --------
@@ -85,9 +107,18 @@ def validate(
         found.facts["licence"] = notice
     try:
         with torch.no_grad():
-            _look_into(observer, found)
-            comparer: Compares = lift(observer, "compares", readouts, layers)
-            _fewer_if_too_many(lambda n: _check(comparer, found, device, n), len(_CONTRASTS))
+            if _is_asked_in_words(observer, asks):
+                answerer: Answers = lift(observer, "answers", readouts, layers)
+                frames = _frames(answerer.wants, (0.0, _CONTRASTS[-1]), device)
+                found.facts["input"] = _input(answerer, frames)
+                ask_first(answerer, frames, found)
+            else:
+                _look_into(observer, found)
+                comparer: Compares = lift(observer, "compares", readouts, layers)
+                most = min(len(_CONTRASTS), at_a_time or len(_CONTRASTS))
+                _fewer_if_too_many(lambda n: _check(comparer, found, device, n), most)
+                if not found.problems:
+                    _measure_cost(comparer, found, device, several=most > 1)
     except FechnerError as error:
         found.problems.append(str(error).rstrip("."))
     except (Exception, SystemExit) as error:
@@ -100,6 +131,12 @@ def validate(
         else:
             found.problems.append(f"it raised {type(error).__name__}: {error}")
     return found
+
+
+def _is_asked_in_words(observer: Any, asks: Ability) -> bool:
+    have = abilities(observer)
+    compares = any(LIFTS[ability]["compares"].make is not None for ability in have)
+    return "answers" in have and (asks == "answers" or not compares)
 
 
 def _look_into(observer: Any, found: Validation) -> None:
@@ -133,15 +170,15 @@ def _fewer_if_too_many(look: Callable[[int], None], n: int) -> None:
 def _check(comparer: Compares, found: Validation, device: str, n: int) -> None:
     import torch
 
-    tests = _frames(comparer, _CONTRASTS[-n:], device)
-    reference = _frames(comparer, (0.0,), device)
+    tests = _frames(comparer.wants, _CONTRASTS[-n:], device)
+    reference = _frames(comparer.wants, (0.0,), device)
     found.facts["input"] = _input(comparer, tests)
     if isinstance(comparer, ComparesFeatures):
         found.facts["output"] = _output(comparer.encoder, reference)
     memory = comparer.remember(reference)
     same = torch.zeros(n, dtype=torch.long, device=device)
 
-    answer = comparer.difference(tests, memory, same)
+    answer = comparer.difference(_copy(tests), memory, same)
     shape = (n, len(comparer.layers), len(comparer.readouts))
     if tuple(answer.shape) != shape:
         found.problems.append(f"it answered with shape {tuple(answer.shape)}, not {shape}")
@@ -153,11 +190,10 @@ def _check(comparer: Compares, found: Validation, device: str, n: int) -> None:
         return
 
     scale = answer.abs().amax(dim=0).clamp(min=torch.finfo(torch.float64).tiny)
-    itself = comparer.difference(reference, memory, same[:1])
+    itself = comparer.difference(_copy(reference), memory, same[:1])
     if not torch.isfinite(itself).all():
         found.warnings.append("it answers NaN or infinity to a picture compared with itself")
-        itself = torch.zeros_like(itself)
-    again = comparer.difference(tests, memory, same)
+    again = comparer.difference(_copy(tests), memory, same)
     alone = torch.cat([comparer.difference(_rows(tests, i), memory, same[:1]) for i in range(n)])
     for what, deviations, allowed, meaning in (
         ("a picture from itself", itself, _ROUNDING, "it sees a difference where there is none"),
@@ -165,9 +201,9 @@ def _check(comparer: Compares, found: Validation, device: str, n: int) -> None:
         (f"batches of 1 and {n}", alone - answer, _BATCH, "its answers depend on the batch"),
     ):
         worst = float((deviations.abs() / scale).max())
-        size = f"{worst:.1e} of the largest answer"
+        size = f"{worst:.1e} of the largest answer" if math.isfinite(worst) else "not a number"
         found.facts[f"difference of {what}"] = size if worst else "none"
-        if worst > allowed:
+        if math.isfinite(worst) and worst > allowed:
             found.warnings.append(f"{meaning} ({size})")
     exchanged = float(((_exchanged(comparer, tests, reference) - answer).abs() / scale).max())
     if exchanged > _ROUNDING:
@@ -177,32 +213,66 @@ def _check(comparer: Compares, found: Validation, device: str, n: int) -> None:
         )
     if n > 1 and (answer == answer[:1]).all():
         found.warnings.append("it answers the same to every contrast")
+    elif n > 1 and (answer.diff(dim=0) < 0).all():
+        found.warnings.append(
+            "it answers less to more contrast: if a higher score means more alike, say so with "
+            "fechner.observe(metric, higher_is_better=True), or the other way round"
+        )
+    _look_at_another_size(comparer, found, device)
     found.facts["gradients"] = "kept" if answer.requires_grad else "off"
     if answer.requires_grad:
         found.warnings.append("it turns gradients on by itself, which costs memory")
-    _measure_cost(comparer, found, device)
+
+
+def _look_at_another_size(comparer: Compares, found: Validation, device: str) -> None:
+    """Show a wide picture to those that say they take any size."""
+    import torch
+
+    if comparer.wants.size_px is not None:
+        return
+    height, width = _WIDE
+    wide = replace(comparer.wants, size_px=_WIDE)
+    try:
+        memory = comparer.remember(_frames(wide, (0.0,), device))
+        which = torch.zeros(1, dtype=torch.long, device=device)
+        comparer.difference(_frames(wide, _CONTRASTS[-1:], device), memory, which)
+    except (Exception, SystemExit) as error:
+        if is_out_of_memory(error):
+            return
+        why = f"{type(error).__name__}: {error}".rstrip(".")
+        found.warnings.append(
+            f"it cannot be shown pictures of {width} x {height} px ({why}); if it takes one size "
+            "only, say so with wants=fechner.Wants(size_px=(h, w))"
+        )
+
+
+def _copy(frames: Frames) -> Frames:
+    """Return frames of their own, since some observers write over what they are given."""
+    return replace(frames, pixels=frames.pixels.clone())
 
 
 def _exchanged(comparer: Compares, tests: Frames, reference: Frames) -> Tensor:
     """Return what is answered when the reference is shown as the test, and the other way round."""
     import torch
 
-    memory = comparer.remember(tests)
+    memory = comparer.remember(_copy(tests))
     answers = [
-        comparer.difference(reference, memory, torch.tensor([row], device=tests.pixels.device))
+        comparer.difference(
+            _copy(reference), memory, torch.tensor([row], device=tests.pixels.device)
+        )
         for row in range(len(tests))
     ]
     return torch.cat(answers)
 
 
-def _measure_cost(comparer: Compares, found: Validation, device: str) -> None:
+def _measure_cost(comparer: Compares, found: Validation, device: str, several: bool) -> None:
     """Measure time and memory of looking at one and at two pictures with their references."""
     import torch
 
     seconds = []
 
     def look(n: int) -> None:
-        frames = _frames(comparer, _CONTRASTS[-n:], device)
+        frames = _frames(comparer.wants, _CONTRASTS[-n:], device)
         started = time.perf_counter()
         memory = comparer.remember(frames)
         comparer.difference(frames, memory, torch.arange(n, device=device))
@@ -212,7 +282,7 @@ def _measure_cost(comparer: Compares, found: Validation, device: str) -> None:
 
     one = two = peak_memory(partial(look, 1), device)
     try:
-        two = peak_memory(partial(look, 2), device)
+        two = peak_memory(partial(look, 2 if several else 1), device)
     except Exception as error:
         if not is_out_of_memory(error):
             raise
@@ -223,10 +293,9 @@ def _measure_cost(comparer: Compares, found: Validation, device: str) -> None:
     found.facts["memory per picture"] = f"{found.bytes_per_picture / 1e6:.3g} MB"
 
 
-def _frames(comparer: Compares, contrasts: Sequence[float], device: str) -> Frames:
+def _frames(wants: Wants, contrasts: Sequence[float], device: str) -> Frames:
     import torch
 
-    wants = comparer.wants
     height, width = wants.size_px or ANY_SIZE
     gabor = Gabor(4.0, sigma_deg=0.5)
     stimuli = [Stimulus(_GREY, (Layer(gabor, _GREY, contrast),)) for contrast in contrasts]
@@ -241,16 +310,18 @@ def _frames(comparer: Compares, contrasts: Sequence[float], device: str) -> Fram
 
 
 def _rows(frames: Frames, row: int) -> Frames:
-    return Frames(frames.pixels[row : row + 1], frames.field, frames.display, frames.light)
+    return replace(frames, pixels=frames.pixels[row : row + 1].clone())
 
 
-def _input(comparer: Compares, frames: Frames) -> str:
+def _input(observer: Compares | Answers, frames: Frames) -> str:
     size = f"{frames.field.height_px} x {frames.field.width_px} px"
-    if comparer.wants.size_px is None:
+    if observer.wants.size_px is None:
         size += " (any)"
     pixels = frames.pixels
-    if isinstance(comparer, ComparesFeatures) and isinstance(comparer.encoder, NetworkEncoder):
-        pixels = comparer.encoder.prepared(pixels)
+    if observer.wants.bits is not None:
+        return f"{size}, {observer.wants.bits} bits"
+    if isinstance(observer, ComparesFeatures) and isinstance(observer.encoder, NetworkEncoder):
+        pixels = observer.encoder.prepared(pixels)
     kind = str(pixels.dtype).removeprefix("torch.")
     return f"{size}, {kind}, {float(pixels.min()):.3g} to {float(pixels.max()):.3g}"
 

@@ -41,8 +41,8 @@ def observe(
     ----------
     thing
         A name (see ``fechner list observers``), an observer (returned as it is), a
-        ``torch.nn.Module`` or function of one batch of pictures (an encoder), or a function of two
-        batches (a comparer).
+        ``torch.nn.Module`` or function of one batch of pictures (an encoder), or of two (a
+        comparer).
     name
         What results call it; the class or function name if None.
     wants
@@ -80,7 +80,11 @@ def observe(
     name = str(name or getattr(thing, "__name__", type(thing).__name__))
     fingerprint = f"{name}/{version}" if version else None
     normalise = Normalisation(mean, std)
-    if _is_module(thing):
+    if _is_module(thing) and _required_arguments(thing.forward) == 2:
+        thing = thing.to(check_device(device)).eval()
+        if fingerprint is not None:
+            fingerprint += f"/{hash_weights(thing)}"
+    elif _is_module(thing):
         return _module(thing, name, wants, normalise, read, fingerprint, check_device(device))
     if not callable(thing) or isinstance(thing, type):
         raise ObserverError(
@@ -233,6 +237,7 @@ def _is_function(thing: Any) -> bool:
 
 
 def _required_arguments(function: Callable[..., Any]) -> int:
+    function = getattr(function, "forward", function)  # a module takes anything, its own takes two
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -1,21 +1,72 @@
-"""From answers to thresholds."""
+"""From answers to thresholds: fitting, asking where it tells most, sensitivity and bias."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from fechner.psychometrics.crossings import Crossing, find_crossing
-from fechner.psychometrics.fitting import fit
-from fechner.psychometrics.functions import Parameters, Scale, Shape, psychometric
-from fechner.psychometrics.prior import Prior
-from fechner.psychometrics.result import Curve, Fit, Goodness
+
+if TYPE_CHECKING:
+    from fechner.psychometrics.adaptive import Adaptive
+    from fechner.psychometrics.detection_theory import (
+        Sensitivity,
+        correct_mafc,
+        d_prime_2afc,
+        d_prime_mafc,
+        d_prime_yes_no,
+    )
+    from fechner.psychometrics.fitting import fit
+    from fechner.psychometrics.functions import Parameters, Scale, Shape, psychometric
+    from fechner.psychometrics.likelihood import MaximumLikelihood, maximum_likelihood
+    from fechner.psychometrics.prior import Prior
+    from fechner.psychometrics.result import Curve, Fit, Goodness
 
 __all__ = [
+    "Adaptive",
     "Crossing",
     "Curve",
     "Fit",
     "Goodness",
+    "MaximumLikelihood",
     "Parameters",
     "Prior",
     "Scale",
+    "Sensitivity",
     "Shape",
+    "correct_mafc",
+    "d_prime_2afc",
+    "d_prime_mafc",
+    "d_prime_yes_no",
     "find_crossing",
     "fit",
+    "maximum_likelihood",
     "psychometric",
 ]
+
+# Loaded when first used: SciPy takes a moment, and lists of tests need nothing of it.
+_HOMES = {
+    "Adaptive": "adaptive",
+    "Curve": "result",
+    "Fit": "result",
+    "Goodness": "result",
+    "MaximumLikelihood": "likelihood",
+    "Parameters": "functions",
+    "Prior": "prior",
+    "Scale": "functions",
+    "Sensitivity": "detection_theory",
+    "Shape": "functions",
+    "correct_mafc": "detection_theory",
+    "d_prime_2afc": "detection_theory",
+    "d_prime_mafc": "detection_theory",
+    "d_prime_yes_no": "detection_theory",
+    "fit": "fitting",
+    "maximum_likelihood": "likelihood",
+    "psychometric": "functions",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

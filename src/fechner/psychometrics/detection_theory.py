@@ -1,7 +1,7 @@
 """Signal detection theory: sensitivity and bias from counts, with their uncertainty.
 
-Yes/no: d' = z(H) - z(F) and c = -(z(H) + z(F)) / 2 (`macmillan_creelman2005`), with half an answer
-added to each count (the log-linear rule of `hautus1995`), so that no rate is 0 or 1. Forced choice
+Yes/no: d' = z(H) - z(F) and c = -(z(H) + z(F)) / 2 (Macmillan & Creelman 2005), with half an answer
+added to each count (the log-linear rule of Hautus 1995), so that no rate is 0 or 1. Forced choice
 between m alternatives: the d' at which the largest of m unit normals, one shifted by d', is the
 shifted one that often; for m = 2 that is sqrt(2) z(p).
 """
@@ -15,6 +15,7 @@ import numpy as np
 from scipy import special
 
 from fechner.errors import FechnerError
+from fechner.psychometrics.checking import check_coverage
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -51,7 +52,7 @@ def d_prime_yes_no(
     """Return d' and criterion of yes/no answers: yes to signals, and yes to blanks.
 
     Half an answer is added to the counts and one to the trials. Standard errors follow from
-    binomial ones by the delta method (`gourevitch_galanter1967`). Arguments broadcast.
+    binomial ones by the delta method (Gourevitch & Galanter 1967). Arguments broadcast.
 
     Examples
     --------
@@ -166,8 +167,7 @@ def _with_intervals(
     criterion_se: NDArray[np.float64],
     coverage: float,
 ) -> Sensitivity:
-    if not 0 < coverage < 1:
-        raise FechnerError(f"coverage lies between 0 and 1, not {coverage}: 0.95 is usual.")
+    check_coverage(coverage)
     z = special.ndtri((1 + coverage) / 2)
     return Sensitivity(
         d_prime,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fechner.errors import FechnerError
+from fechner.psychometrics.checking import check_coverage, check_rates, checked_answers
+from fechner.psychometrics.climbing import SMALLEST_RATE, Hills
 from fechner.psychometrics.functions import Parameters, check_shape, to_axis, unit_of_z
 from fechner.psychometrics.grid import DRAWS, FINE, Answers, Posterior, posterior
 from fechner.psychometrics.prior import Prior
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from fechner.psychometrics.functions import Scale, Shape
+
+#: Functions whose modes are sought at once, which bounds memory.
+_BLOCK = 256
+
+#: Less than this between guess and lapse rate, and an observer may not look at all.
+_ROOM = 0.05
 
 
 def fit(
@@ -62,21 +69,35 @@ def fit(
     """
     check_shape(shape, scale)
     prior = prior or Prior()
-    levels, n, k = _checked(levels, n, k, scale)
-    _check_rates(guess, lapse, coverage)
+    levels, n, k = checked_answers(levels, n, k, scale)
+    check_rates(guess, lapse)
+    check_coverage(coverage)
+    if scale == "log" and guess == 0:
+        n, k = (np.where(levels > 0, each, 0.0) for each in (n, k))
     flat = [each.reshape(-1, each.shape[-1]) for each in (levels, n, k)]
     found = [
         _one(*each, shape=shape, scale=scale, guess=guess, lapse=lapse, prior=prior)
         for each in zip(*flat, strict=True)
     ]
+    limits, tops, *rest = (np.stack(part) for part in zip(*found, strict=True))
+    modes = [
+        _mode(
+            Posterior(*(each[part] for each in (limits, tops, *rest))),
+            *(each[part] for each in flat),
+            shape=shape,
+            scale=scale,
+            prior=prior,
+        )
+        for part in (slice(start, start + _BLOCK) for start in range(0, len(tops), _BLOCK))
+    ]
     lead = n.shape[:-1]
     mode, ends, log_density, draws, steps = (
-        np.stack(part).reshape(*lead, *part[0].shape) for part in zip(*found, strict=True)
+        each.reshape(*lead, *each.shape[1:]) for each in (np.concatenate(modes), *rest)
     )
     sd = spreads(ends, log_density)
     tail = (1 - coverage) / 2
     low, high = (quantiles(ends, log_density, p) for p in (tail, 1 - tail))
-    censored, bound = _censoring(levels, n, ends[..., 0, :], log_density[..., 0, :], scale, tail)
+    censored, bound = _censoring(levels, n, ends, log_density, draws, scale, tail)
     estimate = in_units(mode, scale)
     return Fit(
         threshold=np.where(censored == "", estimate.threshold, np.nan),
@@ -115,11 +136,9 @@ def _one(
     """Return the posterior of one function, NaN where nothing was asked."""
     asked = n > 0
     levels, n, k = levels[asked], n[asked], k[asked]
-    if scale == "log" and guess == 0:
-        above = levels > 0
-        levels, n, k = levels[above], n[above], k[above]
     if len(levels) == 0 or (scale == "log" and not (levels > 0).any()):
-        return Posterior(*(np.full(s, np.nan) for s in ((4,), (4, 2), (4, FINE), (DRAWS, 4), (4,))))
+        shapes = ((4, 2), (4,), (4, 2), (4, FINE), (DRAWS, 4), (4,))
+        return Posterior(*(np.full(each, np.nan) for each in shapes))
     ends = prior.ends(levels, shape, scale)
     for axis, rate in ((2, guess), (3, lapse)):
         if rate is not None:
@@ -137,55 +156,64 @@ def _one(
     )
 
 
+def _mode(
+    found: Posterior,
+    levels: NDArray[np.float64],
+    n: NDArray[np.float64],
+    k: NDArray[np.float64],
+    *,
+    shape: Shape,
+    scale: Scale,
+    prior: Prior,
+) -> NDArray[np.float64]:
+    """Climb from the highest cells [F, 4] to where the joint posteriors are highest."""
+    known = np.isfinite(found.top).all(axis=1)
+    mode = np.full(found.top.shape, np.nan)
+    limits = found.limits[known]
+    free = limits[..., 1] > limits[..., 0]
+    inner = limits.copy()
+    inner[:, 2:, 0] = np.where(free[:, 2:], SMALLEST_RATE, limits[:, 2:, 0])
+    inner[:, 2:, 1] = np.where(free[:, 2:], 1 - 2 * SMALLEST_RATE, limits[:, 2:, 1])
+    hills = Hills(
+        positions=to_axis(levels[known], scale),
+        yes=k[known],
+        no=(n - k)[known],
+        shape=shape,
+        unit=unit_of_z(shape, scale),
+        limits=inner,
+        log_slope=(limits[:, 1].mean(axis=1), float(np.log(prior.slope_factor))),
+        guess=prior.guess if free[:, 2].any() else (1.0, 1.0),
+        lapse=prior.lapse if free[:, 3].any() else (1.0, 1.0),
+    )
+    longest = 0.1 * (limits[..., 1] - limits[..., 0])
+    top = hills.climb(found.top[known], longest)[0]
+    # The smallest rate stands for 0.
+    mode[known] = np.where(free & (top <= 2 * SMALLEST_RATE) & [False, False, True, True], 0.0, top)
+    return mode
+
+
 def _censoring(
     levels: NDArray[np.float64],
     n: NDArray[np.float64],
     ends: NDArray[np.float64],
     log_density: NDArray[np.float64],
+    draws: NDArray[np.float64],
     scale: Scale,
     tail: float,
 ) -> tuple[NDArray[np.str_], NDArray[np.float64]]:
     """Say which thresholds were not tested for, and what is known of them all the same."""
     median, low, high, lowest, highest = (
-        in_units(np.stack([quantiles(ends, log_density, p)] * 4, axis=-1), scale).threshold
+        in_units(quantiles(ends, log_density, p), scale).threshold
         for p in (0.5, tail, 1 - tail, 2 * tail, 1 - 2 * tail)
     )
+    room = np.quantile(1 - draws[..., 2] - draws[..., 3], tail, axis=-1)
     asked = (n > 0) & ((levels > 0) if scale == "log" else np.isfinite(levels))
     first = np.min(levels, axis=-1, initial=np.inf, where=asked)
     last = np.max(levels, axis=-1, initial=-np.inf, where=asked)
+    below, above = median < first, median > last
     unknown = ((low < first) & (high > last)) | np.isnan(median)
-    below, above = (median < first) & ~unknown, (median > last) & ~unknown
+    unknown |= (below | above) & (room < _ROOM)
+    below, above = below & ~unknown, above & ~unknown
     censored = np.select([unknown, below, above], ["unknown", "below", "above"], default="")
     bound = np.select([below, above], [highest, lowest], default=np.nan)
     return censored, bound
-
-
-def _checked(
-    levels: ArrayLike, n: ArrayLike, k: ArrayLike, scale: Scale
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    arrays = [np.asarray(each, dtype=float) for each in (levels, n, k)]
-    try:
-        levels, n, k = (np.array(each) for each in np.broadcast_arrays(*arrays))
-    except ValueError:
-        shapes = ", ".join(str(each.shape) for each in arrays)
-        raise FechnerError(f"levels, n and k do not fit together: {shapes}.") from None
-    if n.ndim == 0 or n.size == 0:
-        raise FechnerError("a psychometric function needs at least one level.")
-    if not ((n >= 0) & (k >= 0) & (k <= n)).all():
-        raise FechnerError("every k must lie between 0 and its n: count yes answers of n trials.")
-    asked = levels[n > 0]
-    if not np.isfinite(asked).all() or (scale == "log" and (asked < 0).any()):
-        raise FechnerError(
-            "levels must be finite, and 0 or more on the log scale; use scale='linear' for others."
-        )
-    return levels, n, k
-
-
-def _check_rates(guess: float | None, lapse: float | None, coverage: float) -> None:
-    rates = [0.0 if rate is None else rate for rate in (guess, lapse)]
-    if not (min(rates) >= 0 and sum(rates) < 1):
-        raise FechnerError(
-            f"guess and lapse rates are at least 0 and add up to less than 1, not {guess}, {lapse}."
-        )
-    if not 0 < coverage < 1:
-        raise FechnerError(f"coverage lies between 0 and 1, not {coverage}: 0.95 is usual.")

@@ -40,13 +40,22 @@ _REACH = 18.0
 _NODES = 20
 _LOGITS, _TABLE = 4001, 65537
 
-#: A density is followed down to this many nats below its peak (3.9 sd of a normal one), and must
-#: not be cut where it is higher than the second (3.5 sd).
-_DEPTH, _CUT = 7.5, 6.0
+#: Entries while the grid is coarse, so few that they stay in the processor's cache.
+_ROUGH_TABLE = 4097
+
+#: Pairs of threshold and slope for which the tables are read at once, to bound memory.
+_ROWS = 512
+
+#: A density is followed down to this many nats below its peak (3.5 sd of a normal one), and must
+#: not be cut where it is higher than the second (3.1 sd).
+_DEPTH, _CUT = 6.0, 4.8
 
 #: Cells along each axis of the first grid; limits for the later ones.
 _FIRST = (16, 10, 8, 8)
 _FEWEST, _MOST = 12, 48
+
+#: Steps, in posterior standard deviations, from which a grid only knows the place to a cell or so.
+_COARSE = 2.5
 
 #: Passes in which a grid that is too coarse stays small, and passes in all.
 _QUICK, _PASSES = 6, 40
@@ -61,7 +70,7 @@ class Answers:
 
     Positions are those of the levels on the axis, where ``slope * distance / unit`` is z. The ends
     [4, 2] of the prior are equal where a rate is fixed; ``log_prior`` takes the number of an axis
-    and values along it.
+    and values along it. ``entries`` is the length of the tables that the likelihood is read from.
     """
 
     positions: NDArray[np.float64]
@@ -71,16 +80,18 @@ class Answers:
     unit: float
     ends: NDArray[np.float64]
     log_prior: Callable[[int, NDArray[np.float64]], NDArray[np.float64]]
+    entries: int = _TABLE
 
 
 class Posterior(NamedTuple):
     """Marginal log densities [4, FINE] between ends [4, 2], and draws [DRAWS, 4] of all four.
 
-    ``mode`` [4] is where the joint density is highest; ``steps`` [4] are those of the last grid in
-    posterior standard deviations, 0 for fixed rates.
+    ``limits`` [4, 2] are the ends of the prior, ``top`` [4] is the middle of the highest cell, and
+    ``steps`` [4] are those of the last grid in posterior standard deviations, 0 for fixed rates.
     """
 
-    mode: NDArray[np.float64]
+    limits: NDArray[np.float64]
+    top: NDArray[np.float64]
     ends: NDArray[np.float64]
     log_density: NDArray[np.float64]
     draws: NDArray[np.float64]
@@ -94,16 +105,22 @@ def posterior(answers: Answers) -> Posterior:
     pooled = _pool(answers)
     steps = np.full(4, np.inf)
     for number in range(_PASSES):
-        rough = (steps > 1).any()
+        rough = (steps > _COARSE).any()
         weights = _weights(pooled if rough else answers, ends, counts)
         log_density = _marginals(weights, free)
         steps, spans = _look(ends, counts, log_density, free)
         leaks = _leaks(ends, log_density, answers.ends)
         if not rough and (steps <= LARGEST_STEP).all() and not leaks.any():
-            mode, draws = _mode(weights, ends, counts), _draw(weights, ends, counts)
-            return Posterior(mode, ends, log_density, draws, steps)
-        most = _FEWEST if number < _QUICK and (steps > 1).any() else _MOST
-        ends, counts = _narrowed(answers.ends, ends, counts, spans, leaks, steps, free, most)
+            top, draws = _top(weights, ends, counts), _draw(weights, ends, counts)
+            return Posterior(answers.ends, top, ends, log_density, draws, steps)
+        most = _FEWEST if number < _QUICK and (steps > _COARSE).any() else _MOST
+        # Aiming lower every time, a grid cannot go on missing by a little.
+        aim = 0.92 * LARGEST_STEP * 0.98**number
+        ends, cell = _narrowed(answers.ends, ends, counts, spans, leaks, steps)
+        wanted = np.ceil(
+            (ends[:, 1] - ends[:, 0]) / np.where(free, aim * cell / np.where(free, steps, 1.0), 1.0)
+        )
+        counts = np.where(free, np.clip(wanted, _FEWEST, most), 1).astype(np.intp)
     raise FechnerError(
         f"no grid was fine enough after {_PASSES} passes; the largest step is "
         f"{steps.max():.2g} posterior standard deviations: check the levels and the prior."
@@ -115,7 +132,7 @@ def _pool(answers: Answers) -> Answers:
     finite = np.isfinite(answers.positions)
     x = answers.positions[finite]
     if len(x) <= _POOLS:
-        return answers
+        return replace(answers, entries=_ROUGH_TABLE)
     pool = ((x - x.min()) / (np.ptp(x) or 1.0) * (_POOLS - 1)).astype(np.intp)
     pool = np.unique(pool, return_inverse=True)[1]
 
@@ -125,7 +142,7 @@ def _pool(answers: Answers) -> Answers:
         np.concatenate([each[~finite], np.bincount(pool, each[finite]) / size])
         for each, size in ((answers.positions, count), (answers.yes, 1), (answers.no, 1))
     )
-    return replace(answers, positions=positions, yes=yes, no=no)
+    return replace(answers, positions=positions, yes=yes, no=no, entries=_ROUGH_TABLE)
 
 
 def log_likelihood(
@@ -136,39 +153,40 @@ def log_likelihood(
     lapse: NDArray[np.float64],
 ) -> NDArray[np.float32]:
     """Return the log likelihood on a grid, [threshold x slope, guess x lapse]."""
-    slope = np.exp(log_slope)[:, None, None] / answers.unit
+    slope = np.exp(log_slope) / answers.unit
     number = np.stack([answers.yes, answers.no]).astype(np.float32)
-    # Distance times slope is extreme at the corners of the grid: where these agree, at levels that
-    # all thresholds and slopes put in one entry of the table, one look is enough.
-    corners = _entry(slope[[0, -1]], answers.positions, threshold[[0, -1]], answers.shape)
-    entry = corners[0, 0]
-    varies = (corners != entry).any(axis=(0, 1))
-    table = _shares(answers.shape)[2]
-    constant = number[:, ~varies] @ table[entry[~varies]]
-    cell = _entry(slope, answers.positions[varies], threshold, answers.shape)
-    number = number[:, varies]
-    spread = np.empty((len(threshold), len(log_slope), 2, _NODES), np.float32)
-    # One slope at a time, so that what is gathered stays in the processor's cache.
-    for i, rows in enumerate(cell):
-        both = number @ table.take(rows, axis=0) + constant
-        spread[:, i, 0], spread[:, i, 1] = both[:, 0, :_NODES], both[:, 1, _NODES:]
+    # z is extreme at the corners of the grid: where these agree, at levels that all thresholds and
+    # slopes put in one entry of the tables, one look is enough.
+    corners = _entry(answers, answers.positions, threshold[[0, -1]], slope[[0, -1]])
+    entry = corners[:, 0, 0]
+    varies = (corners != entry[:, None, None]).any(axis=(1, 2))
+    cell = _entry(answers, answers.positions[varies], threshold, slope)
+    cell = cell.reshape(varies.sum(), -1)
+    spread = np.empty((cell.shape[1], 2 * _NODES), np.float32)
+    for i, table in enumerate(_shares(answers.shape, answers.entries)[2]):
+        columns = spread[:, i * _NODES : (i + 1) * _NODES]
+        for start in range(0, len(columns), _ROWS):
+            part = cell[:, start : start + _ROWS]
+            gathered = table.take(part, axis=0).reshape(len(part), -1)
+            columns[start : start + _ROWS] = (number[i, varies] @ gathered).reshape(-1, _NODES)
+        columns += number[i, ~varies] @ table[entry[~varies]]
     guess, lapse = (each.ravel() for each in np.meshgrid(guess, lapse, indexing="ij"))
     nodes, _ = _nodes()
     # 1 - P at u is P at -u with the rates exchanged.
     chances = np.log(np.concatenate([_chance(nodes, guess, lapse), _chance(nodes, lapse, guess)]))
-    return np.asarray(spread.reshape(-1, 2 * _NODES) @ chances)
+    return np.asarray(spread @ chances)
 
 
 def _entry(
-    slope: NDArray[np.float64],
+    answers: Answers,
     positions: NDArray[np.float64],
     threshold: NDArray[np.float64],
-    shape: Shape,
+    slope: NDArray[np.float64],
 ) -> NDArray[np.intp]:
-    """Return the entries of the table for all slopes, thresholds and levels."""
-    start, per_unit, table = _shares(shape)
-    z = slope * (positions - threshold[:, None])
-    return np.asarray(np.clip((z - start) * per_unit, 0, len(table) - 1).astype(np.intp))
+    """Return the entries of the tables, [levels, thresholds, slopes]."""
+    start, per_unit, _ = _shares(answers.shape, answers.entries)
+    z = slope * (positions[:, None, None] - threshold[None, :, None])
+    return np.asarray(np.clip((z - start) * per_unit, 0, answers.entries - 1).astype(np.intp))
 
 
 def _chance(
@@ -201,21 +219,22 @@ def _nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 @lru_cache
-def _shares(shape: Shape) -> tuple[float, float, NDArray[np.float32]]:
-    """Tabulate over z what one yes and one no give to each node, [z, yes and no x nodes].
+def _shares(shape: Shape, entries: int) -> tuple[float, float, NDArray[np.float32]]:
+    """Tabulate over z what one yes, and one no, gives to each node.
 
-    Returns the lowest z, entries per unit of z, and the table.
+    Returns the lowest z, entries per unit of z, and the two tables, [2, z, nodes].
     """
     low, high = {"weibull": (-_REACH, 3.4), "logistic": (-_REACH, _REACH), "normal": (-6, 6)}[shape]
-    z = np.linspace(low, high, _TABLE)
+    z = np.linspace(low, high, entries)
     at = (np.clip(logit_share(z, shape), -_REACH, _REACH) + _REACH) * (_LOGITS - 1) / (2 * _REACH)
     cardinal = _nodes()[1]
     axis = np.arange(_LOGITS)
     yes = [np.interp(at, axis, row) for row in cardinal]
     no = [np.interp(_LOGITS - 1 - at, axis, row) for row in cardinal]
-    per_unit = (_TABLE - 1) / (high - low)
+    per_unit = (entries - 1) / (high - low)
     # Half an entry, so that dropping the fraction takes the nearest.
-    return low - 0.5 / per_unit, per_unit, np.stack(yes + no, axis=1).astype(np.float32)
+    tables = np.stack([np.stack(yes, axis=1), np.stack(no, axis=1)]).astype(np.float32)
+    return low - 0.5 / per_unit, per_unit, tables
 
 
 def _centres(ends: NDArray[np.float64], counts: NDArray[np.intp]) -> list[NDArray[np.float64]]:
@@ -306,80 +325,25 @@ def _narrowed(
     spans: NDArray[np.float64],
     leaks: NDArray[np.bool_],
     steps: NDArray[np.float64],
-    free: NDArray[np.bool_],
-    most: int,
-) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Return the ends and cells of the next grid."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the ends of the next grid and the steps of the last one."""
     cell = (ends[:, 1] - ends[:, 0]) / counts
     length = spans[:, 1] - spans[:, 0]
-    # A grid too coarse for the mass only knows its place to a cell or so.
-    margin = np.where(steps > 1, cell, 0.1 * cell)[:, None] + leaks * 0.5 * length[:, None]
-    new = np.clip(spans + margin * [-1, 1], limits[:, :1], limits[:, 1:])
-    sd = cell / np.where(free, steps, 1.0)
-    wanted = np.ceil((new[:, 1] - new[:, 0]) / (0.9 * LARGEST_STEP * sd))
-    counts = np.where(free, np.clip(wanted, _FEWEST, most), 1).astype(np.intp)
-    return new, counts
+    margin = np.where(steps > _COARSE, cell, 0.2 * cell)[:, None] + leaks * 0.5 * length[:, None]
+    return np.clip(spans + margin * [-1, 1], limits[:, :1], limits[:, 1:]), cell
 
 
-def _mode(
+def _top(
     weights: NDArray[np.float32], ends: NDArray[np.float64], counts: NDArray[np.intp]
 ) -> NDArray[np.float64]:
-    """Return the top of the parabola through the highest cell and its neighbours."""
-    free = counts > 1
-    middle = np.array(np.unravel_index(weights.argmax(), weights.shape))
-    middle = np.where(free, np.clip(middle, 1, counts - 2), 0)
-    around = tuple(
-        slice(at - 1, at + 2) if is_free else slice(0, 1)
-        for at, is_free in zip(middle, free, strict=True)
-    )
-    size = int(free.sum())
-    near = np.log(np.maximum(weights[around].reshape([3] * size), 1e-30)).astype(np.float64)
-    gradient, curvature = _parabola(near)
-    # In cells from the middle, down to where the grid ends.
-    low, high = (-0.5 - middle)[free], (counts - 0.5 - middle)[free]
-    low, high = np.maximum(low, -1.5), np.minimum(high, 1.5)
-    move, held = np.zeros(size), np.zeros(size, bool)
-    while not held.all():
-        part = curvature[np.ix_(~held, ~held)]
-        if np.linalg.eigvalsh(part).max() > -1e-9:
-            break
-        move[~held] = -np.linalg.solve(
-            part, gradient[~held] + curvature[~held][:, held] @ move[held]
-        )
-        outside = ((move < low) | (move > high)) & ~held
-        if not outside.any():
-            break
-        move = np.clip(move, low, high)
-        held |= outside
-    at = middle + 0.5
-    at[free] += np.clip(move, low, high)
-    return np.asarray(ends[:, 0] + at / counts * (ends[:, 1] - ends[:, 0]))
-
-
-def _parabola(near: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return gradient and curvature in the middle of a [3, 3, ..] cube, by differences."""
-    size = near.ndim
-
-    def at(*shifts: tuple[int, int]) -> float:
-        place = [1] * size
-        for axis, shift in shifts:
-            place[axis] += shift
-        return float(near[tuple(place)])
-
-    gradient = np.array([(at((i, 1)) - at((i, -1))) / 2 for i in range(size)])
-    curvature = np.empty((size, size))
-    for i in range(size):
-        curvature[i, i] = at((i, 1)) + at((i, -1)) - 2 * at()
-        for j in range(i):
-            same = at((i, 1), (j, 1)) + at((i, -1), (j, -1))
-            opposite = at((i, 1), (j, -1)) + at((i, -1), (j, 1))
-            curvature[i, j] = curvature[j, i] = (same - opposite) / 4
-    return gradient, curvature
+    """Return the middle of the highest cell."""
+    cell = np.array(np.unravel_index(weights.argmax(), weights.shape))
+    return np.asarray(ends[:, 0] + (cell + 0.5) / counts * (ends[:, 1] - ends[:, 0]))
 
 
 @lru_cache(maxsize=1)
 def _dice() -> NDArray[np.float64]:
-    return np.random.default_rng(0).uniform(size=(DRAWS, 5))
+    return np.random.default_rng(0).uniform(size=(DRAWS, 6))
 
 
 def _draw(
@@ -387,7 +351,12 @@ def _draw(
 ) -> NDArray[np.float64]:
     """Draw from the grid, one in each of DRAWS equal shares, anywhere within its cell."""
     dice = _dice()
-    total = np.cumsum(weights.ravel(), dtype=np.float64)
-    aims = (np.arange(DRAWS) + dice[:, 0]) / DRAWS * total[-1]
-    cells = np.stack(np.unravel_index(np.searchsorted(total, aims), weights.shape), axis=1)
-    return np.asarray(ends[:, 0] + (cells + dice[:, 1:]) / counts * (ends[:, 1] - ends[:, 0]))
+    rows = weights.reshape(counts[0] * counts[1], -1)
+    # First threshold and slope, then the rates: quicker than one sum over all cells.
+    total = np.cumsum(rows.sum(axis=1, dtype=np.float64))
+    row = np.searchsorted(total, (np.arange(DRAWS) + dice[:, 0]) / DRAWS * total[-1])
+    within = np.cumsum(rows[row], axis=1)
+    column = (within < dice[:, 1:2] * within[:, -1:]).sum(axis=1)
+    pairs = (np.unravel_index(row, counts[:2]), np.unravel_index(column, counts[2:]))
+    cells = np.stack([*pairs[0], *pairs[1]], axis=1)
+    return np.asarray(ends[:, 0] + (cells + dice[:, 2:]) / counts * (ends[:, 1] - ends[:, 0]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -81,7 +81,7 @@ class Prior:
             raise FechnerError(f"the median slope must be above 0, not {self.slope}.")
         for name in ("guess", "lapse"):
             pair = getattr(self, name)
-            if len(pair) != 2 or not min(pair) >= 1:
+            if len(pair) != 2 or not all(each >= 1 for each in pair):
                 raise FechnerError(
                     f"the Beta density of {name} needs two numbers of at least 1, not {pair}."
                 )
@@ -105,6 +105,12 @@ class Prior:
         middle, sd = self._log_slope(levels, shape, scale)
         slope = (middle - _REACH * sd, middle + _REACH * sd)
         return np.array([threshold, slope, (0.0, 1.0), (0.0, 1.0)])
+
+    def for_levels(self, levels: ArrayLike, shape: Shape, scale: Scale) -> Prior:
+        """Return the same prior with ends of the threshold and a median slope for these levels."""
+        low, high = from_axis(self.ends(levels, shape, scale)[0], scale)
+        slope = float(np.exp(self._log_slope(levels, shape, scale)[0]))
+        return replace(self, threshold=(float(low), float(high)), slope=slope)
 
     def log_density(
         self, axis: int, values: NDArray[np.float64], levels: ArrayLike, shape: Shape, scale: Scale

@@ -54,8 +54,10 @@ class Fit:
         scale), of log10 slope, of guess and lapse rate. 0 for rates that were fixed.
     censored
         ``below`` or ``above`` if more than half of the posterior of the threshold lies below or
-        above all tested levels; ``unknown`` if its credible interval reaches beyond both ends of
-        them or nothing was asked; else empty.
+        above all tested levels (of the log scale: above 0); ``unknown`` if its credible interval
+        reaches beyond both ends of them, if it would be below or above but the credible interval of
+        1 - guess - lapse reaches below 0.05 (an observer who always says yes), or if nothing was
+        asked; else empty.
     bound
         Of censored thresholds: the level that the threshold lies below, or above, with a
         probability of ``coverage``. NaN for others.
@@ -191,7 +193,8 @@ def spreads(ends: NDArray[np.float64], log_density: NDArray[np.float64]) -> NDAr
 
 def in_units(at: NDArray[np.float64], scale: Scale) -> Parameters:
     """Return positions on the axes of the grid, [.., 4], in the units of the parameters."""
-    return Parameters(from_axis(at[..., 0], scale), np.exp(at[..., 1]), at[..., 2], at[..., 3])
+    slope = np.asarray(np.exp(at[..., 1]))
+    return Parameters(from_axis(at[..., 0], scale), slope, at[..., 2], at[..., 3])
 
 
 def _middles(ends: NDArray[np.float64], count: int) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fechner.experiments import Experiment
-from fechner.stimuli import Field, Frames, Stimulus, paint
+from fechner.stimuli import Field, Frames, Picture, Stimulus, paint
 from fechner.stimuli.parts import Part
 
 if TYPE_CHECKING:
@@ -117,7 +117,9 @@ def tile_rows(experiment: Experiment) -> list[NDArray[np.uint8]]:
     ]
 
 
-def painted(stills: Sequence[Stimulus], experiment: Experiment, view: View) -> NDArray[np.uint8]:
+def painted(
+    stills: Sequence[Stimulus | Picture], experiment: Experiment, view: View
+) -> NDArray[np.uint8]:
     """Paint stills as tiles, [n, h, w, 3]."""
     return visible(paint(stills, view.field, experiment.scene.display, part=view.part))
 
@@ -150,11 +152,11 @@ class Cycle:
     """
 
     hz: float
-    stills: tuple[Stimulus, ...]
+    stills: tuple[Stimulus | Picture, ...]
     peak: int = 0
 
 
-def peak_time_s(stimulus: Stimulus, field: Field) -> float:
+def peak_time_s(stimulus: Stimulus | Picture, field: Field) -> float:
     """Return when, among the frames of a field, the contrast of a stimulus is largest.
 
     Examples
@@ -171,7 +173,7 @@ def peak_time_s(stimulus: Stimulus, field: Field) -> float:
     return max(field.times_s, key=lambda time: round(sum(c * wave(time) for c, wave in waves), 9))
 
 
-def cycle_of(stimulus: Stimulus, field: Field) -> Cycle:
+def cycle_of(stimulus: Stimulus | Picture, field: Field) -> Cycle:
     """Return a cycle of a stimulus; of one with several rhythms, its whole clip.
 
     Stills that look the same are equal, whatever they are a moment of.
@@ -184,7 +186,9 @@ def cycle_of(stimulus: Stimulus, field: Field) -> Cycle:
     return Cycle(hz, stills, round(peak_time_s(stimulus, field) * hz * PHASES) % PHASES)
 
 
-def _seen(still: Stimulus) -> Stimulus:
+def _seen(still: Stimulus | Picture) -> Stimulus | Picture:
     """Leave out what has no contrast, and what rounding has added to the rest."""
+    if isinstance(still, Picture):
+        return still
     rounded = (replace(layer, contrast=round(layer.contrast, 9)) for layer in still.layers)
     return replace(still, layers=tuple(layer for layer in rounded if layer.contrast))

@@ -14,7 +14,7 @@ from typing import Any
 from fechner.errors import BudgetError, FechnerError, ObserverError, RunFolderError
 from fechner.experiments import SHOWN_BY, Experiment, Piece
 from fechner.observers import abilities, lift, resolve
-from fechner.observers.abilities import lacks
+from fechner.observers.abilities import Ability, lacks
 from fechner.observers.memory import (
     fitting_batch_size,
     free_memory,
@@ -87,7 +87,8 @@ def execute(
         What answers in words may take; the run stops where it is spent.
     """
     ledger = Ledger(folder / "ledger.sqlite")
-    manifest.left_out.clear()
+    for name in observers:
+        manifest.left_out.pop(name, None)
     plans = {name: jobs(name, tests, scores_only) for name in observers}
     listener.start(sum(job.piece.work for plan in plans.values() for job in plan))
     for name, plan in plans.items():
@@ -157,7 +158,7 @@ def _execute_observer(
     trials: Trials,
 ) -> None:
     name = plan[0].observer
-    lifted: dict[str, Any] = {}
+    lifted: dict[Ability, Any] = {}
     with _in_words(name, "it could not be looked into"):
         for asked in dict.fromkeys(job.experiment.asks for job in plan):
             lifted[asked] = lift(observer, asked, manifest.readouts, manifest.layers)
@@ -168,7 +169,7 @@ def _execute_observer(
         known = {}
         if _BARE not in before:
             listener.say(f"{name} has changed since it was measured here, so it is measured anew.")
-    known = known or _examine(observer, fingerprint, manifest, listener)
+    known = known or _examine(observer, fingerprint, manifest, listener, next(iter(lifted)))
     lacking = lacks(next(iter(lifted.values())).wants)
     manifest.observers[name] = {
         **known,
@@ -208,14 +209,16 @@ def _about(observer: Any) -> dict[str, Any]:
     return {} if about is None else {"kind": about.kind, "csf_based": about.csf_based}
 
 
-def _output(observer: Any, lifted: dict[str, Any]) -> str:
+def _output(observer: Any, lifted: dict[Ability, Any]) -> str:
     """Return the layer that an observer hands on."""
-    layers = observer.layers if "encodes" in abilities(observer) else None
-    return str((layers or next(iter(lifted.values())).layers)[-1])
+    first = next(iter(lifted.values()))
+    # One that answers by itself is not looked into, and may never load what it encodes with.
+    inside = "encodes" in abilities(observer) and getattr(first, "reads", "nothing") == "nothing"
+    return str((observer.layers if inside else first.layers)[-1])
 
 
 def _examine(
-    observer: Any, fingerprint: str, manifest: Manifest, listener: Listener
+    observer: Any, fingerprint: str, manifest: Manifest, listener: Listener, asks: Ability
 ) -> dict[str, Any]:
     """Show an observer a few pictures before thousands, and find how many to show at a time."""
     listener.doing(f"{observer.name}  first look")
@@ -226,6 +229,8 @@ def _examine(
         readouts=manifest.readouts,
         layers=manifest.layers,
         device=manifest.device,
+        asks=asks,
+        at_a_time=manifest.batch_size,
     )
     if found.problems:
         raise ObserverError(f"{'; '.join(found.problems)}.")
@@ -251,7 +256,7 @@ _LARGEST_BATCH_ACCELERATOR = 64
 _BARE = "/process-"
 
 
-def _fingerprint(name: str, lifted: dict[str, Any]) -> str:
+def _fingerprint(name: str, lifted: dict[Ability, Any]) -> str:
     found = [observer.fingerprint for observer in lifted.values()]
     if any(each is None for each in found):
         # A bare Python object: its answers hold for this process only.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,6 +64,8 @@ class Run:
         self.manifest = Manifest.read(self.folder)
         #: What people were already told while it ran.
         self.told: list[str] = []
+        #: Observers and tests whose problems matter; None for all that were ever asked for here.
+        self.asked_for: tuple[Collection[str], Collection[str]] | None = None
 
     def __repr__(self) -> str:
         return f"Run('{self.folder}')"
@@ -76,13 +78,24 @@ class Run:
     @property
     def left_out(self) -> list[str]:
         """Lines about observers that could not be measured, or not yet."""
-        lines = [f"{name} was left out: {why}" for name, why in self.manifest.left_out.items()]
+        lines = [
+            f"{name} was left out: {why}"
+            for name, why in self.manifest.left_out.items()
+            if self._matters(name)
+        ]
         writer = last_writer(self.folder)
         planned = writer.plan.observers if writer and writer.plan else []
         known = (*self.manifest.observers, *self.manifest.left_out)
-        waiting = [name for name in planned if name not in known]
+        waiting = [name for name in planned if name not in known and self._matters(name)]
         again = "not measured yet; run the same command again to go on."
         return [*lines, *(f"{name}: {again}" for name in waiting)]
+
+    def _matters(self, observer: str, test: str | None = None) -> bool:
+        """Whether problems of an observer, or in a test, concern the one who asks."""
+        if self.asked_for is None:
+            return True
+        observers, tests = self.asked_for
+        return observer in observers and (test is None or test in tests)
 
     @property
     def not_asked(self) -> list[str]:
@@ -91,6 +104,15 @@ class Run:
             line
             for observer, known in self.manifest.observers.items()
             for line in not_asked(observer, self.tests, known.get("lacks", []))
+        ]
+
+    @property
+    def warnings(self) -> list[str]:
+        """Lines about observers whose answers are to be read with care."""
+        return [
+            f"{observer}: mind that {'; '.join(known['warnings'])}."
+            for observer, known in self.manifest.observers.items()
+            if known.get("warnings")
         ]
 
     def asked(self, observer: str, test: Test) -> bool:
@@ -161,7 +183,9 @@ class Run:
                 problems.append(f"{observer} {test.id}: {error}")
                 continue
             if data is None:
-                problems.append(f"{observer} {test.id}: {self.why_incomplete(observer, test.id)}")
+                if self._matters(observer, test.id):
+                    why = self.why_incomplete(observer, test.id)
+                    problems.append(f"{observer} {test.id}: {why}")
                 continue
             results += self.score(observer, test, data)
         return results, problems

@@ -189,6 +189,7 @@ def evaluate(
             )
     run = Run(folder)
     run.told = listener.told
+    run.asked_for = (list(named), [test.id for test in chosen])
     if out is None:
         weakref.finalize(run, shutil.rmtree, folder, ignore_errors=True)
     return run

@@ -1,6 +1,8 @@
 """How human: alignment, matching error, intervals, and panels that show what was scored."""
 
 from fechner.scores.alignment import Alignment
+from fechner.scores.band_panels import BandPanels
+from fechner.scores.band_robustness import BandAccuracy
 from fechner.scores.colour_matching import ColourMatchingError
 from fechner.scores.colour_matching_panels import colour_matching_panels
 from fechner.scores.matching import MatchingError
@@ -13,6 +15,8 @@ from fechner.scores.threshold_panels import threshold_panels
 
 __all__ = [
     "Alignment",
+    "BandAccuracy",
+    "BandPanels",
     "ColourMatchingError",
     "ContrastSensitivity",
     "MakesPanels",

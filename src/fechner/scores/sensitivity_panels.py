@@ -36,7 +36,7 @@ class SensitivityPanels:
         found = self.scorer.measured(data)
         over = ABSCISSAE[experiment.task.over].label
         plane = [_plane(found, over)] if _is_full(found) else []
-        return [self._curve(found, over), *plane, *_functions(found)]
+        return [self._curve(found, over), *plane, _functions(found, over)]
 
     def _curve(self, found: Thresholds, over: str) -> Panel:
         own = self.scorer.curve(found)
@@ -45,7 +45,7 @@ class SensitivityPanels:
         unsure = (found.censored != "").mean(axis=1) >= 0.5
         marks: list[Line | Points] = [
             Line(found.abscissae, 1 / found.human, "Standard Spatial Observer", human=True),
-            Line(found.abscissae, 1 / found.castle, "castleCSF", human=True, group=1),
+            Line(found.abscissae, 1 / found.castle, "people by castleCSF", group=1),
             Line(
                 found.abscissae[known],
                 own[known],
@@ -58,7 +58,7 @@ class SensitivityPanels:
         if found.log10.shape[1] > 1:
             x = np.broadcast_to(found.abscissae[:, None], found.log10.shape)
             there = np.isfinite(found.log10)
-            marks.append(Points(x[there], 10 ** -found.log10[there], "single prompts"))
+            marks.append(Points(x[there], 10 ** -found.log10[there], "single prompts", group=2))
         return Panel(
             "csf",
             "Contrast sensitivity",
@@ -94,46 +94,31 @@ def _plane(found: Thresholds, over: str) -> Panel:
     )
 
 
-def _functions(found: Thresholds) -> list[Panel]:
-    """Return the share of yes over contrast with the fitted curve, pooled over prompts."""
-    panels = []
+def _functions(found: Thresholds, over: str) -> Panel:
+    """Return the share of yes over contrast, and the fitted curves, over all prompts."""
+    marks: list[Line | Points] = []
     for point, x in enumerate(found.abscissae):
         n, k = found.n[point].sum(axis=0), found.k[point].sum(axis=0)
         contrast = found.contrasts[point]
         shown = (n > 0) & (contrast > 0)
-        marks: list[Line | Points] = [
-            Points(contrast[shown], k[shown] / n[shown], "share of yes"),
-        ]
-        if found.fitted is not None and shown.any():
+        if not shown.any():
+            continue
+        marks.append(Points(contrast[shown], k[shown] / n[shown], group=point))
+        if found.fitted is not None:
             grid = np.geomspace(contrast[shown].min(), contrast[shown].max(), _DRAWN)
-            marks.append(_fitted(found, point, grid))
-        at = np.nanmean(found.log10[point]) if np.isfinite(found.log10[point]).any() else np.nan
-        if np.isfinite(at):
-            marks.append(_upright(10**at, "threshold"))
-        panels.append(
-            Panel(
-                "psychometric functions",
-                f"{x:.3g}",
-                Axis("RMS contrast", log=True),
-                Axis("share of yes"),
-                tuple(marks),
-            )
-        )
-    return panels
-
-
-def _fitted(found: Thresholds, point: int, grid: Floats) -> Line:
-    """Return the mean over prompts of the fitted curves."""
-    assert found.fitted is not None
-    curve = found.fitted[point].probability(grid)
-    return Line(
-        grid,
-        curve.probability.mean(axis=0),
-        "fitted",
-        low=curve.low.mean(axis=0),
-        high=curve.high.mean(axis=0),
+            marks.append(_fitted(found, point, grid, f"{x:.3g}"))
+    return Panel(
+        "psychometric functions",
+        "Share of yes over contrast",
+        Axis("RMS contrast", log=True),
+        Axis("share of yes"),
+        tuple(marks),
+        groups=over,
     )
 
 
-def _upright(x: float, label: str) -> Line:
-    return Line(np.array([x, x]), np.array([0.0, 1.0]), label, human=False, group=1)
+def _fitted(found: Thresholds, point: int, grid: Floats, label: str) -> Line:
+    """Return the mean over prompts of the fitted curves."""
+    assert found.fitted is not None
+    curve = found.fitted[point].probability(grid)
+    return Line(grid, curve.probability.mean(axis=0), label, group=point)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fechner.psychometrics import fit
 from fechner.scores.notes import join_notes
 
 if TYPE_CHECKING:
@@ -93,10 +92,10 @@ def _thresholds(data: xr.Dataset, guess: float | None, by_likelihood: bool) -> T
     levels = int(level.max()) + 1
     n, k, shown = _counted(yes, level, contrast, levels)
     grey = float(data.attrs["grey_level"])
+    from fechner.psychometrics import fit, maximum_likelihood
+
     fitted: Fit | None = None
     if by_likelihood:
-        from fechner.psychometrics import maximum_likelihood
-
         found: Any = maximum_likelihood(shown, n, k)
         draws = np.log10(found.threshold)[..., None]
     else:
@@ -123,7 +122,7 @@ def _thresholds(data: xr.Dataset, guess: float | None, by_likelihood: bool) -> T
         draws=draws,
         censored=censored,
         usable=(dropped == 0) & (share_below < 0.5),
-        contrasts=np.nanmean(np.where(n > 0, shown, np.nan), axis=1) if n.any() else shown[:, 0],
+        contrasts=_mean_contrasts(n, shown),
         n=n,
         k=k,
         false_alarms=_false_alarms(yes, level, contrast),
@@ -158,6 +157,12 @@ def _counted(
     with np.errstate(invalid="ignore", divide="ignore"):
         shown = total(np.nan_to_num(contrast)) / n
     return n, k, np.where(n > 0, shown, 0.0)
+
+
+def _mean_contrasts(n: Floats, shown: Floats) -> Floats:
+    """Return the mean contrast of each level over prompts; NaN for levels that nobody saw."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray((n * shown).sum(axis=1) / n.sum(axis=1))
 
 
 def _extreme(tested: Floats, function: Any) -> Floats:

@@ -15,6 +15,7 @@ from fechner.stimuli.display import Display
 from fechner.stimuli.field import Field
 from fechner.stimuli.parts import Part
 from fechner.stimuli.patterns import drawn
+from fechner.stimuli.pictures import Picture, picture_drawn
 from fechner.stimuli.stimulus import Layer, Stimulus
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Frames:
 
 
 def paint(
-    stimuli: Sequence[Stimulus],
+    stimuli: Sequence[Stimulus | Picture],
     field: Field,
     display: Display,
     *,
@@ -115,17 +116,21 @@ def paint(
         clips = stills.pixels.reshape(shape).transpose(1, 2)
         return Frames(clips, field, display, light, stills.share)
     rows, columns = part.slices if part else (slice(None), slice(None))
+    recipes = [stimulus for stimulus in stimuli if isinstance(stimulus, Stimulus)]
+    if len(recipes) < len(stimuli):
+        shown = _paint_pictures(stimuli, field, display, light, device)[..., rows, columns]
+        return Frames(shown.to(dtype), field, display, light, part.share if part else 1.0)
     # Grey pictures on a neutral display are painted in one channel.
     channels = (
         1
-        if all(_is_grey(stimulus, display) for stimulus in set(map(_without_contrast, stimuli)))
+        if all(_is_grey(stimulus, display) for stimulus in set(map(_without_contrast, recipes)))
         else 3
     )
     size = (len(range(field.height_px)[rows]), len(range(field.width_px)[columns]))
     shape = (len(stimuli), channels, *size)
     pixels = torch.empty(shape, dtype=dtype, device=device)
     start = 0
-    for recipe, group in groupby(stimuli, key=_without_contrast):
+    for recipe, group in groupby(recipes, key=_without_contrast):
         contrasts = np.array([[layer.contrast for layer in stimulus.layers] for stimulus in group])
         same = pixels[start : start + len(contrasts)]
         start += len(contrasts)
@@ -136,7 +141,7 @@ def paint(
             same.addcmul_(pixels.new_tensor(contrasts[:, index])[:, None, None, None], basis)
     if strict:
         _check_gamut(pixels, display)
-        _check_frequencies(stimuli, field)
+        _check_frequencies(recipes, field)
     show = display.encode_ if light == "display" else display.show
     # A few frames at a time: what is computed in between stays in cache and is soon reused.
     few = max(1, _FEW_VALUES // pixels[0].numel())
@@ -147,6 +152,23 @@ def paint(
             some.copy_(shown)
     share = part.share if part else 1.0
     return Frames(pixels.expand(-1, 3, -1, -1).contiguous(), field, display, light, share)
+
+
+def _paint_pictures(
+    stimuli: Sequence[Stimulus | Picture], field: Field, display: Display, light: Light, device: str
+) -> Tensor:
+    """Put pictures on a display: their values are sent to it as they are, without dither."""
+    import torch
+
+    pixels = torch.stack(
+        [
+            picture_drawn(each, field, display.bits, device)
+            if isinstance(each, Picture)
+            else paint([each], field, display, dtype=torch.float64, device=device).pixels[0]
+            for each in stimuli
+        ]
+    )
+    return pixels if light == "display" else display.decode(pixels)
 
 
 def _check_gamut(pixels: Tensor, display: Display) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fechner.stimuli.display import Display
 from fechner.stimuli.field import Field
 from fechner.stimuli.painting import Frames, Light, paint
+from fechner.stimuli.pictures import Picture
 from fechner.stimuli.stimulus import Stimulus
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Clips:
     (torch.Size([1, 3, 30, 8, 8]), torch.Size([1, 3, 8, 8]))
     """
 
-    stimuli: tuple[Stimulus, ...]
+    stimuli: tuple[Stimulus | Picture, ...]
     field: Field
     display: Display
     light: Light

@@ -5,17 +5,20 @@ from __future__ import annotations
 import logging
 import warnings
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fechner.errors import ObserverError, UnknownNameError
+from fechner.errors import MissingExtraError, ObserverError, UnknownNameError
+from fechner.observers.abilities import Dtype
+from fechner.observers.answering.contrastive import Contrastive
 from fechner.observers.hub import fetching
-from fechner.observers.network import Network
+from fechner.observers.network import Network, NetworkEncoder
 from fechner.observers.normalisation import Normalisation
 from fechner.observers.taps import first_tensor, natural_stages
 from fechner.observers.torchvision_fix import import_torchvision
-from fechner.observers.weights import fit_weights, read_weights
+from fechner.observers.weights import cause_of, fit_weights, hash_weights, read_weights
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
 #: Stands in for the text tower where only the image tower is filled: the real one may be larger
 #: than what is looked through, and some need a download to be built.
 _NO_TEXT = {"width": 8, "heads": 1, "layers": 1, "context_length": 1, "vocab_size": 1}
+
+#: Parts of a model that have nothing to do with reading labels.
+_NOT_READING = ("visual", "text_decoder")
 
 
 def load(
@@ -34,7 +40,8 @@ def load(
 ) -> Network:
     """Load the image tower of a model with the weights of a tag, or those of a file.
 
-    The natural read-out is the embedding of the picture, not scaled to unit length.
+    The natural read-out is the embedding of the picture, not scaled to unit length. It answers by
+    the nearest label; the tower for words is loaded once it is asked.
 
     Parameters
     ----------
@@ -68,7 +75,88 @@ def load(
         library=f"open_clip {open_clip.__version__}",
         settings=f"quick_gelu={quick_gelu} {config['vision_cfg']}",
         stages=_stages(visual),
+        answering=partial(
+            _contrastive, architecture, tag, config, quick_gelu, weights, trust_remote_code
+        ),
     )
+
+
+def _contrastive(
+    architecture: str,
+    tag: str,
+    config: Mapping[str, Any],
+    quick_gelu: bool,
+    weights: str | None,
+    trust_remote_code: bool,
+    *,
+    name: str,
+    device: str,
+    dtype: Dtype,
+    see: Callable[[], NetworkEncoder],
+) -> Contrastive:
+    """Make an observer that answers by labels; the tower for words is loaded here."""
+    import torch
+
+    encoder = see()
+    try:
+        with fetching(f"open_clip/{architecture}", "its tokenizer"), _quiet():
+            import open_clip
+
+            tokenizer = open_clip.get_tokenizer(architecture)
+        tower = _reading(architecture, tag, config, quick_gelu, weights, trust_remote_code)
+    except ObserverError as error:
+        if not isinstance(error.__cause__, ImportError) and "transformers`" not in str(error):
+            raise
+        what, cause = f"reading labels with '{name}'", cause_of(error.__cause__ or error)
+        raise MissingExtraError(what, "transformers", cause) from error
+    scale = float(tower.logit_scale.detach().exp())
+    reading = f"weights={hash_weights(tower)} {type(tokenizer).__name__} {config['text_cfg']}"
+    tower.to(device=device, dtype=getattr(torch, dtype)).eval()
+
+    def read(labels: Sequence[str]) -> Tensor:
+        embeddings: Tensor = tower.encode_text(tokenizer(list(labels)).to(device))
+        return embeddings
+
+    return Contrastive(encoder, read, scale=scale, reading=reading)
+
+
+def _reading(
+    architecture: str,
+    tag: str,
+    config: Mapping[str, Any],
+    quick_gelu: bool,
+    weights: str | None,
+    trust_remote_code: bool,
+) -> Any:
+    """Return a model without the parts that see and write."""
+    import open_clip
+    from open_clip.convert import convert_state_dict
+    from open_clip.model import convert_to_custom_text_state_dict
+
+    name = f"open_clip/{architecture}"
+    with fetching(f"{name}/{tag}", f"the weights of {architecture}"), _quiet():
+        model: Any = open_clip.create_model(
+            architecture,
+            tag if weights is None else None,
+            force_quick_gelu=quick_gelu,
+            weights_only=True,
+            pretrained_text=False,
+        )
+    tensors = {}
+    if weights is not None:
+        tensors = convert_state_dict(model, _tensors(weights, trust_remote_code))
+        if "positional_embedding" in tensors and not hasattr(model, "positional_embedding"):
+            tensors = convert_to_custom_text_state_dict(tensors)
+    for part in _NOT_READING:
+        if hasattr(model, part):
+            setattr(model, part, None)
+    if weights is not None:
+        read = {k: v for k, v in tensors.items() if k.partition(".")[0] not in _NOT_READING}
+        for key in ("logit_scale", "logit_bias"):
+            if key in read and getattr(model, key, None) is not None:
+                read[key] = read[key].reshape(getattr(model, key).shape)
+        fit_weights(model, read, weights)
+    return model
 
 
 def _known(

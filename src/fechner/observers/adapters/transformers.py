@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import inspect
 import math
-import pickle
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fechner.errors import FechnerError, ObserverError
+from fechner.errors import ObserverError
+from fechner.observers.adapters.transformers_answering import (
+    answers_in_words,
+    contrastive,
+    generative,
+)
+from fechner.observers.adapters.transformers_files import (
+    Repository,
+    check_weights,
+    configuration,
+    empty_model,
+    image_processor,
+    repository,
+    whole_model,
+)
 from fechner.observers.adapters.transformers_kinds import KINDS, MASKED_SHARE, OTHER, READOUTS, Kind
-from fechner.observers.hub import environment, fetching
+from fechner.observers.answering.generative import Decoding
 from fechner.observers.network import Network
 from fechner.observers.normalisation import NONE, Normalisation
 from fechner.observers.torchvision_fix import import_torchvision
-from fechner.observers.weights import cause_of, read_weights
+from fechner.observers.weights import cause_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -31,9 +43,15 @@ def load(
     weights: str | None = None,
     size: int | None = None,
     masked: bool = False,
+    max_tokens: int = 16,
+    temperature: float = 0.0,
+    seed: int = 0,
     trust_remote_code: bool = False,
 ) -> Network:
     """Load the vision encoder of a repository or a folder, or of it with the weights of a file.
+
+    Models that read as well also answer: those with two towers by the nearest label, those that
+    write by what they write. What that takes is loaded once they are asked.
 
     The natural read-out is what the model is known for: the class token after the last norm (ViT,
     DINO), the projected embedding (CLIP, SigLIP), the image embedding (SAM), all tokens (MAE), the
@@ -46,25 +64,41 @@ def load(
     masked
         Let masked autoencoders see a fixed quarter of the patches only, as in training; of no
         consequence to others.
+    max_tokens, temperature, seed
+        How models that write do so: at most so many tokens, always the most probable one at
+        temperature 0, others drawn from the seed; of no consequence to others.
     """
     import_torchvision()
+    place = repository(model, weights, trust_remote_code)
+    config = configuration(place)
+    if answers_in_words(config):
+        settings = Decoding(max_tokens, temperature, seed)
+        return Network(
+            None,
+            answering=partial(generative, place, config, size, settings),
+            later=partial(_network, place, config, size, masked)
+            if _sees_alone(place, config)
+            else None,
+        )
+    return _network(place, config, size, masked)
+
+
+def _network(place: Repository, config: Any, size: int | None, masked: bool) -> Network:
     import transformers
 
-    name = f"hf/{model}"
-    source, file = _places(model, weights)
-    config = _config(name, source, file, trust_remote_code)
+    name = place.name
     known = config.model_type in KINDS
     kind = KINDS.get(config.model_type, OTHER)
-    module, lacking = _whole_model(name, kind, source, file, config, trust_remote_code)
+    module, lacking = whole_model(place, config, kind.loader)
     if not known:
         path, module = _part_that_sees(name, module)
         lacking = [key.removeprefix(path) for key in lacking if key.startswith(path)]
-    kind = _stripped(name, kind, module, lacking)
+    kind = _stripped(place, kind, module, lacking)
     if kind.masks:
         module.config.mask_ratio = MASKED_SHARE if masked else 0.0
 
     look = _Look(module, kind, masked)
-    processor = _processor(name, _local(model) or model, source, trust_remote_code)
+    processor = image_processor(place)
     own_px = _configured_size(module.config)
     size_px = (size, size) if size is not None else _processed_size(processor) or own_px
     if size_px is not None and size_px != own_px and look.takes("interpolate_pos_encoding"):
@@ -83,7 +117,17 @@ def load(
         if processor
         else "it has no preprocessor file to say how pictures are normalised, so they are not "
         "(@normalise=...)",
+        answering=partial(contrastive, place, config, kind) if kind.reads else None,
     )
+
+
+def _sees_alone(place: Repository, config: Any) -> bool:
+    """Whether a part of a model takes pictures and no text."""
+    try:
+        _part_that_sees(place.name, empty_model(place, config))
+    except ObserverError:
+        return False
+    return True
 
 
 class _Look:
@@ -146,115 +190,7 @@ class _Look:
             )
 
 
-def _local(place: str) -> str | None:
-    """Return the path of a folder on this machine, None for anything else."""
-    path = Path(place).expanduser()
-    return str(path) if path.is_dir() else None
-
-
-def _places(model: str, weights: str | None) -> tuple[str, Path | None]:
-    """Return the repository or folder to load, and the file that holds other weights."""
-    source = _local(model)
-    # A repository is NAME or OWNER/NAME; everything else can only be a folder.
-    if source is None and (model.count("/") > 1 or model.startswith(("/", ".", "~"))):
-        raise ObserverError(
-            f"there is no folder '{model}'; after hf/ comes a folder or a repository OWNER/NAME."
-        )
-    if weights is None:
-        return source or model, None
-    folder = _local(weights)
-    return (folder, None) if folder else (source or model, Path(weights).expanduser())
-
-
-@contextmanager
-def _loading(name: str, file: str, place: str) -> Iterator[None]:
-    """Load a file of a place inside this: quietly, and what goes wrong becomes one sentence."""
-    try:
-        with fetching(name, f"{file} of {place}"), _quietly():
-            yield
-    except FechnerError as error:
-        cause = error.__cause__ or error
-        if "trust_remote_code" in str(cause):
-            raise ObserverError(
-                f"'{name}' comes with code of its own, which is not run unasked: read it, and if "
-                "you trust it use --trust-remote-code."
-            ) from cause
-        if isinstance(cause, pickle.UnpicklingError):
-            raise ObserverError(
-                f"the weights in '{place}' hold more than tensors, and fechner runs no code from a "
-                "pickle: use a repository with .safetensors."
-            ) from cause
-        if _local(place):  # fetching it would be no help
-            raise ObserverError(
-                f"'{name}' cannot be loaded from the folder '{place}' ({cause_of(cause)})."
-            ) from cause
-        raise
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Keep the library from reporting on what is checked here, and from asking for conversions.
-
-    Downloads keep their progress bars.
-    """
-    from huggingface_hub.utils import enable_progress_bars
-    from transformers.utils import logging
-
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    if bars:
-        logging.disable_progress_bar()
-        enable_progress_bars()
-    try:
-        # Without this it has a server convert repositories that hold no safetensors.
-        with environment({"DISABLE_SAFETENSORS_CONVERSION": "1"}):
-            yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()
-
-
-def _config(name: str, source: str, file: Path | None, trust: bool) -> Any:
-    from transformers import AutoConfig
-
-    # With weights at hand the configuration is all that is fetched.
-    what = "model.safetensors" if file is None else "config.json"
-    with _loading(name, what, source):
-        return AutoConfig.from_pretrained(source, trust_remote_code=trust)
-
-
-def _whole_model(
-    name: str, kind: Kind, source: str, file: Path | None, config: Any, trust: bool
-) -> tuple[Any, list[str]]:
-    """Return a model and the names of those of its weights that were not there or did not fit."""
-    import torch
-    import transformers
-
-    loader: Any = getattr(transformers, kind.loader)
-    settings = {"dtype": torch.float32, "output_loading_info": True}
-    # Otherwise what does not fit is named in the log only.
-    settings["ignore_mismatched_sizes"] = True
-    remote = {"trust_remote_code": trust} if kind.loader == "AutoModel" else {}
-    weights = None if file is None else read_weights(file)
-    with _loading(name, "model.safetensors", source):
-        if weights is None:
-            module, info = loader.from_pretrained(source, **settings, **remote)
-        else:
-            if kind.loader == "AutoModel":
-                with torch.device("meta"):
-                    loader = type(loader.from_config(config, **remote))
-            else:
-                config = loader.config_class.from_pretrained(source)
-            # The library, not torch, since it knows the names that weights had in former versions.
-            module, info = loader.from_pretrained(
-                None, config=config, state_dict=weights, **settings
-            )
-    misfits = {key if isinstance(key, str) else key[0] for key in info["mismatched_keys"]}
-    return module.eval(), sorted({*info["missing_keys"], *misfits})
-
-
-def _stripped(name: str, kind: Kind, module: Any, lacking: list[str]) -> Kind:
+def _stripped(place: Repository, kind: Kind, module: Any, lacking: list[str]) -> Kind:
     """Take away what does not see; what does must have its weights.
 
     Returns how the model sees, which depends on what the repository lacks.
@@ -262,13 +198,7 @@ def _stripped(name: str, kind: Kind, module: Any, lacking: list[str]) -> Kind:
     if kind.without and lacking and all(_is_in(key, (kind.spare,)) for key in lacking):
         setattr(module, kind.spare, None)
         return kind.without
-    needed = [key for key in lacking if not _is_in(key, kind.unused)]
-    if needed:
-        some = ", ".join(needed[:3]) + (", ..." if len(needed) > 3 else "")
-        raise ObserverError(
-            f"the weights of '{name}' are missing or of another shape for {len(needed)} tensors of "
-            f"the part that sees ({some}); give weights that fit its config.json."
-        )
+    check_weights(place, [key for key in lacking if not _is_in(key, kind.unused)], "sees")
     for part in kind.unused:
         if hasattr(module, part):
             setattr(module, part, None)
@@ -296,34 +226,6 @@ def _part_that_sees(name: str, model: Any) -> tuple[str, Any]:
         f"'{name}' is a {type(model).__name__}, which has no part that takes pictures alone; name "
         "a vision encoder."
     )
-
-
-def _processor(name: str, model: str, source: str, trust: bool) -> dict[str, Any]:
-    """Return how pictures are prepared for a model; nothing if its repository does not say."""
-    from transformers import AutoImageProcessor
-
-    # Weights in a folder of their own may have come without it.
-    for place in dict.fromkeys((source, model)):
-        try:
-            with _loading(name, "preprocessor_config.json", place):
-                found = AutoImageProcessor.from_pretrained(place, trust_remote_code=trust)
-                return dict(found.to_dict())
-        except FechnerError as error:
-            if not _has_none(place, error.__cause__):
-                raise
-    return {}
-
-
-def _has_none(place: str, error: BaseException | None) -> bool:
-    """Whether a repository has no preprocessor file, rather than one that could not be fetched."""
-    if error is None or error.__cause__ or "Can't load image processor" not in str(error):
-        return False
-    if _local(place):
-        return True
-    from huggingface_hub import try_to_load_from_cache
-
-    # Without a network the error is the same; the cache remembers what a repository does not have.
-    return try_to_load_from_cache(place, "preprocessor_config.json") is not None
 
 
 def _normalisation(processor: Mapping[str, Any]) -> Normalisation:

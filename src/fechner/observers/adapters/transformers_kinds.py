@@ -6,8 +6,8 @@ A new kind of model is one line in `KINDS`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -88,6 +88,9 @@ class Kind:
         Whether it hides patches from itself.
     loader
         The class that loads it.
+    reads
+        How labels are padded for its second tower, for words: to the ``longest`` of them, or to
+        ``max_length`` where it was trained so; empty if it has none.
     """
 
     readout: str
@@ -98,13 +101,14 @@ class Kind:
     inputs: Inputs = _pictures
     masks: bool = False
     loader: str = "AutoModel"
+    reads: Literal["", "longest", "max_length"] = ""
 
 
 _CLASS_TOKEN = Kind("class token", unused=("pooler",))
 _POOLED = Kind("pooler_output")
 _READING = ("text_model", "text_projection", "logit_scale", "logit_bias")
-_TWO_TOWERS = Kind("image features", through="get_image_features", unused=_READING)
-_NAFLEX = Kind("image features", "get_image_features", _READING, inputs=_patches)
+_TWO_TOWERS = Kind("image features", "get_image_features", unused=_READING, reads="longest")
+_SIGLIP = replace(_TWO_TOWERS, reads="max_length")
 _PROMPTS = ("prompt_encoder", "mask_decoder", "shared_image_embedding")
 _SAM = Kind("image embedding of SAM", through="get_image_embeddings", unused=_PROMPTS)
 _SAM_2 = Kind("image embedding of SAM-2", "vision_encoder", _PROMPTS, loader="Sam2Model")
@@ -130,8 +134,8 @@ KINDS: Mapping[str, Kind] = {
         without=Kind("pooler_output", through="vision_model"),
         loader="CLIPVisionModelWithProjection",
     ),
-    "siglip": _TWO_TOWERS,
-    "siglip2": _NAFLEX,
+    "siglip": _SIGLIP,
+    "siglip2": replace(_SIGLIP, inputs=_patches),
     "siglip2_vision_model": Kind("pooler_output", inputs=_patches),
     "sam": _SAM,
     "sam2": _SAM_2,

@@ -74,6 +74,7 @@ METRICS: tuple[Entry | Family, ...] = (
         # Cai et al. (2025) ran it at the geometry of its 4K display whatever was shown.
         published={"encoders": {"geometry": "standard_4k"}},
         declared=f"{_HERE}.cvvdp:ABOUT",
+        tour=True,
     ),
     Family(
         "piq/NAME",

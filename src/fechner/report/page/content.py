@@ -182,7 +182,7 @@ def chapter(group: Group, progress: bool = False) -> Chapter:
         found, wrong = run.assess(progress=progress)
         results += [(numbers[id(run), result.observer], result) for result in found]
         problems += wrong
-    not_asked = [line for run in group.runs for line in run.not_asked]
+    not_asked = [line for run in group.runs for line in (*run.not_asked, *run.warnings)]
     return Chapter(
         group,
         results,

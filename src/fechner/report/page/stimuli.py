@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fechner.experiments import Experiment
 from fechner.report.tiles import Cycle, cycle_of, painted, view_of
-from fechner.stimuli import Stimulus
+from fechner.stimuli import Picture, Stimulus
 
 if TYPE_CHECKING:
     import numpy as np
@@ -138,7 +138,7 @@ def sprite(experiment: Experiment) -> Sprite:
     )
 
 
-def _shown(cycle: Cycle, numbers: dict[Stimulus, int]) -> Shown:
+def _shown(cycle: Cycle, numbers: dict[Stimulus | Picture, int]) -> Shown:
     tiles = [numbers[still] for still in cycle.stills]
     return Shown(tiles[cycle.peak], tiles, cycle.hz)
 

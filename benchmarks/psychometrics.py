@@ -1,0 +1,158 @@
+"""Psychometric functions of simulated observers: speed, coverage, bias, adaptive trials.
+
+    python benchmarks/psychometrics.py              # CPU seconds of 1000 fits, and their grids
+    python benchmarks/psychometrics.py --coverage   # observers drawn from the prior, and intervals
+    python benchmarks/psychometrics.py --bias       # estimates of fixed observers, 160 x 10 trials
+    python benchmarks/psychometrics.py --adaptive   # trials that 160 x 10 constant ones are worth
+
+The last three take minutes. `--simulations` sets how many observers of a kind are simulated.
+"""
+
+import os
+
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+import argparse
+import itertools
+import time
+
+import numpy as np
+
+from fechner.psychometrics import Adaptive, Prior, fit, psychometric
+
+#: The contrasts of Hernandez-Camara et al. (2025), ten trials each.
+CONSTANT = np.linspace(0, 0.8, 160)
+TRIALS = 10
+
+#: What adaptive trials may show, and the prior of both sides.
+ADAPTIVE = np.concatenate([[0.0], np.geomspace(0.001, 0.8, 60)])
+PRIOR = Prior(threshold=(0.001, 1.0))
+GUESS, LAPSE = 0.05, 0.02
+
+#: Where the data can tell: posterior standard deviations of log10 threshold, log10 slope, guess
+#: and lapse rate up to which a bias is held against its limit.
+TELLING = (0.035, 0.11, 0.03, 0.02)
+BIAS = (0.02, np.log10(1.1), 0.01, 0.01)
+
+
+def answers(generator, size, *parameters):
+    return generator.binomial(TRIALS, psychometric(CONSTANT, *parameters), (size, len(CONSTANT)))
+
+
+def speed() -> None:
+    generator = np.random.default_rng(0)
+    size = 1000
+    parameters = (
+        10 ** generator.uniform(np.log10(0.02), np.log10(0.3), (size, 1)),
+        generator.uniform(1.5, 5, (size, 1)),
+        generator.uniform(0, 0.3, (size, 1)),
+        generator.uniform(0, 0.1, (size, 1)),
+    )
+    k = answers(generator, size, *parameters)
+    fit(CONSTANT, TRIALS, k[:2])
+    started = time.process_time()
+    found = fit(CONSTANT, TRIALS, k)
+    seconds = time.process_time() - started
+    largest = found.steps.max(axis=0)
+    print(f"{size} fits of {len(CONSTANT)} x {TRIALS} trials: {seconds:.1f} CPU s (limit 10)")
+    print(
+        "largest step in posterior sd (limit 0.5): threshold {:.2f}, slope {:.2f}, guess {:.2f}, "
+        "lapse {:.2f}".format(*largest)
+    )
+
+
+def coverage(simulations: int) -> None:
+    generator = np.random.default_rng(0)
+    levels, n = np.linspace(0, 0.8, 20), 20
+    truth = Prior().draw(levels, simulations, generator)
+    chance = psychometric(levels, *(each[:, None] for each in truth))
+    found = fit(levels, n, generator.binomial(n, chance))
+    print(f"{simulations} observers drawn from the prior, {len(levels)} levels x {n} trials")
+    for name, true, low, high in zip(truth._fields, truth, found.low, found.high, strict=True):
+        inside = np.mean((low <= true) & (true <= high))
+        print(f"{name:10} in its 95 % interval: {100 * inside:.1f} % (93 to 97)", flush=True)
+
+
+def bias(simulations: int) -> None:
+    print("bias of log10 threshold, slope (%), guess, lapse; posterior sd; * where data can tell")
+    worst = np.zeros(4)
+    rates = ((0, 0), (0.1, 0.02), (0.3, 0.1), (0.5, 0.05))
+    for threshold, slope, pair in itertools.product((0.02, 0.05, 0.1, 0.3), (1.5, 3, 5), rates):
+        generator = np.random.default_rng([round(1000 * threshold), round(10 * slope)])
+        found = fit(CONSTANT, TRIALS, answers(generator, simulations, threshold, slope, *pair))
+        off = np.array(
+            [
+                np.nanmean(np.log10(found.threshold / threshold)),
+                np.mean(np.log10(found.slope / slope)),
+                found.guess.mean() - pair[0],
+                found.lapse.mean() - pair[1],
+            ]
+        )
+        sd = np.array([each.mean() for each in found.sd])
+        told = sd <= TELLING
+        worst = np.maximum(worst, np.where(told, np.abs(off), 0))
+        shown = [off[0], 100 * (10 ** off[1] - 1), off[2], off[3]]
+        marks = ["*" if each else " " for each in told]
+        cells = [
+            f"{value:+8.{digits}f} ({spread:.3f}){mark}"
+            for value, digits, spread, mark in zip(shown, (3, 1, 3, 3), sd, marks, strict=True)
+        ]
+        print(f"{threshold:5} {slope:4} {pair[0]:4} {pair[1]:5} ", *cells, flush=True)
+    print("worst where data can tell:", (worst / BIAS).round(2), "of the limits")
+
+
+def adaptive(simulations: int) -> None:
+    print(f"observers with guess {GUESS}, lapse {LAPSE}; {simulations} simulations each")
+    print("threshold slope | 160 x 10 constant: bias, sd | adaptive trials: bias, sd | fewer")
+    for (threshold, times), slope in itertools.product(((0.01, 20), (0.05, 4)), (1.5, 3.0)):
+        generator = np.random.default_rng([round(1000 * threshold), round(10 * slope)])
+        k = answers(generator, simulations, threshold, slope, GUESS, LAPSE)
+        constant = fit(CONSTANT, TRIALS, k, prior=PRIOR)
+        asked = CONSTANT.size * TRIALS // times
+        runs = [one_run(generator, threshold, slope, asked, seed) for seed in range(simulations)]
+        cells = []
+        for found in (constant, runs):
+            medians = (
+                found.quantile(0.5).threshold
+                if found is constant
+                else np.array([each.quantile(0.5).threshold for each in runs])
+            )
+            off = np.log10(medians / threshold)
+            cells.append((off.mean(), off.std(ddof=1)))
+        ratio = (cells[0][1] / cells[1][1]) ** 2 * times
+        print(
+            f"{threshold:9} {slope:5} | {cells[0][0]:+.3f} {cells[0][1]:.3f} "
+            f"| {asked} trials: {cells[1][0]:+.3f} {cells[1][1]:.3f} "
+            f"| {times} x with an sd of {cells[1][1] / cells[0][1]:.2f}; about {ratio:.0f} x",
+            flush=True,
+        )
+
+
+def one_run(generator, threshold, slope, trials, seed):
+    run = Adaptive(ADAPTIVE, prior=PRIOR, stop_trials=trials, seed=seed)
+    chance = psychometric(ADAPTIVE, threshold, slope, GUESS, LAPSE)
+    while not run.finished:
+        index = run.next()
+        run.update(index, float(generator.random() < chance[index]))
+    return run.estimate()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--coverage", action="store_true")
+    parser.add_argument("--bias", action="store_true")
+    parser.add_argument("--adaptive", action="store_true")
+    parser.add_argument("--simulations", type=int)
+    options = parser.parse_args()
+    if options.coverage:
+        coverage(options.simulations or 4000)
+    if options.bias:
+        bias(options.simulations or 400)
+    if options.adaptive:
+        adaptive(options.simulations or 200)
+    if not (options.coverage or options.bias or options.adaptive):
+        speed()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,251 @@
+"""Chat models behind an address, asked about pictures in words.
+
+``openai/MODEL`` is asked where the environment variable OPENAI_BASE_URL says, and
+``http://HOST:PORT/v1#MODEL`` at that address; any server that speaks as OpenAI's does will do.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal
+from urllib.parse import urlsplit
+
+from fechner.errors import ObserverError
+from fechner.observers.abilities import Wants
+from fechner.observers.answering.pictures import Pictures
+from fechner.observers.answering.replies import EmptyReplyError, read
+from fechner.observers.answering.sending import Sender
+from fechner.observers.answering.server import SERVICE_KEY, DeclinedError, Server, secret
+from fechner.observers.names import take_apart
+from fechner.observers.questions import Answer, Question, Reads
+from fechner.stimuli import Frames
+
+#: Where the client of that service asks, unless the environment says otherwise.
+_SERVICE = "https://api.openai.com/v1"
+
+#: Settings on which replies depend; the others only say how to get them.
+_DECODING = (
+    "temperature",
+    "max_tokens",
+    "max_completion_tokens",
+    "seed",
+    "logprobs",
+    "top_logprobs",
+    "system",
+    "detail",
+    "reasoning_effort",
+    "revision",
+)
+
+
+@dataclass(repr=False, eq=False)
+class Endpoint:
+    """A chat model that answers over HTTP; nothing is sent before it is asked.
+
+    Parameters
+    ----------
+    model
+        The rest of its name, after what all names of its family begin with.
+    spec
+        Its name with settings, as in results.
+    key
+        The environment variable with the key, never the key itself. Without it, OPENAI_API_KEY for
+        the service of that name, and none for other addresses.
+    temperature
+        NaN leaves it to the server.
+    max_tokens, max_completion_tokens
+        The longest reply; some models take it under the second name only. 0 sends none.
+    seed
+        For servers that draw with one; a question that is asked again gets the next. Negative
+        sends none.
+    logprobs, top_logprobs
+        Whether to ask for the probabilities of tokens, and of how many.
+    system
+        Instructions before the question.
+    detail
+        How closely a picture is looked at, for services that have a choice.
+    reasoning_effort
+        How long to think, for models that do.
+    revision
+        Your word for which version of the model is served, where its name does not say.
+    price_in, price_out
+        US dollars per million tokens of questions and of replies.
+    timeout_s, tries
+        How long a reply may take, and how often a question is asked before it is given up.
+    at_once, rpm
+        The most requests under way, and the most in a minute (0: no limit).
+    """
+
+    model: str
+    _: KW_ONLY
+    spec: str
+    key: str = ""
+    temperature: float = 0.0
+    max_tokens: int = 128
+    max_completion_tokens: int = 0
+    seed: int = -1
+    logprobs: bool = False
+    top_logprobs: int = 20
+    system: str = ""
+    detail: Literal["auto", "low", "high"] = "auto"
+    reasoning_effort: str = ""
+    revision: str = ""
+    price_in: float = math.nan
+    price_out: float = math.nan
+    timeout_s: float = 120.0
+    tries: int = 8
+    at_once: int = 8
+    rpm: float = 0.0
+
+    reads: ClassVar[Reads] = "questions"
+    layers: ClassVar[tuple[str, ...]] = ("reply",)
+    wants: ClassVar[Wants] = Wants(bits=8)
+
+    def __post_init__(self) -> None:
+        self.name = self.spec
+        place = where(take_apart(self.spec)[0])
+        self._model = place.model
+        key = self.key or place.key
+        secret(key)  # which says so if there is none
+        self._server = Server(place.address, key, timeout_s=self.timeout_s, own=bool(place.key))
+        self.sender = Sender(tries=self.tries, at_once=self.at_once, per_minute=self.rpm)
+        self.readouts = ("choice", "probability") if self.logprobs else ("choice",)
+        settings = ", ".join(f"{each}={getattr(self, each)!r}" for each in _DECODING)
+        self.fingerprint = f"{place.address}#{place.model} asked by PNG, {settings}"
+
+    def choose(self, frames: Frames, questions: Sequence[Question]) -> Iterator[Answer]:
+        """Answer each question as soon as its reply is there, in any order."""
+        self._server.open()
+        questions, pictures = list(questions), Pictures(frames)
+        empty: Counter[int] = Counter()
+
+        def ask(index: int) -> Answer:
+            question = questions[index]
+            rows = [pictures[row] for row in question.pictures]
+            request = {
+                "model": self._model,
+                "messages": self._messages(rows, question.prompt.text),
+                **self._sent(question.repeat),
+            }
+            try:
+                found = self._server.chat(request)
+            except DeclinedError as declined:
+                return Answer(index, None, reply=str(declined))
+            try:
+                return read(
+                    found,
+                    index,
+                    question.prompt.options,
+                    prices=(self.price_in, self.price_out),
+                    scrub=self._server.without_key,
+                    # If every try ends like this, the model has nothing to say.
+                    empty_is_a_reply=empty[index] == self.tries - 1,
+                )
+            except EmptyReplyError:
+                empty[index] += 1
+                raise
+
+        return self.sender.replies(len(questions), ask)
+
+    def _messages(self, pictures: Sequence[str], text: str) -> list[dict[str, Any]]:
+        """Return the conversation: pictures in their order, then the question."""
+        detail = {} if self.detail == "auto" else {"detail": self.detail}
+        content: list[dict[str, Any]] = [
+            {"type": "image_url", "image_url": {"url": picture, **detail}} for picture in pictures
+        ]
+        content.append({"type": "text", "text": text})
+        system = [{"role": "system", "content": self.system}] if self.system else []
+        return [*system, {"role": "user", "content": content}]
+
+    def _sent(self, repeat: int) -> dict[str, Any]:
+        """Return the settings that a request carries."""
+        sent: dict[str, Any] = {}
+        if not math.isnan(self.temperature):
+            sent["temperature"] = self.temperature
+        if self.max_completion_tokens:
+            sent["max_completion_tokens"] = self.max_completion_tokens
+        elif self.max_tokens:
+            sent["max_tokens"] = self.max_tokens
+        if self.seed >= 0:
+            sent["seed"] = self.seed + repeat
+        if self.logprobs:
+            sent |= {"logprobs": True, "top_logprobs": self.top_logprobs}
+        if self.reasoning_effort:
+            sent["reasoning_effort"] = self.reasoning_effort
+        return sent
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a model is asked, and the environment variable with the key, empty for none."""
+
+    address: str
+    model: str
+    key: str = ""
+
+
+def where(name: str) -> Place:
+    """Return where the model of a name is asked.
+
+    Examples
+    --------
+    >>> where("http://localhost:11434/v1#llama3.2-vision:11b")
+    Place(address='http://localhost:11434/v1', model='llama3.2-vision:11b', key='')
+    """
+    if "://" in name:
+        address, _, model = name.partition("#")
+        return Place(_checked(address), _model(model, f"{_without_secrets(address)}#MODEL"))
+    address = os.environ.get("OPENAI_BASE_URL") or _SERVICE
+    return Place(_checked(address), _model(name.partition("/")[2], name), SERVICE_KEY)
+
+
+def check(
+    name: str,
+    *,
+    key: str = "",
+    price_in: float = math.nan,
+    price_out: float = math.nan,
+    **others: Any,
+) -> None:
+    """Say what is wrong with a name, before it is written anywhere; it may hold a secret."""
+    where(name)
+    if key:
+        secret(key)
+    if math.isnan(price_in) != math.isnan(price_out):
+        raise ObserverError("give both price_in and price_out, in US dollars per million tokens.")
+
+
+def _model(model: str, like: str) -> str:
+    if not model.strip():
+        raise ObserverError(f"name the model after the address, as in {like}.")
+    return model
+
+
+def _checked(address: str) -> str:
+    """Return an address as the client takes it; secrets have no place in it."""
+    try:
+        parts = urlsplit(address)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host = None
+    if "@" in address or (host and (parts.username or parts.query)):
+        raise ObserverError(
+            "an address holds no user, password or query, for names are stored; put the key into "
+            "an environment variable and name that after the model, as in "
+            f"{_without_secrets(address)}#MODEL@key=NAME."
+        )
+    if not host or parts.scheme not in ("http", "https"):
+        # Not repeated either: "http://me:secret" is none.
+        raise ObserverError(
+            "that is no address; those of servers look like http://localhost:8000/v1."
+        )
+    return address.rstrip("/")
+
+
+def _without_secrets(address: str) -> str:
+    scheme, _, rest = address.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"

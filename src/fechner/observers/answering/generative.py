@@ -1,0 +1,284 @@
+"""Models that write: asked about pictures in words, they reply in words.
+
+The reply is taken apart by the same rules as that of a server. Beside it stands how probable each
+option was as the first token of the answer, over the whole vocabulary.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from fechner.errors import ObserverError
+from fechner.observers.abilities import Wants
+from fechner.observers.answering.preparing import Preparation
+from fechner.observers.answering.words import (
+    answer_start,
+    first_answer_token,
+    first_token_probabilities,
+    parse,
+)
+from fechner.observers.memory import is_out_of_memory
+from fechner.observers.questions import Answer, Question, Reads, Usage
+from fechner.observers.weights import cause_of, hash_weights
+from fechner.stimuli import Frames
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+#: Questions answered in one go; half as many for as long as memory is not enough.
+_AT_ONCE = 8
+
+#: What of a model's own decoding settings is kept: the marks around a reply. Its habits (sampling,
+#: penalties on what was said before) are not, for they would be other for every model.
+_MARKS = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id")
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How replies are written.
+
+    Parameters
+    ----------
+    max_tokens
+        The most tokens of a reply.
+    temperature
+        0 writes the most probable token each time; above, tokens are drawn.
+    seed
+        What they are drawn from, together with the question, its pictures and its repeat, so that
+        an answer depends on nothing that is asked beside it.
+    """
+
+    max_tokens: int = 16
+    temperature: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.max_tokens < 1 or self.temperature < 0:
+            raise ObserverError(
+                "replies have at least one token (max_tokens=16) and a temperature of 0 or more "
+                f"(temperature=0), not max_tokens={self.max_tokens}, "
+                f"temperature={self.temperature:g}."
+            )
+
+    def __str__(self) -> str:
+        drawn = f" temperature={self.temperature:g} seed={self.seed}" if self.temperature else ""
+        return f"max_tokens={self.max_tokens}{drawn or ' greedy'}"
+
+
+GREEDY = Decoding()
+
+
+class Generative:
+    """A model of transformers that takes pictures and words and replies in words.
+
+    Parameters
+    ----------
+    load
+        Returns the model; called when it is first asked, or what it depends on.
+    library
+        Name and version of what loads it, and whatever else its answers depend on.
+
+    Attributes
+    ----------
+    batch_size
+        How many questions are answered in one go.
+    """
+
+    reads: Reads = "questions"
+    layers = ("reply",)
+    readouts = ("choice", "probability")
+
+    def __init__(
+        self,
+        load: Callable[[], Any],
+        preparation: Preparation,
+        *,
+        name: str,
+        library: str = "",
+        decoding: Decoding = GREEDY,
+    ) -> None:
+        self.name = name
+        self.library = library
+        self.decoding = decoding
+        self.preparation = preparation
+        self.wants: Wants = preparation.wants
+        self.batch_size = _AT_ONCE
+        self._load = load
+        self._counts: dict[tuple[str, ...], Tensor] = {}
+
+    @cached_property
+    def model(self) -> Any:
+        """The model, set to write as it is told here and not as it likes."""
+        from transformers import GenerationConfig
+
+        model = self._load()
+        own = model.generation_config
+        marks = {mark: getattr(own, mark, None) for mark in _MARKS}
+        tokenizer = self.preparation.tokenizer
+        for mark in ("eos_token_id", "pad_token_id"):
+            if marks[mark] is None:
+                marks[mark] = getattr(tokenizer, mark)
+        model.generation_config = GenerationConfig(
+            do_sample=False, num_beams=1, max_new_tokens=self.decoding.max_tokens, **marks
+        )
+        return model
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What its answers depend on: all weights, the processor, how replies are written."""
+        resized = " resized" if self.preparation.resizes else ""
+        return (
+            f"{self.name} {self.library} weights={hash_weights(self.model)} "
+            f"processor={self.preparation.identity} {self.wants}{resized} {self.model.dtype} "
+            f"{self.decoding}"
+        )
+
+    def choose(self, frames: Frames, questions: Sequence[Question]) -> Iterator[Answer]:
+        """Answer each question, a batch at a time."""
+        start = 0
+        while start < len(questions):
+            places = range(start, min(start + self.batch_size, len(questions)))
+            try:
+                answers = self._batch(frames, places, [questions[i] for i in places])
+            except ObserverError:
+                raise
+            except Exception as error:
+                if is_out_of_memory(error) and self.batch_size > 1:
+                    self.batch_size //= 2
+                    continue
+                raise ObserverError(
+                    f"'{self.name}' could not answer ({cause_of(error)})."
+                ) from error
+            yield from answers
+            start = places.stop
+
+    def _batch(
+        self, frames: Frames, places: Sequence[int], questions: Sequence[Question]
+    ) -> list[Answer]:
+        import torch
+        from transformers import LogitsProcessorList
+
+        from fechner.observers.adapters.transformers_files import quietly
+
+        pictures = [[frames.pixels[row] for row in question.pictures] for question in questions]
+        texts = [question.prompt.text for question in questions]
+        model = self.model
+        with torch.no_grad(), quietly():
+            inputs = self.preparation.inputs(pictures, texts).to(model.device, model.dtype)
+            watch = _Watch(self, questions, frames)
+            written = model.generate(**inputs, logits_processor=LogitsProcessorList([watch]))
+        replies = written[:, -len(watch.masses) :].tolist()
+        lengths = inputs["attention_mask"].sum(dim=1).tolist()
+        return [
+            self._answer(place, question, reply, [step[row] for step in watch.masses], length)
+            for row, (place, question, reply, length) in enumerate(
+                zip(places, questions, replies, lengths, strict=True)
+            )
+        ]
+
+    def _answer(
+        self,
+        place: int,
+        question: Question,
+        tokens: list[int],
+        masses: Sequence[Sequence[float]],
+        prompt_tokens: int,
+    ) -> Answer:
+        tokens = self._until_the_end(tokens)
+        decode = self.preparation.tokenizer.decode
+        reply = decode(tokens, skip_special_tokens=True)
+        # Decoded together, since a letter may be several tokens.
+        parts = [decode(tokens[:n], skip_special_tokens=True) for n in range(len(tokens) + 1)]
+        step = first_answer_token([after[len(before) :] for before, after in pairwise(parts)])
+        if step is None and answer_start(reply) is not None:
+            step = 0  # an empty reply; what it might have been is known all the same
+        probabilities, mass = None, None
+        if step is not None:
+            mass = sum(masses[step])
+            probabilities = tuple(m / mass for m in masses[step]) if mass > 0 else None
+        return Answer(
+            place,
+            parse(reply, question.prompt.options),
+            probabilities,
+            mass,
+            reply.strip(),
+            Usage(prompt_tokens, len(tokens), cost=0.0),
+        )
+
+    def _until_the_end(self, tokens: list[int]) -> list[int]:
+        ends = self.model.generation_config.eos_token_id
+        ends = ends if isinstance(ends, list) else [ends]
+        stop = next((i + 1 for i, token in enumerate(tokens) if token in ends), len(tokens))
+        return tokens[:stop]
+
+    def counts_for(self, options: tuple[str, ...], vocabulary: int) -> Tensor:
+        """Return the option that each token begins, [vocabulary]; their number where none."""
+        import torch
+
+        if options not in self._counts:
+            tokenizer = self.preparation.tokenizer
+            special = set(tokenizer.all_special_ids)
+            texts = tokenizer.batch_decode([[token] for token in range(len(tokenizer))])
+            counts = torch.full((vocabulary,), len(options))
+            for token, text in enumerate(texts[:vocabulary]):
+                alone = (
+                    None if token in special else first_token_probabilities([(text, 0)], options)
+                )
+                if alone is not None:
+                    counts[token] = alone[0].index(1.0)
+            self._counts[options] = counts
+        return self._counts[options]
+
+
+class _Watch:
+    """Watches the probabilities of options at every step, and draws tokens if asked to.
+
+    Attributes
+    ----------
+    masses
+        By step, question and option: the probability, at temperature 1, that the next token begins
+        it.
+    """
+
+    def __init__(self, observer: Generative, questions: Sequence[Question], frames: Frames) -> None:
+        self.observer = observer
+        self.options = [question.prompt.options for question in questions]
+        self.masses: list[list[list[float]]] = []
+        self.generators = []
+        if observer.decoding.temperature > 0:
+            seed = observer.decoding.seed
+            self.generators = [_generator(seed, question, frames) for question in questions]
+
+    def __call__(self, tokens: Tensor, scores: Tensor) -> Tensor:
+        """Take the scores of the next token, [questions, vocabulary]; return those to go by."""
+        import torch
+
+        probabilities = scores.detach().double().softmax(dim=1).cpu()
+        step = []
+        for row, options in zip(probabilities, self.options, strict=True):
+            counts = self.observer.counts_for(options, len(row))
+            sums = torch.zeros(len(options) + 1, dtype=row.dtype).index_add_(0, counts, row)
+            step.append(sums[:-1].tolist())
+        self.masses.append(step)
+        if not self.generators:
+            return scores
+        # The largest of log p + Gumbel noise is a draw from p, so that every
+        # question has its own noise whatever is in the batch.
+        uniform = torch.stack([torch.rand(scores.shape[1], generator=g) for g in self.generators])
+        noise = -torch.log(-torch.log(uniform.clamp(1e-12, 1 - 1e-7)))
+        return scores / self.observer.decoding.temperature + noise.to(scores)
+
+
+def _generator(seed: int, question: Question, frames: Frames) -> Any:
+    """Return random numbers that belong to a question, its pictures and its repeat."""
+    import torch
+
+    digest = hashlib.sha256(f"{seed} {question.repeat} {question.prompt}".encode())
+    for row in question.pictures:
+        digest.update(frames.pixels[row].float().cpu().contiguous().numpy().tobytes())
+    return torch.Generator().manual_seed(int.from_bytes(digest.digest()[:7], "big"))

@@ -1,0 +1,249 @@
+"""Pictures and words as a model of transformers takes them, prepared by its own processor.
+
+Processors resize pictures to what their model takes, and some round them to 8 bits. Both are found
+out by showing them a picture, so that stimuli are drawn at a size that passes unchanged, and are
+rounded where everybody knows of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from fechner.errors import ObserverError
+from fechner.observers.abilities import Wants
+from fechner.observers.weights import cause_of
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+#: Side of the pictures for models that take any size, as in Hernandez-Camara et al. (2025), and how
+#: far from it those that take many sizes are tried.
+_SIDE = 256
+_RANGE = 64
+
+#: Pictures beyond this are not drawn, however large a model likes them.
+_LARGEST = 1024
+
+#: A difference that no picture of 8 bits can show.
+_BELOW_A_GREY_LEVEL = 0.1 / 255
+
+
+class Preparation:
+    """What a processor makes of pictures and a question.
+
+    Parameters
+    ----------
+    processor
+        With an ``image_processor`` and a ``tokenizer``, as ``AutoProcessor`` loads it.
+    size
+        Side of the pictures that will be shown; one that passes unchanged if None.
+
+    Attributes
+    ----------
+    resizes
+        Whether pictures of that size are resized by the processor.
+    """
+
+    def __init__(self, name: str, processor: Any, size: int | None = None) -> None:
+        self.name = name
+        self.processor = processor
+        self.pictures: Any = getattr(processor, "image_processor", None)
+        self.tokenizer: Any = getattr(processor, "tokenizer", None)
+        if self.pictures is None or self.tokenizer is None:
+            raise ObserverError(
+                f"'{name}' has no processor that takes pictures and words; its repository needs a "
+                "preprocessor_config.json and the files of a tokenizer."
+            )
+        self.tokenizer.padding_side = "left"  # replies begin where prompts end
+        if self.tokenizer.pad_token is None:
+            self.tokenizer.pad_token = self.tokenizer.eos_token
+        self._rescales = getattr(self.pictures, "do_rescale", True)
+        self._floats = True
+        try:
+            self._floats = self._keeps_fractions()
+            self.size_px, self.resizes = self._size(size)
+        except ObserverError:
+            raise
+        except Exception as error:
+            raise ObserverError(
+                f"the processor of '{name}' cannot be shown a picture ({cause_of(error)})."
+            ) from error
+
+    @property
+    def wants(self) -> Wants:
+        """What it wants to be shown."""
+        return Wants(size_px=self.size_px, several=self._several, bits=None if self._floats else 8)
+
+    def inputs(self, pictures: Sequence[Sequence[Tensor]], texts: Sequence[str]) -> Any:
+        """Return what a model is called with, padded on the left.
+
+        Parameters
+        ----------
+        pictures
+            [3, h, w] in 0..1, of each text.
+        """
+        with self._rescaling(not self._floats and self._rescales):
+            return self._processed(pictures, texts)
+
+    def _processed(self, pictures: Sequence[Sequence[Tensor]], texts: Sequence[str]) -> Any:
+        images = [[self._handed_over(picture) for picture in group] for group in pictures]
+        words = [self.words(len(g), t) for g, t in zip(images, texts, strict=True)]
+        # Where the template has the mark that begins a text, the tokenizer is not to add another.
+        begin = self.tokenizer.bos_token
+        marked = begin is not None and words[0].startswith(begin)
+        return self.processor(
+            images=images,
+            text=words,
+            padding=True,
+            return_tensors="pt",
+            **({"add_special_tokens": False} if marked else {}),
+        )
+
+    def words(self, pictures: int, text: str) -> str:
+        """Return a question as the model's chat template puts it, with the pictures before it."""
+        if not getattr(self.processor, "chat_template", None):
+            if pictures > 1:
+                raise self._one_only()
+            return text
+        found = self._templated(pictures, text)
+        if pictures > 1 and found == self._templated(1, text):
+            raise self._one_only()
+        return found
+
+    @property
+    def _several(self) -> bool:
+        try:
+            self.words(2, "?")
+        except ObserverError:
+            return False
+        return True
+
+    def _templated(self, pictures: int, text: str) -> str:
+        shown: list[dict[str, str]] = [{"type": "image"}] * pictures
+        turn = {"role": "user", "content": [*shown, {"type": "text", "text": text}]}
+        try:
+            return str(
+                self.processor.apply_chat_template(
+                    [turn], add_generation_prompt=True, tokenize=False
+                )
+            )
+        except Exception as error:
+            raise ObserverError(
+                f"the chat template of '{self.name}' takes no question about {pictures} "
+                f"picture{'s' if pictures > 1 else ''} ({cause_of(error)})."
+            ) from error
+
+    def _one_only(self) -> ObserverError:
+        return ObserverError(
+            f"'{self.name}' takes one picture at a time, so it cannot choose between several; ask "
+            "it about single ones."
+        )
+
+    @property
+    def identity(self) -> str:
+        """A hash of all that becomes of pictures and words."""
+        words = identity_of_tokenizer(self.tokenizer)
+        pictures = json.dumps(self.pictures.to_dict(), sort_keys=True, default=str)
+        template = str(getattr(self.processor, "chat_template", None))
+        parts = (type(self.processor).__name__, words, pictures, template)
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    def _handed_over(self, picture: Tensor) -> Any:
+        if self._floats:
+            return picture.float()
+        from PIL import Image
+
+        levels = (picture.clamp(0, 1) * 255).round().byte()
+        return Image.fromarray(levels.permute(1, 2, 0).cpu().contiguous().numpy())
+
+    @contextmanager
+    def _rescaling(self, rescale: bool, **others: bool) -> Iterator[None]:
+        """Let the image processor divide by 255 or not, for a while."""
+        wanted = {"do_rescale": rescale, **others}
+        before = {key: getattr(self.pictures, key) for key in wanted if hasattr(self.pictures, key)}
+        for key in before:
+            setattr(self.pictures, key, wanted[key])
+        try:
+            yield
+        finally:
+            for key, value in before.items():
+                setattr(self.pictures, key, value)
+
+    def _keeps_fractions(self) -> bool:
+        """Whether pictures in floating point keep differences smaller than a grey level."""
+        import torch
+
+        picture = 0.2 + 0.6 * _noise(_SIDE)
+        try:
+            with self._rescaling(False, do_normalize=False):
+                first, second = (self._seen(p) for p in (picture, picture + _BELOW_A_GREY_LEVEL))
+        except Exception:
+            return False  # it takes picture files only
+        shift = (second - first)[first != 0]  # what is not there is padding
+        steady = (shift - _BELOW_A_GREY_LEVEL).abs() < 0.01 * _BELOW_A_GREY_LEVEL
+        return shift.numel() > 0 and float(steady.to(torch.float32).mean()) > 0.9
+
+    def _size(self, asked: int | None) -> tuple[tuple[int, int], bool]:
+        """Return the size of pictures, and whether the processor changes it."""
+        if asked is not None:
+            return (asked, asked), not self._passes(asked, asked)
+        with self._rescaling(False):
+            own = self._pixel_values(_noise(_SIDE))
+        tried = [(_SIDE, _SIDE)]
+        # What is no row of flattened patches is the size of all its pictures, or of their tiles.
+        if own.dim() > 3 and own.shape[-3] == 3 and max(own.shape[-2:]) <= _LARGEST:
+            tried.append((own.shape[-2], own.shape[-1]))
+        otherwise = tried[-1]
+        if own.numel() < 2.5 * 3 * _SIDE**2:  # about what it was given, once or twice
+            near = range(_SIDE - _RANGE, _SIDE + _RANGE + 1)
+            tried += [(side, side) for side in sorted(near, key=lambda s: (abs(s - _SIDE), s))]
+        for height, width in tried:
+            if self._passes(height, width):
+                return (height, width), False
+        return otherwise, True
+
+    def _passes(self, height: int, width: int) -> bool:
+        """Whether all of a picture is there after the processor had it."""
+        import torch
+
+        picture = _noise(height, width)
+        if not self._floats:
+            picture = (picture * 255).round() / 255
+        with self._rescaling(not self._floats and self._rescales, do_normalize=False):
+            seen = self._seen(picture)
+        if self._floats:
+            return bool(torch.isin(picture, seen).all())
+        # Every grey level must be there as often as it was, or so many times as often.
+        was, now = (torch.bincount((p.flatten() * 255).round().long()) for p in (picture, seen))
+        return len(was) == len(now) and bool((now * picture.numel() == was * seen.numel()).all())
+
+    def _seen(self, picture: Tensor) -> Tensor:
+        return self._pixel_values(picture).flatten().float()
+
+    def _pixel_values(self, picture: Tensor) -> Tensor:
+        found = self._processed([[picture]], ["?"])
+        values: list[Tensor] = [v for v in found.values() if v.is_floating_point()]
+        if not values:
+            raise ObserverError(f"the processor of '{self.name}' makes nothing of a picture.")
+        return max(values, key=lambda v: v.numel())
+
+
+def identity_of_tokenizer(tokenizer: Any) -> str:
+    """Return a hash of all that becomes of words."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    rules = backend.to_str() if backend else json.dumps(sorted(tokenizer.get_vocab().items()))
+    return hashlib.sha256(f"{type(tokenizer).__name__} {rules}".encode()).hexdigest()
+
+
+def _noise(height: int, width: int | None = None) -> Tensor:
+    """Return a picture in which no value occurs twice, so that none can be lost unseen."""
+    import torch
+
+    shape = (3, height, width or height)
+    count = shape[0] * shape[1] * shape[2]
+    order = torch.randperm(count, generator=torch.Generator().manual_seed(0))
+    return ((order + 0.5) / count).reshape(shape)

@@ -1,0 +1,255 @@
+"""A server that speaks as OpenAI's does: one request to it, and what its failures mean.
+
+Whatever is said of a failure holds no keys and no pictures, for it is shown, logged and stored.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import weakref
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import cached_property
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from fechner.errors import ObserverError
+from fechner.observers.answering.sending import RequestError
+from fechner.observers.hub import environment
+
+#: The variable from which the client of that name takes its key.
+SERVICE_KEY = "OPENAI_API_KEY"
+#: What is sent where no key is named; servers that want none take any.
+_NO_KEY = "none"
+#: What the client sends of the environment without being told to; only its own service may see it.
+_PERSONAL = ("OPENAI_ADMIN_KEY", "OPENAI_CUSTOM_HEADERS", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
+#: Everybody who may write down what is sent.
+_LOGGERS = ("openai", "httpx", "httpx2", "httpcore", "httpcore2")
+
+_LONGEST_MESSAGE = 200
+#: Keys by the looks of them, and pictures.
+_SECRETS = re.compile(
+    r"(?i)\b(?:bearer|basic)\s+\S+"
+    r"|\b(?:api[ _-]?key|token|authorization)[\"']?\s*[:=]\s*(?:(?:bearer|basic)\s+)?\S+"
+    r"|\b(?:(?:sk|pk|rk|xai|nvapi)-|(?:sk|pk|rk|gsk|hf|ghp)_|aiza|eyj)[\w*.-]{6,}"
+    r"|data:[\w/+.-]+;base64,\S*"
+    r"|[a-z0-9+/=]{40,}"
+)
+
+
+class DeclinedError(Exception):
+    """A question that the server would not pass on to the model; its reason is the reply."""
+
+
+class Server:
+    """Somebody who answers over HTTP.
+
+    Parameters
+    ----------
+    address
+        Where it is, up to ``/v1``.
+    key_name
+        The environment variable with what it is to know us by; empty if it is to know nothing.
+    own
+        Whether it is the service that the client's environment variables are meant for.
+    """
+
+    def __init__(self, address: str, key_name: str, *, timeout_s: float, own: bool) -> None:
+        self.address = address
+        self.key_name = key_name
+        self._timeout_s = timeout_s
+        self._own = own
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what may be written down; the key is looked up anew."""
+        return {name: each for name, each in vars(self).items() if name not in ("_key", "_client")}
+
+    @cached_property
+    def _key(self) -> str:
+        return secret(self.key_name)
+
+    def open(self) -> None:
+        """Make the client now, not in one of the threads that use it: it reads the environment."""
+        _ = self._client
+
+    @cached_property
+    def _client(self) -> Any:
+        import openai
+
+        for name in _LOGGERS:
+            logging.getLogger(name).setLevel(logging.WARNING)
+        with environment({} if self._own else dict.fromkeys(_PERSONAL)):
+            client = openai.OpenAI(
+                base_url=self.address,
+                api_key=self._key or _NO_KEY,
+                max_retries=0,  # what is sent again is decided elsewhere
+                timeout=openai.Timeout(self._timeout_s, connect=min(10.0, self._timeout_s)),
+                http_client=openai.DefaultHttpxClient(
+                    # Pictures go to the address that was named and to no other.
+                    follow_redirects=False,
+                    trust_env=not _is_this_computer(self.address),
+                ),
+            )
+        weakref.finalize(self, client.close)  # connections are kept from question to question
+        return client
+
+    def chat(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Send one request for a reply; return what came back."""
+        import openai
+
+        trouble: RequestError | DeclinedError
+        try:
+            raw = self._client.chat.completions.with_raw_response.create(**body)
+            response = raw.http_response
+            found = _object(response.text)
+            if found.get("choices") or not found.get("error"):
+                return found
+            # Services that pass requests on say with 200 that somebody else failed.
+            trouble = self._refused(_status(found["error"]), response.headers, response.text)
+        except openai.APIStatusError as error:
+            status, headers = error.status_code, error.response.headers
+            trouble = self._refused(status, headers, error.response.text)
+        except openai.APITimeoutError:
+            trouble = RequestError(f"no answer within {self._timeout_s:g} s", crowded=True)
+        except openai.APIConnectionError as error:
+            cause = error.__cause__ or error
+            unreached = type(cause).__name__ == "ConnectError"
+            what = "cannot be reached" if unreached else "cut the connection"
+            trouble = RequestError(
+                f"{self.address} {what} ({self.scrub(str(cause)) or type(cause).__name__})",
+                crowded=True,
+                unreached=unreached,
+            )
+        except openai.OpenAIError as error:
+            trouble = RequestError(f"{type(error).__name__}: {self.scrub(str(error))}", "nothing")
+        # What the client raised may quote what was sent, so it is not handed on.
+        raise trouble from None
+
+    def _refused(
+        self, status: int, headers: Mapping[str, str], text: str
+    ) -> RequestError | DeclinedError:
+        """Say what a status means."""
+        code, message = _message(text)
+        said = f"the server says {status}" + (f": {self.scrub(message)}" if message else "")
+        if status == 429 and code != "insufficient_quota":
+            return RequestError(said, wait_s=_retry_after(headers), crowded=True)
+        if status in (408, 409) or status >= 500:
+            return RequestError(said, wait_s=_retry_after(headers), crowded=True)
+        if status == 401:
+            how = (
+                f"check the key in the environment variable {self.key_name}"
+                if self.key_name
+                else "put the key into an environment variable and name that after the model, "
+                "as in @key=NAME"
+            )
+            return RequestError(f"{said}; {how}", "nothing")
+        if status in (402, 403, 429):
+            return RequestError(f"{said}; see your account there", "nothing")
+        if status == 404:
+            return RequestError(
+                f"{said}; check the address {self.address} (mostly it ends with /v1) and the name "
+                "of the model",
+                "nothing",
+            )
+        if status < 400:
+            return RequestError(
+                f"{said}: it points elsewhere; name the address it points to", "nothing"
+            )
+        if "content" in code and ("filter" in code or "policy" in code):
+            return DeclinedError(self.scrub(message))
+        return RequestError(
+            f"{said}; settings after @ decide what is sent: temperature=nan leaves it out, "
+            "max_completion_tokens=N replaces max_tokens",
+            "question",
+        )
+
+    def scrub(self, text: str) -> str:
+        """Return a message on one line, short, without keys and pictures."""
+        text = _SECRETS.sub("…", self.without_key(" ".join(text.split())))
+        return text if len(text) <= _LONGEST_MESSAGE else text[: _LONGEST_MESSAGE - 1] + "…"
+
+    def without_key(self, text: str) -> str:
+        """Return a text without our own key, should a server repeat it."""
+        return text.replace(self._key, "…") if self._key else text
+
+
+def secret(variable: str) -> str:
+    """Return the key that an environment variable holds, empty for no variable."""
+    if not variable:
+        return ""
+    key = os.environ.get(variable, "").strip() if re.fullmatch(r"\w+", variable) else ""
+    if key.isascii() and key.isprintable() and key:
+        return key
+    if key:
+        raise ObserverError(
+            f"the key in the environment variable {variable} holds characters that cannot be sent."
+        )
+    if variable == SERVICE_KEY:
+        raise ObserverError(f"there is no key: put it into the environment variable {variable}.")
+    # What was given may be the key itself, so it is not repeated.
+    raise ObserverError(
+        "the setting key is the name of an environment variable that holds the key, never the key "
+        "itself; no variable of the name that was given is set."
+    )
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise RequestError("the server's answer is not JSON")
+    return found
+
+
+def _status(error: Any) -> int:
+    code = error.get("code") if isinstance(error, dict) else None
+    return code if isinstance(code, int) and 400 <= code < 600 else 502
+
+
+def _message(text: str) -> tuple[str, str]:
+    """Return code and message of an error in any of the shapes in which servers give them."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return "", ""
+    error = found.get("error", found) if isinstance(found, dict) else found
+    if not isinstance(error, dict):
+        return "", str(error)
+    message = error.get("message") or error.get("detail") or error.get("error") or ""
+    return str(error.get("code") or "").lower(), str(message)
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return how many seconds a server asks to wait, from a number or a date.
+
+    Examples
+    --------
+    >>> _retry_after({"retry-after": "2.5"}), _retry_after({"retry-after": "soon"})
+    (2.5, None)
+    """
+    for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
+        text = headers.get(name, "")
+        if re.fullmatch(r"\d+(\.\d+)?", text.strip()):
+            return float(text) * unit
+        try:
+            date = parsedate_to_datetime(text)
+        except (TypeError, ValueError):
+            continue
+        date = date if date.tzinfo else date.replace(tzinfo=UTC)
+        return max(0.0, (date - datetime.now(UTC)).total_seconds())
+    return None
+
+
+def _is_this_computer(address: str) -> bool:
+    host = urlsplit(address).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

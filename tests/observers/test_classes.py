@@ -1,0 +1,58 @@
+"""Names of classes: synsets, words, and which of an observer's classes is meant."""
+
+import pytest
+
+from fechner.errors import ObserverError
+from fechner.observers.classes import class_names, imagenet, matching_classes, readable_names
+
+SYNSETS = [synset for synset, _ in imagenet()]
+
+
+def test_all_readable_names_of_imagenet_differ() -> None:
+    names = readable_names(SYNSETS)
+    assert len(set(names)) == 1000
+    assert not any(name.startswith("n0") for name in names)
+    assert readable_names(["n03710637", "n03710721"]) == ("maillot", "maillot, tank suit")
+
+
+def test_folders_are_words() -> None:
+    assert readable_names(["garbage_truck", "n99999999"]) == ("garbage truck", "n99999999")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["n01440764", "n02102040", "n03000684"],
+        ["tench", "English_springer", "chain-saw"],
+        ["Tinca tinca", "English springer spaniel", "chainsaw"],
+        ["tench, Tinca tinca", "english springer", "chain saw, chainsaw"],
+    ],
+)
+def test_classes_are_found_by_synset_and_by_any_name(asked: list[str]) -> None:
+    expected = tuple(SYNSETS.index(each) for each in ("n01440764", "n02102040", "n03000684"))
+    assert matching_classes(class_names(1000), asked) == expected
+    # The other way round, too: words of an observer for synsets that are asked.
+    own = ["English springer, English springer spaniel", "chain saw", "tench"]
+    assert matching_classes(own, ["n01440764", "n02102040", "n03000684"]) == (2, 0, 1)
+
+
+def test_an_observers_own_words_go_first() -> None:
+    assert matching_classes(["dog", "cat"], ["cat", "dog"]) == (1, 0)
+    assert matching_classes(["Big Cat", "big_dog"], ["big dog", "big-cat"]) == (1, 0)
+
+
+def test_names_of_two_classes_stand_for_none() -> None:
+    with pytest.raises(ObserverError, match="no class for 'crane'"):
+        matching_classes(class_names(1000), ["crane", "tench"])
+    with pytest.raises(ObserverError, match="one class for 'tench' and 'n01440764'"):
+        matching_classes(class_names(1000), ["tench", "n01440764"])
+
+
+def test_classes_without_a_counterpart_are_named() -> None:
+    asked = [f"thing {number}" for number in range(8)]
+    with pytest.raises(ObserverError) as error:
+        matching_classes(class_names(1000), asked)
+    assert str(error.value) == (
+        "it has no class for 'thing 0', 'thing 1', 'thing 2', 'thing 3', 'thing 4' and 3 more; "
+        "name classes as it does, such as 'n01440764', or by their ImageNet synset."
+    )

@@ -1,0 +1,171 @@
+"""Bands of pictures: the RMSE and the spectrum are measured back from what is shown."""
+
+import numpy as np
+import pytest
+import torch
+from photographs import PHOTOGRAPHS, path_of
+
+from fechner.errors import PictureError
+from fechner.stimuli import Band, BandNoise, Field, Perturbed, Suppressed, display, paint
+from fechner.stimuli.bands import TOLERANCE, rmse_between
+from fechner.stimuli.photographs import Photograph, photograph
+from fechner.stimuli.pictures import picture_drawn, rounded
+
+FIELD = Field(128, 128, 32.0)
+
+
+@pytest.fixture(scope="module")
+def photographs() -> list[Photograph]:
+    return [photograph(path_of(name), label) for label, name in PHOTOGRAPHS.items()]
+
+
+@pytest.fixture(scope="module")
+def pixels(photographs: list[Photograph]) -> torch.Tensor:
+    return torch.stack([each.draw(FIELD, 8, "cpu") for each in photographs])
+
+
+def radius(field: Field = FIELD) -> torch.Tensor:
+    fx = torch.fft.rfftfreq(field.width_px, 1 / field.ppd, dtype=torch.float64)
+    fy = torch.fft.fftfreq(field.height_px, 1 / field.ppd, dtype=torch.float64)
+    return torch.hypot(fx[None], fy[:, None])
+
+
+def grey(rows: int = 3) -> torch.Tensor:
+    """Pictures far from black and white, so that nothing is cut."""
+    generator = torch.Generator().manual_seed(0)
+    return 0.5 + 0.1 * (
+        torch.rand(rows, 3, 128, 128, generator=generator, dtype=torch.float64) - 0.5
+    )
+
+
+def test_bands() -> None:
+    band = Band.octaves(4.0)
+    assert band.high_cpd / band.low_cpd == pytest.approx(2)
+    assert Band.octaves(4.0, 2.0).high_cpd == pytest.approx(8)
+    assert Band.octaves_of_image(16, Field(256, 128, 64.0)).centre_cpd == pytest.approx(4)
+    assert band.fits(FIELD)
+    assert not Band.octaves(12.0).fits(FIELD)  # its upper edge is above the 16 that pixels hold
+    assert not Band(0.01, 0.02).fits(FIELD)  # no frequency of the field lies in it
+    kept = radius()[band.mask(FIELD)]
+    assert kept.min() >= band.low_cpd
+    assert kept.max() <= band.high_cpd
+    with pytest.raises(ValueError, match="not from 0 to 1"):
+        Band(0, 1)
+
+
+@pytest.mark.parametrize("bits", [None, 8])
+@pytest.mark.parametrize("rmse", [0.01, 0.03])
+@pytest.mark.parametrize("kind", [Suppressed, BandNoise])
+def test_rmse_as_shown(pixels: torch.Tensor, kind: type, rmse: float, bits: int | None) -> None:
+    for centre in (1.0, 3.0, 8.0):
+        changed = kind(Band.octaves(centre), rmse)(pixels, FIELD, [(1, i) for i in range(6)], bits)
+        made = [not problem for problem in changed.problems]
+        assert sum(made) >= 3
+        found = rmse_between(changed.pixels, pixels)[made]
+        np.testing.assert_allclose(found, rmse, rtol=TOLERANCE)
+        assert changed.pixels.min() >= 0
+        assert changed.pixels.max() <= 1
+        if bits:
+            steps = changed.pixels * 255
+            np.testing.assert_allclose(steps, steps.round(), atol=1e-9)
+
+
+def test_only_the_band_changes() -> None:
+    original = grey()
+    before = torch.fft.rfft2(original)
+    for centre in (1.0, 4.0, 8.0):
+        band = Band.octaves(centre)
+        inside = band.mask(FIELD)
+        suppressed = Suppressed(band, 0.001)(original, FIELD, [()] * 3, None).pixels
+        after = torch.fft.rfft2(suppressed)
+        torch.testing.assert_close(after[..., ~inside], before[..., ~inside])
+        # Every term of the band by the same factor, between taking it out and leaving it.
+        factor = (after[..., inside] / before[..., inside]).abs()
+        gain = factor.flatten(1).mean(dim=1)
+        assert ((gain > 0) & (gain < 1)).all()
+        torch.testing.assert_close(factor, gain[:, None, None].expand_as(factor))
+        noisy = BandNoise(band, 0.05)(original, FIELD, [(i,) for i in range(3)], None).pixels
+        noise = torch.fft.rfft2(noisy - original)
+        assert noise[..., ~inside].abs().max() < 1e-9 * noise.abs().max()
+
+
+def test_noise_is_grey_seeded_and_gaussian() -> None:
+    original = grey(2)
+    noise = BandNoise(Band(2.0, 12.0), 0.02)
+    first = noise(original, FIELD, [(1,), (2,)], None).pixels - original
+    torch.testing.assert_close(first[:, 0], first[:, 1])
+    torch.testing.assert_close(first[:, 0], first[:, 2])
+    again = noise(original, FIELD, [(2,), (1,)], None).pixels - original
+    torch.testing.assert_close(again[0], first[1])
+    assert (first[0] - first[1]).abs().max() > 0.01
+    values = (first[0, 0] / first[0, 0].std()).flatten()
+    assert abs(float((values**4).mean()) - 3) < 0.2
+
+
+def test_level_0_is_the_identity_to_the_bit(pixels: torch.Tensor) -> None:
+    for kind in (Suppressed, BandNoise):
+        changed = kind(Band.octaves(4.0), 0.0)(pixels, FIELD, [(0,)] * 6, 8)
+        assert torch.equal(changed.pixels, pixels)
+        assert changed.problems == ("",) * 6
+
+
+def test_a_picture_does_not_depend_on_its_neighbours(pixels: torch.Tensor) -> None:
+    seeds = [(1, i) for i in range(6)]
+    for kind in (Suppressed, BandNoise):
+        change = kind(Band.octaves(6.0), 0.03)
+        together = change(pixels, FIELD, seeds, 8)
+        for row in range(6):
+            alone = change(pixels[row : row + 1], FIELD, seeds[row : row + 1], 8)
+            assert torch.equal(alone.pixels[0], together.pixels[row])
+            assert alone.problems[0] == together.problems[row]
+
+
+def test_unreachable_where_the_band_has_too_little() -> None:
+    original = grey()
+    band = Band.octaves(4.0)
+    content = torch.fft.irfft2(torch.fft.rfft2(original) * band.mask(FIELD), s=(128, 128))
+    most = float(content.square().mean(dim=(1, 2, 3)).sqrt().min())
+    assert Suppressed(band, 0.99 * most)(original, FIELD, [()] * 3, None).problems == ("",) * 3
+    changed = Suppressed(band, 1.3 * most)(original, FIELD, [()] * 3, None)
+    assert "unreachable" in changed.problems
+    # The nearest is the picture without the band, never one with the band inverted.
+    row = changed.problems.index("unreachable")
+    torch.testing.assert_close(changed.pixels[row], (original - content)[row])
+
+
+def test_clipped_where_noise_would_be_cut_off() -> None:
+    black = torch.zeros(1, 3, 128, 128, dtype=torch.float64)
+    half = BandNoise(Band.octaves(4.0), 0.05)(black, FIELD, [(0,)], None)
+    # Half of the noise is cut, so that it must be 1.41 times as strong.
+    assert half.problems == ("",)
+    assert float(half.pixels.max()) == pytest.approx(0.05 * 2**0.5 * 4, rel=0.25)
+    white = torch.ones(1, 3, 128, 128, dtype=torch.float64)
+    assert BandNoise(Band.octaves(4.0), 0.6)(white, FIELD, [(0,)], None).problems == ("clipped",)
+
+
+def test_a_perturbed_photograph_is_a_recipe_that_is_painted(photographs: list[Photograph]) -> None:
+    recipe = Perturbed(photographs[0], BandNoise(Band.octaves(4.0), 0.05), (3, 4))
+    assert recipe == Perturbed(photographs[0], BandNoise(Band.octaves(4.0), 0.05), (3, 4))
+    assert len({recipe, Perturbed(photographs[0], recipe.perturbation, (3, 5))}) == 2
+    screen = display("srgb-8bit")
+    shown = paint([photographs[0], recipe], FIELD, screen)
+    assert shown.pixels.shape == (2, 3, 128, 128)
+    assert shown.pixels.dtype == torch.float32
+    assert float(rmse_between(*shown.pixels[:, None].double())) == pytest.approx(0.05, rel=0.01)
+    light = paint([recipe], FIELD, screen, light="cdm2", dtype=torch.float64)
+    torch.testing.assert_close(light.pixels[0], screen.decode(picture_drawn(recipe, FIELD, 8)))
+
+
+def test_what_cannot_be_made_is_a_sentence(photographs: list[Photograph]) -> None:
+    recipe = Perturbed(photographs[0], Suppressed(Band.octaves(8.0), 0.3))
+    with pytest.raises(PictureError, match=r"chelsea.png cannot be changed by an RMSE of 0.3") as e:
+        paint([recipe], FIELD, display("verbal"))
+    assert e.value.problem == "unreachable"
+    nearest = Perturbed(photographs[0], recipe.perturbation, nearest=True)
+    assert paint([nearest], FIELD, display("verbal")).pixels.shape == (1, 3, 128, 128)
+
+
+def test_rounding() -> None:
+    values = torch.tensor([-0.1, 0.5, 1.2])
+    torch.testing.assert_close(rounded(values, None), torch.tensor([0.0, 0.5, 1.0]))
+    torch.testing.assert_close(rounded(values, 1), torch.tensor([0.0, 0.0, 1.0]))

@@ -1,0 +1,214 @@
+"""Suite verbal from end to end: simulated people behind an address, by PNG, in a run folder."""
+
+import hashlib
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from observers.answering.server import FakeServer
+
+from fechner import evaluate
+from fechner.human import standard_spatial_observer
+from fechner.observers.torchvision_fix import import_torchvision
+from fechner.runs import Run, preview
+from fechner.suites import Asked, Options, published_prompts, suite
+
+import_torchvision()
+
+
+def test_prompts_are_those_of_the_paper() -> None:
+    prompts = published_prompts()
+    assert len(prompts.questions) == len(set(prompts.questions)) == 25
+    assert len(prompts.labels) == len(set(prompts.labels)) == 20
+    assert all(prompt.text.endswith("? Respond just yes or no") for prompt in prompts.questions)
+    assert {prompt.options for prompt in prompts.questions} == {("yes", "no")}
+    assert sum(label.options[0] == "An image with a pattern" for label in prompts.labels) == 10
+    assert sum(label.options[1] == "A flat image" for label in prompts.labels) == 11
+
+
+def seen_by(picture: np.ndarray) -> tuple[float, float]:
+    """Return the dominant frequency and the RMS contrast around it, of a picture of 64 ppd."""
+    value = picture[..., 0] / 255
+    light = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
+    power = np.abs(np.fft.fft2(light / light.mean() - 1)) ** 2 / light.size**2
+    f = np.fft.fftfreq(len(light), 1 / 64)
+    radius = np.hypot(f[:, None], f[None, :])
+    centres = np.geomspace(0.5, 32, 10)
+    rings = [(radius >= c / 2**0.5) & (radius <= c * 2**0.5) for c in centres]
+    # Dither is white: its share of a ring is known from frequencies that no ring has.
+    density = [power[ring].mean() for ring in rings]
+    best = int(np.argmax(density))
+    return float(centres[best]), float(np.sqrt(power[rings[best]].sum()))
+
+
+def person(factor: float = 1.0, slope: float = 5.0):
+    """Answer as people would whose thresholds are so many times those of the standard observer."""
+
+    def decide(picture: np.ndarray, prompt: str, request: dict) -> str:
+        frequency, contrast = seen_by(picture)
+        threshold = factor / standard_spatial_observer(frequency) / 2**0.5
+        yes = 1 - 0.5 ** ((contrast / threshold) ** slope)
+        seed = hashlib.sha256(picture.tobytes() + prompt.encode()).digest()[:8]
+        chance = np.random.default_rng(list(seed)).random()
+        return "Yes." if chance < yes else "No."
+
+    return decide
+
+
+def asked(address: str, out: Path, **more) -> Run:
+    return evaluate(
+        f"{address}#person",
+        suite="verbal",
+        tests="detection",
+        out=out,
+        threads=1,
+        progress=False,
+        **{"trials": 48, "prompts": ["Is there a pattern?"], **more},
+    )
+
+
+def found_in(run: Run) -> tuple[np.ndarray, np.ndarray, dict]:
+    """Return thresholds over human ones, where they were found, and the scores."""
+    (observer,) = run.observers
+    (test,) = run.tests
+    data = run.data(observer, "detection").isel(layer=0, readout=0)
+    measured = test.scorer.measured(data)
+    ratio = measured.log10[:, 0] - np.log10(measured.human)
+    return ratio, measured.censored[:, 0], {r.score.name: r.score for r in run.scores()}
+
+
+def test_people_behind_an_address_are_recovered_from_png(tmp_path: Path) -> None:
+    """Ten times less sensitive than people, so that grey levels are no limit."""
+    with FakeServer(person(10.0)) as server:
+        ratio, censored, scores = found_in(asked(server.address, tmp_path / "run"))
+    usable = slice(0, 9)  # the last band does not fit
+    assert (censored[usable] == "").all()
+    assert np.median(np.abs(ratio[usable] - 1)) < 0.05
+    assert scores["csf-correlation"].value > 0.99
+    assert scores["csf-rmse-log10"].value == pytest.approx(1, abs=0.05)
+    assert scores["invalid-replies"].value == 0
+
+
+def test_thresholds_below_a_grey_level_are_flagged(tmp_path: Path) -> None:
+    with FakeServer(person()) as server:
+        run = asked(server.address, tmp_path / "run", trials=24)
+    _, censored, scores = found_in(run)
+    human = 1 / standard_spatial_observer(np.geomspace(0.5, 32, 10)) / 2**0.5
+    clear = (human < 0.01) | (human > 0.02)
+    assert (censored[clear] == np.where(human < 0.01, "below", "")[clear]).all()
+    assert "thresholds below one grey level (contrast 0.013)" in scores["csf-correlation"].note
+
+
+def test_with_dither_they_are_recovered(tmp_path: Path) -> None:
+    with FakeServer(person()) as server:
+        ratio, censored, scores = found_in(asked(server.address, tmp_path / "run", dither=True))
+    assert (censored[:8] == "").all()
+    assert np.median(np.abs(ratio[:9])) < 0.05
+    assert scores["csf-correlation"].value > 0.98
+
+
+PROMPTS = ["Is there a pattern?", "Anything?"]
+KILLED = """
+import os, signal, sys
+from fechner import evaluate
+from fechner.runs import trials
+
+record = trials.Trials.record
+count = 0
+def counting(self, *arguments):
+    global count
+    record(self, *arguments)
+    count += 1
+    if count == int(sys.argv[3]):
+        os.kill(os.getpid(), signal.SIGKILL)
+trials.Trials.record = counting
+evaluate(sys.argv[1], suite="verbal", tests="detection", out=sys.argv[2], threads=1, trials=6,
+         prompts=["Is there a pattern?", "Anything?"], progress=False)
+"""
+
+
+def test_killed_and_resumed_amid_faults_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
+    arguments = {"prompts": PROMPTS, "trials": 6}
+    with FakeServer(person(10.0)) as server:
+        whole = asked(server.address, tmp_path / "whole", **arguments)
+        expected = whole.data(whole.observers[0], "detection")
+    with FakeServer(person(10.0), faults=0.3, hold_s=2.0, seed=4) as server:
+        name = f"{server.address}#person@timeout_s=0.5,tries=20"
+        for stop in (17, 30):
+            done = subprocess.run(
+                [sys.executable, "-c", KILLED, name, str(tmp_path / "run"), str(stop)],
+                check=False,
+                capture_output=True,
+                text=True,
+            )
+            assert done.returncode == -signal.SIGKILL, done.stderr
+        run = evaluate(
+            name,
+            suite="verbal",
+            tests="detection",
+            out=tmp_path / "run",
+            threads=1,
+            progress=False,
+            **arguments,
+        )
+        questions = {
+            (str(request.texts), request.pictures[0].tobytes(), request.body.get("seed"))
+            for request in server.requests
+        }
+        failed = sum(request.fault is not None for request in server.requests)
+    assert failed > 20
+    spent = run.spent()
+    assert spent.invalid == 0
+    # Answers, and the same ones as without faults; every question has exactly one.
+    data = run.data(run.observers[0], "detection")
+    assert np.array_equal(data["level"].values, expected["level"].values)
+    assert np.array_equal(data["yes"].values, expected["yes"].values)
+    assert spent.trials >= len(questions) - 4  # beside those of the first look
+
+
+def test_a_budget_stops_the_run_and_more_goes_on(tmp_path: Path) -> None:
+    with FakeServer(person(10.0)) as server:
+        short = asked(server.address, tmp_path / "run", trials=4, max_trials=15)
+        assert short.spent().trials == 15
+        assert short.scores() == []
+        _, problems = short.assess()
+        assert problems
+        run = asked(server.address, tmp_path / "run", trials=4)
+    assert run.assess()[1] == []
+
+
+def test_what_a_run_would_ask() -> None:
+    (plan,) = preview("openai/any", suite="verbal", tests="detection", published=True)
+    assert (plan.pictures, plan.questions) == (16_000, 400_000)
+    (plan,) = preview("openai/any", suite="verbal", tests="detection", trials=32)
+    assert plan.questions == 10 * 25 * 32
+
+
+def test_metrics_and_encoders_have_sensitivity_curves(tmp_path: Path) -> None:
+    run = evaluate(
+        "standard-observer",
+        suite="verbal",
+        tests="detection",
+        out=tmp_path / "run",
+        threads=1,
+        progress=False,
+    )
+    scores = {r.score.name: r.score for r in run.scores()}
+    assert scores["csf-correlation"].value == pytest.approx(0.97, abs=0.02)
+    assert "prompt-entropy" not in scores
+    assert not (tmp_path / "run" / "trials.sqlite").exists()
+
+
+def test_modes() -> None:
+    default, published = (
+        {test.id: test for test in suite("verbal").tests(Options(mode))}
+        for mode in ("default", "published")
+    )
+    assert list(default) == list(published) == ["detection", "detection-2afc"]
+    assert default["detection"].scorer.by_likelihood is False
+    assert published["detection"].scorer.by_likelihood is True
+    own = suite("verbal").tests(Options(asked=Asked(dither=True)))[0].experiment
+    assert own.scene.display.dither
