@@ -11,7 +11,15 @@ import xarray as xr
 from photographs import PHOTOGRAPHS, path_of
 
 from fechner.errors import ObserverError, UnknownNameError
-from fechner.experiments import SHOWN_BY, BandRobustness, Experiment, Piece, Scene
+from fechner.experiments import (
+    SHOWN_BY,
+    AdaptiveStimuli,
+    Asking,
+    BandRobustness,
+    Experiment,
+    Piece,
+    Scene,
+)
 from fechner.observers import (
     LIFTS,
     Answer,
@@ -88,7 +96,7 @@ OBSERVERS: dict[str, Callable[[], Anyone]] = {
 BANDS = BandRobustness(
     "bands",
     "Bands",
-    "hernandez_camara2025",
+    "hernandez2025",
     Scene(Field(64, 64, 16.0), display("verbal"), OPPONENT),
     Album(
         OnlyRecognises.classes,
@@ -101,8 +109,25 @@ BANDS = BandRobustness(
     rmse=(0.02, 0.04),
     kind="noise",
 )
+
+
+def with_fewer_questions(experiment: Experiment) -> Experiment:
+    """Leave of tests in words a few contrasts and trials; they have thousands."""
+    if not isinstance(experiment, Asking):
+        return experiment
+    placement = experiment.placement
+    few = placement.contrasts[:: len(placement.contrasts) // 4]
+    name = "trials" if isinstance(placement, AdaptiveStimuli) else "repeats"
+    return replace(
+        experiment,
+        placement=replace(placement, contrasts=few, **{name: 8}),
+        questions=experiment.questions[:2],
+        labels=experiment.labels[:2],
+    )
+
+
 TESTS = {
-    f"{suite.name}/{mode}/{test.id}": (test.experiment, suite.readouts)
+    f"{suite.name}/{mode}/{test.id}": (with_fewer_questions(test.experiment), suite.readouts)
     for suite in SUITES.values()
     for mode in ("default", "published")
     for test in suite.tests(Options(mode=mode))

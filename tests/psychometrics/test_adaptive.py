@@ -124,7 +124,7 @@ def test_the_standard_error_of_constant_stimuli_with_far_fewer_trials(
     many = np.log10(fit(constant, 10, k, prior=PRIOR).quantile(0.5).threshold / threshold)
     few = []
     for seed in range(runs):
-        run = Adaptive(LEVELS, prior=PRIOR, stop_trials=1600 // times, seed=seed)
+        run = Adaptive(LEVELS[::2], prior=PRIOR, stop_trials=1600 // times, seed=seed)
         simulate(run, generator, *truth)
         few.append(np.log10(run.estimate().quantile(0.5).threshold / threshold))
     assert np.std(few, ddof=1) < np.std(many, ddof=1)

@@ -124,6 +124,8 @@ class Panel:
         What is to be seen, in a line.
     groups
         What lines or points of one group have in common, such as a contrast.
+    stimuli
+        Whether the abscissa is that of the stimuli, so that these can be shown below it.
     """
 
     kind: str
@@ -132,6 +134,7 @@ class Panel:
     y: Axis
     marks: tuple[Mark, ...]
     groups: str = ""
+    stimuli: bool = True
 
 
 class MakesPanels(Protocol):

@@ -65,6 +65,7 @@ class SensitivityPanels:
             Axis(over, log=True),
             Axis("sensitivity (1 / RMS contrast)", log=True),
             tuple(marks),
+            groups="curves",
         )
 
 
@@ -114,6 +115,7 @@ def _functions(found: Thresholds, over: str) -> Panel:
         Axis("share of yes"),
         tuple(marks),
         groups=over,
+        stimuli=False,
     )
 
 

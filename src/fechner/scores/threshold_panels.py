@@ -75,4 +75,5 @@ def _responses(experiment: NearThreshold, data: xr.Dataset) -> Panel:
                 colour_axis=Axis(over, log=is_log(abscissae)),
             ),
         ),
+        stimuli=False,
     )

@@ -44,7 +44,7 @@ EXTERNAL = "external command"
 
 
 #: Published tables by name, which is also their key in the bibliography, and the suite of each.
-PRESETS = {"cai2025": "encoders", "hammou2025": "metrics"}
+PRESETS = {"cai2025": "encoders", "hammou2025": "metrics", "hernandez2025": "verbal"}
 
 
 @cache

@@ -88,7 +88,7 @@ def tests(options: Options) -> list[Test]:
 SUITE = Suite(
     "verbal",
     "Contrast sensitivity by asking",
-    "hernandez_camara2025",
+    "hernandez2025",
     tests,
     in_words=True,
 )

@@ -106,6 +106,7 @@ def as_json(panel: Panel) -> dict[str, Any]:
         "kind": panel.kind,
         "title": panel.title,
         "groups": panel.groups,
+        "stimuli": panel.stimuli,
         "x": _axis(panel.x),
         "y": _axis(panel.y),
         "marks": [_mark(mark) for mark in panel.marks],

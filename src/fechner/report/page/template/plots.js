@@ -326,7 +326,7 @@
 
   const HEADINGS = { surface: "People dashed; the observer's own contour through the human threshold where people are most sensitive, orange; × cannot be shown as meant. Zoom is linked.", directions: "Level is human: dashed lines are level, at the mean response." };
 
-  function card(chapter, section, number, kind) {
+  function card(chapter, section, number, kind, example) {
     const contender = chapter.contenders[number];
     const figure = document.createElement("figure");
     figure.className = "plot";
@@ -352,7 +352,7 @@
     const canvas = document.createElement("div");
     canvas.className = "canvas";
     figure.append(canvas);
-    if (kind !== "responses") {
+    if (example.stimuli) {
       const strip = document.createElement("div");
       strip.className = "axis-stimuli";
       figure.append(strip);
@@ -374,10 +374,10 @@
         heading.textContent = `${title} `;
         if (HEADINGS[kind]) heading.append(Object.assign(document.createElement("small"), { textContent: HEADINGS[kind] }));
         const example = every.find((panel) => panel.kind === kind);
-        if (isOrdered(example)) heading.append(key(example));
+        if (isOrdered(example) || example.groups) heading.append(key(example));
         room.append(heading);
         for (const number of order) {
-          if (own[number].some((panels) => panels.some((panel) => panel.kind === kind))) room.append(card(chapter, section, number, kind));
+          if (own[number].some((panels) => panels.some((panel) => panel.kind === kind))) room.append(card(chapter, section, number, kind, example));
         }
       }
       const depth = chapter.depth[section.dataset.test];
