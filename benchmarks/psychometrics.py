@@ -110,7 +110,8 @@ def bias(simulations: int, kinds, seed: int) -> None:
     for i, name in enumerate(("log10 threshold", "log10 slope", "guess", "lapse")):
         print(
             f"{name}: within {BIAS[i]:.3f} in {within[i]} of {number} kinds; "
-            f"largest {worst[i]:.3f} in the {telling[i]} with a posterior sd up to {TELLING[i]}, {others[i]:.3f} in others"
+            f"largest {worst[i]:.3f} in the {telling[i]} with a posterior sd up to {TELLING[i]}, "
+            f"{others[i]:.3f} in others"
         )
 
 

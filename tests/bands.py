@@ -26,7 +26,7 @@ def _orientations(field: Field, band: Band) -> torch.Tensor:
 
 
 def write_gratings(folder: Path, per_class: int = 8) -> Album:
-    """Pictures with as much in every band, and in one of them more along the class's orientation."""
+    """Pictures with as much in every band, and a little more along one orientation in one band."""
     generator = np.random.default_rng(5)
     own = _orientations(FIELD, BAND)
     for label, quarter in zip(CLASSES, own, strict=True):
@@ -36,9 +36,10 @@ def write_gratings(folder: Path, per_class: int = 8) -> Album:
             for centre in BANDS_CPD:
                 mask = Band.octaves(centre, 0.98).mask(FIELD).double()
                 if centre == BAND.centre_cpd:
-                    mask = 0.5 * mask + 2.0 * quarter * mask
-                white = torch.as_tensor(generator.standard_normal((64, 64)))
-                part = torch.fft.irfft2(torch.fft.rfft2(white) * mask, s=(64, 64))
+                    mask = mask + 0.2 * quarter * mask
+                # Random phases, but the same amplitude for all.
+                white = torch.fft.rfft2(torch.as_tensor(generator.standard_normal((64, 64))))
+                part = torch.fft.irfft2(white / white.abs() * mask, s=(64, 64))
                 picture += 0.07 * part / part.std()
             values = (255 * (0.5 + picture)).round().clamp(0, 255).numpy().astype(np.uint8)
             Image.fromarray(np.repeat(values[..., None], 3, axis=2)).save(
@@ -61,4 +62,4 @@ class SeesOneBand:
         contrast = torch.fft.irfft2(spectrum, s=(64, 64)).std(dim=(2, 3)).T
         seeds = [zlib.crc32((255 * row).round().numpy().tobytes()) for row in grey]
         noise = np.stack([np.random.default_rng(seed).standard_normal(4) for seed in seeds])
-        return contrast + 0.006 * torch.as_tensor(noise)
+        return contrast + 0.002 * torch.as_tensor(noise)

@@ -12,7 +12,7 @@ from fechner.experiments.interview import Interviewer
 from fechner.experiments.masking import Masking
 from fechner.experiments.matching import FrequencyMatching
 from fechner.experiments.near_threshold import NearThreshold
-from fechner.experiments.placement import AdaptiveStimuli, ConstantStimuli
+from fechner.experiments.placement import AdaptiveStimuli, ConstantStimuli, Placement
 from fechner.experiments.presentation import Presenter
 from fechner.experiments.recognition import Recogniser
 from fechner.experiments.tasks import Task
@@ -41,6 +41,7 @@ __all__ = [
     "Masking",
     "NearThreshold",
     "Piece",
+    "Placement",
     "Presenter",
     "Recogniser",
     "Sample",

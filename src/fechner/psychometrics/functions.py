@@ -7,7 +7,7 @@ with any bias.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 from scipy import special
@@ -29,8 +29,6 @@ STEEPNESS: dict[Shape, float] = {
     "logistic": 1 / 4,
     "normal": 1 / np.sqrt(2 * np.pi),
 }
-
-_T = TypeVar("_T")
 
 
 class Parameters(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class MaximumLikelihood(NamedTuple):
 
     threshold: NDArray[np.float64]
     slope: NDArray[np.float64]
-    censored: NDArray[np.str_]
+    censored: NDArray[Any]
     log_likelihood: NDArray[np.float64]
 
 

@@ -83,7 +83,7 @@ class Fit:
     low: Parameters
     high: Parameters
     sd: Parameters
-    censored: NDArray[np.str_]
+    censored: NDArray[Any]
     bound: NDArray[np.float64]
     coverage: float
     levels: NDArray[np.float64]

@@ -3,5 +3,6 @@
 from fechner.runs.preview import Preview, preview
 from fechner.runs.run import Result, Run
 from fechner.runs.start import evaluate
+from fechner.runs.trials import Spent
 
-__all__ = ["Preview", "Result", "Run", "evaluate", "preview"]
+__all__ = ["Preview", "Result", "Run", "Spent", "evaluate", "preview"]

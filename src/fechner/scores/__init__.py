@@ -12,6 +12,7 @@ from fechner.scores.score import Score, Scorer, distance
 from fechner.scores.sensitivity import ContrastSensitivity
 from fechner.scores.sensitivity_panels import SensitivityPanels
 from fechner.scores.threshold_panels import threshold_panels
+from fechner.scores.thresholds import Thresholds
 
 __all__ = [
     "Alignment",
@@ -25,6 +26,7 @@ __all__ = [
     "Score",
     "Scorer",
     "SensitivityPanels",
+    "Thresholds",
     "colour_matching_panels",
     "distance",
     "matching_panels",

@@ -2,7 +2,7 @@
 
 from fechner.errors import UnknownNameError
 from fechner.suites import encoders, metrics, verbal
-from fechner.suites.prompts import published_prompts, read_prompts
+from fechner.suites.prompts import Prompts, published_prompts, read_prompts
 from fechner.suites.published import PRESETS, expand, preset, published_scores
 from fechner.suites.suite import Asked, Mode, Options, Suite, Test
 
@@ -31,6 +31,7 @@ __all__ = [
     "Asked",
     "Mode",
     "Options",
+    "Prompts",
     "Suite",
     "Test",
     "expand",

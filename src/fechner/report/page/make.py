@@ -18,7 +18,7 @@ from fechner.report.contenders import groups
 from fechner.report.page.content import chapter
 from fechner.report.page.drawn import drawn
 from fechner.report.page.stimuli import sprite
-from fechner.runs import Run
+from fechner.runs import Run, Spent
 from fechner.runs.progress import followed
 from fechner.runs.store import write_atomically
 from fechner.scores import distance
@@ -140,6 +140,7 @@ class Facts:
     run: Run
     images: dict[str, int]
     seconds: dict[str, float]
+    spent: Spent
 
 
 def _facts(run: Run) -> Facts:
@@ -148,4 +149,4 @@ def _facts(run: Run) -> Facts:
     for entry in run.entries():
         images[entry.observer] = images.get(entry.observer, 0) + entry.images
         seconds[entry.observer] = seconds.get(entry.observer, 0.0) + entry.seconds
-    return Facts(run, images, seconds)
+    return Facts(run, images, seconds, run.spent())

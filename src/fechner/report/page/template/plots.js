@@ -135,7 +135,8 @@
     line.className = "chips";
     line.panel = panel;
     const open = panel.marks.some((mark) => mark.doubtful) ? ", open where out of the range tested" : "";
-    line.append(`People dashed, the observer solid${open}. ${capital(panel.groups || "colours")}: `, ...chips);
+    const solid = panel.marks.some((mark) => mark.human) ? `People dashed, the observer solid${open}. ` : "";
+    line.append(`${solid}${capital(panel.groups || "colours")}: `, ...chips);
     return line;
   }
 
