@@ -12,7 +12,8 @@ from fechner.stimuli import Album, Band, Field, Frames, open_album
 
 CLASSES = ("flat", "steep", "tilted", "upright")
 FIELD = Field(64, 64, 32.0)
-BAND = Band.octaves(4.0)
+#: A little less than an octave, so that its neighbours do not touch it.
+BAND = Band.octaves(4.0, 0.9)
 BANDS_CPD = (1.0, 2.0, 4.0, 8.0)
 
 
@@ -35,8 +36,8 @@ def write_gratings(folder: Path, per_class: int = 8) -> Album:
             picture = torch.zeros(64, 64, dtype=torch.float64)
             for centre in BANDS_CPD:
                 mask = Band.octaves(centre, 0.98).mask(FIELD).double()
-                if centre == BAND.centre_cpd:
-                    mask = mask + 0.2 * quarter * mask
+                if centre == 4.0:
+                    mask = mask + 0.13 * quarter * mask
                 # Random phases, but the same amplitude for all.
                 white = torch.fft.rfft2(torch.as_tensor(generator.standard_normal((64, 64))))
                 part = torch.fft.irfft2(white / white.abs() * mask, s=(64, 64))
@@ -62,4 +63,4 @@ class SeesOneBand:
         contrast = torch.fft.irfft2(spectrum, s=(64, 64)).std(dim=(2, 3)).T
         seeds = [zlib.crc32((255 * row).round().numpy().tobytes()) for row in grey]
         noise = np.stack([np.random.default_rng(seed).standard_normal(4) for seed in seeds])
-        return contrast + 0.002 * torch.as_tensor(noise)
+        return contrast + 0.001 * torch.as_tensor(noise)

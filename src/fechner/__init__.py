@@ -10,14 +10,23 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fechner import human, stimuli
+    from fechner import human, psychometrics, stimuli
     from fechner.errors import FechnerError
     from fechner.observers import Wants, observe
     from fechner.runs import Run, evaluate
 
 __version__ = "0.1.0"
 
-__all__ = ["FechnerError", "Run", "Wants", "evaluate", "human", "observe", "stimuli"]
+__all__ = [
+    "FechnerError",
+    "Run",
+    "Wants",
+    "evaluate",
+    "human",
+    "observe",
+    "psychometrics",
+    "stimuli",
+]
 
 # Loaded when first used: `import fechner` and the command line answer at once.
 _HOMES = {
@@ -32,7 +41,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
-    if name in ("human", "stimuli"):
+    if name in ("human", "psychometrics", "stimuli"):
         return importlib.import_module(f"fechner.{name}")
     raise AttributeError(f"module 'fechner' has no attribute '{name}'")
 

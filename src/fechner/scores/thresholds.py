@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fechner.psychometrics import Fit
-
-    Floats = NDArray[np.float64]
+    from fechner.scores.panels import Flags, Floats
 
 
 @dataclass(frozen=True)
@@ -55,8 +54,8 @@ class Thresholds:
     castle: Floats
     log10: Floats
     draws: Floats
-    censored: NDArray[np.str_]
-    usable: NDArray[np.bool_]
+    censored: NDArray[Any]
+    usable: Flags
     contrasts: Floats
     n: Floats
     k: Floats
@@ -193,7 +192,7 @@ def _same_pictures(yes: Floats, level: NDArray[np.int16]) -> Floats | None:
     return yes.reshape(*yes.shape[:2], levels, -1)
 
 
-def _in_words(censored: NDArray[np.str_], grey: float) -> str:
+def _in_words(censored: NDArray[Any], grey: float) -> str:
     total = censored.size
     words = {
         "below": "below "
