@@ -78,10 +78,13 @@ class Wants:
 
 
 #: What an observer without something is like.
-LACKS: dict[Need, str] = {
+LACKS: dict[Need | Ability, str] = {
     "colour": "it sees no colour",
     "video": "it takes pictures, not video",
     "several": "it looks at one picture at a time",
+    "compares": "it cannot compare pictures",
+    "recognises": "it names nothing",
+    "answers": "it cannot be asked",
 }
 
 
@@ -93,8 +96,12 @@ def lacks(wants: Wants) -> list[Need]:
     >>> lacks(Wants(colour=False))
     ['colour', 'video']
     """
-    sees = {"colour": wants.colour, "video": wants.video, "several": wants.several}
-    return [need for need in LACKS if not sees[need]]
+    sees: dict[Need, bool] = {
+        "colour": wants.colour,
+        "video": wants.video,
+        "several": wants.several,
+    }
+    return [need for need, there in sees.items() if not there]
 
 
 @runtime_checkable

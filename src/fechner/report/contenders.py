@@ -37,6 +37,10 @@ class Contender:
             return None
         return self.run.data(self.observer, test)
 
+    def others(self, test: Test) -> list[xr.Dataset | None]:
+        """Return its answers to the tests that a test uses, None where there are none."""
+        return [self.run.answers(self.observer, name) for name in test.uses]
+
     @property
     def row(self) -> Row | None:
         """Its row in a published table of its suite, if it has one."""

@@ -99,8 +99,9 @@ def _panels(asked: Choice, kind: str | None) -> Figure:
         raise FechnerError(f"no observer has finished test '{test.id}' yet.")
     layers = choose_place("layer", asked.layer, _there(answers, "layer"))
     readouts = choose_place("read-out", asked.readout, _there(answers, "readout"))
+    used = {each.label: each.others(test) for each in asked.contenders}
     found = {
-        label: test.panels(data.sel(layer=layers[label], readout=readouts[label]))
+        label: test.panels(data.sel(layer=layers[label], readout=readouts[label]), used[label])
         for label, data in answers.items()
     }
     kinds = _kinds(found.values())

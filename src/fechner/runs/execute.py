@@ -13,7 +13,7 @@ from typing import Any
 
 from fechner.errors import BudgetError, FechnerError, ObserverError, RunFolderError
 from fechner.experiments import SHOWN_BY, Experiment, Piece
-from fechner.observers import abilities, lift, resolve
+from fechner.observers import LIFTS, abilities, lift, resolve
 from fechner.observers.abilities import Ability, lacks
 from fechner.observers.memory import (
     fitting_batch_size,
@@ -158,21 +158,21 @@ def _execute_observer(
     trials: Trials,
 ) -> None:
     name = plan[0].observer
-    lifted: dict[Ability, Any] = {}
-    with _in_words(name, "it could not be looked into"):
-        for asked in dict.fromkeys(job.experiment.asks for job in plan):
-            lifted[asked] = lift(observer, asked, manifest.readouts, manifest.layers)
-    fingerprint = _fingerprint(name, lifted)
+    lifted, cannot = _lift(name, observer, plan, manifest)
+    bare = f"{name}{_BARE}{time.time_ns()}"  # its answers hold for this process only
+    fingerprints = {asked: each.fingerprint or bare for asked, each in lifted.items()}
     known = manifest.observers.get(name, {})
-    before = known.get("fingerprint", fingerprint)
-    if before != fingerprint:
-        known = {}
-        if _BARE not in before:
+    own = known.get("fingerprints", {})
+    if known and any(own.get(asked, each) != each for asked, each in fingerprints.items()):
+        if _BARE not in known["fingerprint"]:
             listener.say(f"{name} has changed since it was measured here, so it is measured anew.")
-    known = known or _examine(observer, fingerprint, manifest, listener, next(iter(lifted)))
-    lacking = lacks(next(iter(lifted.values())).wants)
+        known, own = {}, {}
+    known = known or _examine(observer, manifest, listener, next(iter(lifted)))
+    lacking = [*lacks(next(iter(lifted.values())).wants), *cannot]
     manifest.observers[name] = {
         **known,
+        "fingerprint": "; ".join(dict.fromkeys(fingerprints.values())),
+        "fingerprints": {**own, **fingerprints},
         "output": _output(observer, lifted),
         "lacks": lacking,
         "about": _about(observer),
@@ -187,7 +187,7 @@ def _execute_observer(
     recorded = {entry.key: entry for entry in ledger.entries()}
     failed: set[str] = set()
     for job in plan:
-        key = piece_key(job.experiment, job.piece, fingerprint)
+        key = piece_key(job.experiment, job.piece, fingerprints[job.experiment.asks])
         if _is_done(folder, recorded.get(key), listener):
             listener.images(job.piece.work)
             continue
@@ -218,7 +218,7 @@ def _output(observer: Any, lifted: dict[Ability, Any]) -> str:
 
 
 def _examine(
-    observer: Any, fingerprint: str, manifest: Manifest, listener: Listener, asks: Ability
+    observer: Any, manifest: Manifest, listener: Listener, asks: Ability
 ) -> dict[str, Any]:
     """Show an observer a few pictures before thousands, and find how many to show at a time."""
     listener.doing(f"{observer.name}  first look")
@@ -242,7 +242,6 @@ def _examine(
         _LARGEST_BATCH.get(manifest.device.partition(":")[0], _LARGEST_BATCH_ACCELERATOR),
     )
     return {
-        "fingerprint": fingerprint,
         "batch_size": manifest.batch_size or fits,
         "warnings": found.warnings,
     }
@@ -256,12 +255,27 @@ _LARGEST_BATCH_ACCELERATOR = 64
 _BARE = "/process-"
 
 
-def _fingerprint(name: str, lifted: dict[Ability, Any]) -> str:
-    found = [observer.fingerprint for observer in lifted.values()]
-    if any(each is None for each in found):
-        # A bare Python object: its answers hold for this process only.
-        return f"{name}{_BARE}{time.time_ns()}"
-    return "; ".join(found)
+def _lift(
+    name: str, observer: Any, plan: list[Job], manifest: Manifest
+) -> tuple[dict[Ability, Any], list[Ability]]:
+    """Return the observer with every ability that is asked, and the abilities it cannot have.
+
+    An observer that can be asked nothing at all is left out, and told why.
+    """
+    lifted: dict[Ability, Any] = {}
+    cannot: dict[Ability, ObserverError] = {}
+    with _in_words(name, "it could not be looked into"):
+        for asked in dict.fromkeys(job.experiment.asks for job in plan):
+            if any(LIFTS[has][asked].make is not None for has in abilities(observer)):
+                lifted[asked] = lift(observer, asked, manifest.readouts, manifest.layers)
+                continue
+            try:
+                lift(observer, asked, manifest.readouts, manifest.layers)
+            except ObserverError as error:
+                cannot[asked] = error
+    if not lifted:
+        raise next(iter(cannot.values()))
+    return lifted, list(cannot)
 
 
 def _is_done(folder: Path, entry: Entry | None, listener: Listener) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from fechner.experiments import Experiment, Piece
+from fechner.observers.abilities import Ability
 
 
 def parameters(thing: Any) -> Any:
@@ -36,3 +37,12 @@ def digest(value: Any) -> str:
 def piece_key(experiment: Experiment, piece: Piece, fingerprint: str) -> str:
     """Return the key of one piece for one observer; mode and seed are among the parameters."""
     return digest([parameters(experiment), piece.name, fingerprint])
+
+
+def fingerprint_of(known: dict[str, Any], asks: Ability) -> str:
+    """Return what an observer's answers depend on when an ability is asked, as a manifest has it.
+
+    Manifests of before observers had several know one for all.
+    """
+    found: str = known.get("fingerprints", {}).get(asks, known["fingerprint"])
+    return found

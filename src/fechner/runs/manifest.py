@@ -9,11 +9,16 @@ from typing import Any
 
 from fechner.errors import RunFolderError
 from fechner.observers.questions import Prompt
+from fechner.runs.keys import parameters
 from fechner.runs.store import write_atomically
+from fechner.stimuli import Album
 from fechner.suites import Asked, Mode, Options
 
 FILE = "manifest.json"
 FORMAT = 2
+
+#: Where photographs are.
+_FOLDER = "images"
 
 
 @dataclass
@@ -62,7 +67,8 @@ class Manifest:
             "resize": self.resize,
             "readouts": self.readouts,
             "layers": self.layers,
-            "asked": self.asked,
+            # The same photographs may lie elsewhere.
+            "asked": {key: value for key, value in self.asked.items() if key != _FOLDER},
         }
 
     def write(self, folder: Path) -> None:
@@ -91,20 +97,25 @@ class Manifest:
 
 def asked_to(asked: Asked) -> dict[str, Any]:
     """Return what a user changed about questions, as JSON values."""
-    return {
-        each.name: json.loads(json.dumps(getattr(asked, each.name), default=asdict))
+    stored = {
+        each.name: parameters(getattr(asked, each.name))
         for each in fields(Asked)
         if getattr(asked, each.name) != each.default
     }
+    if asked.album is not None:
+        stored[_FOLDER] = asked.album.folder
+    return stored
 
 
 def asked_from(stored: dict[str, Any]) -> Asked:
-    """Read what a user changed about questions."""
-    prompts = stored.get("prompts")
-    if prompts is None:
-        return Asked(**stored)
-    own = tuple(Prompt(each["text"], tuple(each["options"])) for each in prompts)
-    return Asked(**{**stored, "prompts": own})
+    """Read what a user changed about questions; photographs need not be there any more."""
+    found = {key: value for key, value in stored.items() if key != _FOLDER}
+    if "prompts" in found:
+        own = found["prompts"]
+        found["prompts"] = tuple(Prompt(each["text"], tuple(each["options"])) for each in own)
+    if "album" in found:
+        found["album"] = Album.known(found["album"], stored[_FOLDER])
+    return Asked(**found)
 
 
 def _no_run(folder: Path) -> str:

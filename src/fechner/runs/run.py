@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fechner.errors import RunFolderError, UnknownNameError
 from fechner.observers import READOUTS
-from fechner.runs.keys import parameters, piece_key
+from fechner.runs.keys import fingerprint_of, parameters, piece_key
 from fechner.runs.ledger import Entry, Ledger
 from fechner.runs.manifest import Manifest
 from fechner.runs.progress import followed
@@ -150,7 +150,7 @@ class Run:
             raise UnknownNameError(
                 "observer", observer, self.observers, f"{self.folder} has {self.observers}"
             )
-        fingerprint = self.manifest.observers[observer]["fingerprint"]
+        fingerprint = fingerprint_of(self.manifest.observers[observer], experiment.asks)
         done = {entry.key: entry for entry in self.entries() if entry.status == "done"}
         joined = []
         for part in (True, False) if for_scores is None else (for_scores,):
@@ -210,7 +210,7 @@ class Run:
         natural = self.manifest.observers[observer].get("output", layers[-1])
         results: list[Result] = []
         seen: set[tuple[str, str]] = set()
-        others = [self._answers(observer, name) for name in test.uses]
+        others = [self.answers(observer, name) for name in test.uses]
         for score in test.scorer(data, *others):
             main = (score.layer, score.readout) not in seen
             seen.add((score.layer, score.readout))
@@ -237,7 +237,7 @@ class Run:
         """Score everything that is complete, from what is stored."""
         return self.assess()[0]
 
-    def _answers(self, observer: str, test: str) -> xr.Dataset | None:
+    def answers(self, observer: str, test: str) -> xr.Dataset | None:
         """Return the answers to a test of this run that another uses, None where there are none."""
         if test not in self.manifest.tests or not self.asked(observer, self._test(test)):
             return None

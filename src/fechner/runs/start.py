@@ -24,6 +24,7 @@ from fechner.runs.run import Run
 from fechner.runs.store import only_writer
 from fechner.runs.trials import Budget
 from fechner.runs.writer import LOCK, Plan
+from fechner.stimuli import open_album
 from fechner.suites import Asked, Options, Test, expand, read_prompts, suite
 from fechner.suites.prompts import parse_prompts
 
@@ -45,6 +46,10 @@ def choose_tests(
     return [test for test in every.values() if not names or test.id in names]
 
 
+#: Of photographs, so many are shown: a question about each takes a second or a cent.
+_PER_CLASS, _MOST_PICTURES = 10, 200
+
+
 def choose_options(
     *,
     published: bool = False,
@@ -64,8 +69,10 @@ def choose_options(
         own = read_prompts(prompts)
     elif prompts is not None:
         own = tuple(parse_prompts(prompts, "the prompts"))
-    folder = None if images is None else str(Path(images).resolve())
-    asked = Asked(adaptive, trials, width, own, dither, folder)
+    album = None
+    if images is not None:
+        album = open_album(images, per_class=_PER_CLASS, most=_MOST_PICTURES, seed=seed)
+    asked = Asked(adaptive, trials, width, own, dither, album)
     return Options("published" if published else "default", seed, ppd, resize, asked)
 
 
@@ -299,6 +306,10 @@ def _refuse_other_things(folder: Path) -> None:
 
 def _said(value: Any) -> str:
     """Return a setting in words."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_said(each)}" for key, each in value.items()) or "left open"
+    if isinstance(value, list) and any(isinstance(each, dict) for each in value):
+        return f"({len(value)} of them)"
     if isinstance(value, list):
         return ", ".join(map(str, value))
     if isinstance(value, bool):

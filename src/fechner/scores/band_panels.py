@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _FREQUENCY = Axis("spatial frequency (cpd)", log=True)
+_KINDS = {"noise": "accuracy with noise", "suppressed": "accuracy without a band"}
 _TITLES = {
     "noise": "Accuracy with noise in one band",
     "suppressed": "Accuracy with one band suppressed",
@@ -100,10 +101,9 @@ def _panel(found: Changes) -> Panel:
     guessing = np.full(2, found.chance - found.accuracy)
     lines.append(Line(edges, guessing, "guessing", group=len(found.rmse)))
     return Panel(
-        "accuracy by band",
+        _KINDS[found.kind],
         _TITLES[found.kind],
         _FREQUENCY,
         Axis("change of accuracy"),
         tuple(lines),
-        groups="RMSE",
     )

@@ -73,7 +73,7 @@ class ContrastSensitivity:
     def band(self, found: Thresholds) -> tuple[Floats, Floats]:
         """Return the 95 % range of the curve over prompts and trials."""
         with np.errstate(invalid="ignore"):
-            low, high = np.nanpercentile(self._resampled(found), (2.5, 97.5), axis=0)
+            low, high = np.nanpercentile(self.resampled_curves(found), (2.5, 97.5), axis=0)
         return low, high
 
     def _pooled(self, log10: Floats, counts: Floats) -> Floats:
@@ -89,7 +89,7 @@ class ContrastSensitivity:
                 return np.asarray((weights * 10**values).sum(axis=-1) / total)
             return np.asarray(10 ** ((weights * values).sum(axis=-1) / total))
 
-    def _resampled(self, found: Thresholds) -> Floats:
+    def resampled_curves(self, found: Thresholds) -> Floats:
         """Return curves of other prompts and other trials, [resamples, points]."""
         prompts = found.log10.shape[1]
         counts = cluster_counts(prompts) if prompts > 1 else np.ones((RESAMPLES, 1))
@@ -99,7 +99,7 @@ class ContrastSensitivity:
 
     def _scores(self, data: xr.Dataset, layer: str, readout: str) -> Iterator[Score]:
         found = self.measured(data)
-        own, others = self.curve(found), self._resampled(found)
+        own, others = self.curve(found), self.resampled_curves(found)
         usable = found.usable & np.isfinite(own)
         clusters = found.log10.shape[1]
         note = join_notes(left_out(data["dropped"]), found.note)

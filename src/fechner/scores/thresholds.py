@@ -95,7 +95,7 @@ def _thresholds(data: xr.Dataset, guess: float | None, by_likelihood: bool) -> T
 
     fitted: Fit | None = None
     if by_likelihood:
-        found: Any = maximum_likelihood(shown, n, k)
+        found: Any = maximum_likelihood(shown, n, k, guess=guess or 0.0)
         draws = np.log10(found.threshold)[..., None]
     else:
         found = fitted = fit(shown, n, k, guess=guess)

@@ -47,6 +47,11 @@ class Album:
         places = {name: place for place, name in enumerate(self.classes)}
         return tuple(places[each.label] for each in self.photographs)
 
+    @property
+    def folder(self) -> str:
+        """Where its files are."""
+        return self.photographs[0].place if self.photographs else ""
+
     @classmethod
     def known(cls, plain: dict[str, Any], folder: str) -> Album:
         """Return an album from its own fields as plain values, as a run keeps them.

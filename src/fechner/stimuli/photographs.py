@@ -65,6 +65,11 @@ class Photograph(Picture):
     def __post_init__(self, folder: str) -> None:
         object.__setattr__(self, "_folder", folder)
 
+    @property
+    def place(self) -> str:
+        """Where the folder is."""
+        return self._folder
+
     def __str__(self) -> str:
         return self.name
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from fechner.errors import FechnerError
 from fechner.experiments import Experiment
-from fechner.observers.abilities import LACKS, Need
+from fechner.observers.abilities import LACKS, Ability, Need
 from fechner.observers.questions import Prompt
 from fechner.scores import MakesPanels, Panel, Scorer
+from fechner.stimuli import Album
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -26,7 +27,8 @@ class Test:
     Parameters
     ----------
     uses
-        Ids of other tests whose answers the scorer is handed, too, where they were measured.
+        Ids of other tests whose answers the scorer and the maker of panels are handed, too, where
+        they were measured.
     """
 
     experiment: Experiment
@@ -39,9 +41,17 @@ class Test:
         """The experiment's id."""
         return self.experiment.id
 
-    def panels(self, data: xr.Dataset) -> Sequence[Panel]:
-        """Return the panels of one layer and read-out."""
-        return self.makes_panels(self.experiment, data)
+    def panels(self, data: xr.Dataset, others: Sequence[xr.Dataset | None] = ()) -> Sequence[Panel]:
+        """Return the panels of one layer and read-out.
+
+        Parameters
+        ----------
+        others
+            Whole answers to the tests that it uses, None where they were not measured.
+        """
+        makes_panels: Any = self.makes_panels
+        panels: Sequence[Panel] = makes_panels(self.experiment, data, *others)
+        return panels
 
 
 @dataclass(frozen=True)
@@ -60,8 +70,8 @@ class Asked:
         A user's own; None takes the published ones.
     dither
         Whether pictures of few grey levels are dithered.
-    images
-        Folder of pictures in classes, for tests that show photographs.
+    album
+        Photographs in classes, for tests that show some.
     """
 
     adaptive: bool | None = None
@@ -69,7 +79,7 @@ class Asked:
     width: float | None = None
     prompts: tuple[Prompt, ...] | None = None
     dither: bool = False
-    images: str | None = None
+    album: Album | None = None
 
     def __post_init__(self) -> None:
         if self.trials is not None and self.trials < 1:
@@ -129,14 +139,21 @@ class Suite:
 
 def may_ask(test: Test, lacking: Sequence[str]) -> bool:
     """Whether a test needs nothing that an observer lacks."""
-    return not any(need in lacking for need in test.experiment.needs)
+    return not any(need in lacking for need in _needs(test))
 
 
-def not_asked(observer: str, tests: Sequence[Test], lacking: Sequence[Need]) -> Iterator[str]:
+def _needs(test: Test) -> tuple[Need | Ability, ...]:
+    """Return what an observer must see, and what it must be able to do."""
+    return (*test.experiment.needs, test.experiment.asks)
+
+
+def not_asked(
+    observer: str, tests: Sequence[Test], lacking: Sequence[Need | Ability]
+) -> Iterator[str]:
     """Say which tests an observer was not asked, in a line for each reason."""
     for need in lacking:
         # The first thing that is lacking is reason enough.
         before = lacking[: lacking.index(need)]
-        names = [t.id for t in tests if need in t.experiment.needs and may_ask(t, before)]
+        names = [t.id for t in tests if need in _needs(t) and may_ask(t, before)]
         if names:
             yield f"{observer} was not asked {', '.join(dict.fromkeys(names))}: {LACKS[need]}."

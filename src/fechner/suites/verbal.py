@@ -7,15 +7,23 @@ chooses contrasts trial by trial and measures what is left of a contrast in a pi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from fechner.experiments import AdaptiveStimuli, Asking, ConstantStimuli, Detection
+from fechner.experiments import (
+    AdaptiveStimuli,
+    Asking,
+    BandRobustness,
+    ConstantStimuli,
+    Detection,
+)
+from fechner.experiments.bands import Kind
 from fechner.experiments.base import Scene
-from fechner.scores import ContrastSensitivity, SensitivityPanels
-from fechner.stimuli import OPPONENT, Field, display
+from fechner.scores import BandAccuracy, BandPanels, ContrastSensitivity, SensitivityPanels
+from fechner.stimuli import OPPONENT, Album, Field, display
 from fechner.suites.grids import spaced
 from fechner.suites.prompts import PAIRS, chosen_prompts
 from fechner.suites.suite import Options, Suite, Test
@@ -35,9 +43,20 @@ _SCENE_PUBLISHED = replace(_SCENE, display=display("verbal-published"), resize=T
 _TRIALS = 64
 _DRAWS = 10
 
+#: Of photographs with a band changed: what is asked, and which other test it is compared with.
+_PHOTOGRAPHS: dict[Kind, tuple[str, Kind]] = {
+    "suppressed": ("What is shown, with a band suppressed?", "noise"),
+    "noise": ("What is shown, with noise in a band?", "suppressed"),
+}
+#: Ours, since the paper names none; natural pictures have little in most bands to suppress.
+_RMSE: dict[Kind, tuple[float, ...]] = {
+    "suppressed": (0.02, 0.04, 0.08),
+    "noise": (0.04, 0.08, 0.16),
+}
+
 
 def tests(options: Options) -> list[Test]:
-    """Return detection by yes or no, and of two pictures."""
+    """Return detection by yes or no, of two pictures, and photographs where there are some."""
     published = options.mode == "published"
     asked = options.asked
     scene = _SCENE_PUBLISHED if published else _SCENE
@@ -50,6 +69,7 @@ def tests(options: Options) -> list[Test]:
     adaptive = not published if asked.adaptive is None else asked.adaptive
     contrasts = _PUBLISHED_CONTRASTS if published else _CONTRASTS
     prompts = chosen_prompts(asked.prompts)
+    scorer = ContrastSensitivity(by_likelihood=published, arithmetic=published)
 
     def asking(test: str, title: str, guess: float | None, **more: Any) -> Test:
         placement = (
@@ -70,19 +90,35 @@ def tests(options: Options) -> list[Test]:
             drop=not published,
             **more,
         )
-        scorer = ContrastSensitivity(
-            guess=guess,
-            by_likelihood=published,
-            arithmetic=published,
-        )
-        return Test(experiment, scorer, SensitivityPanels(scorer))
+        own = replace(scorer, guess=guess)
+        return Test(experiment, own, SensitivityPanels(own))
 
     return [
         asking("detection", "Is there a pattern?", None, questions=prompts.questions),
         asking(
             "detection-2afc", "Which picture shows a pattern?", 0.5, questions=PAIRS, pictures=2
         ),
+        *(_bands(asked.album, scene, scorer, options.seed) if asked.album is not None else ()),
     ]
+
+
+def _bands(album: Album, scene: Scene, detection: ContrastSensitivity, seed: int) -> Iterator[Test]:
+    """Return the tests that show photographs with a band of frequencies changed."""
+    scorer = BandAccuracy(detection)
+    for kind, (title, other) in _PHOTOGRAPHS.items():
+        experiment = BandRobustness(
+            f"bands-{kind}",
+            title,
+            "hernandez2025",
+            scene,
+            album,
+            _FREQUENCIES[:-1],
+            _RMSE[kind],
+            kind,
+            seed=seed,
+        )
+        uses = ("detection", f"bands-{other}")
+        yield Test(experiment, scorer, BandPanels(scorer), uses=uses)
 
 
 SUITE = Suite(

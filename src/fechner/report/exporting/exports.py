@@ -35,6 +35,7 @@ from fechner.report.exporting.frames import (
 from fechner.report.markup import as_latex, as_markdown
 from fechner.report.tables import to_latex, to_markdown
 from fechner.runs import Result, Run
+from fechner.runs.keys import fingerprint_of
 from fechner.runs.progress import followed
 from fechner.runs.store import slug, write_dataset
 from fechner.suites import Test
@@ -331,6 +332,8 @@ def _signed(place: Place, data: xr.Dataset) -> xr.Dataset:
         fechner_suite=manifest.suite,
         fechner_mode=manifest.mode,
         fechner_test=place.test.id,
-        fechner_fingerprint=manifest.observers[place.observer]["fingerprint"],
+        fechner_fingerprint=fingerprint_of(
+            manifest.observers[place.observer], place.test.experiment.asks
+        ),
         fechner_version=manifest.versions["fechner"],
     )

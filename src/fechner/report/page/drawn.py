@@ -78,14 +78,20 @@ def _panels(test: Test, contender: Contender, places: Sequence[Place]) -> list[l
     """Return the panels of every place; none where answers are missing or cannot be read."""
     try:
         data = contender.data(test.id)
+        others = contender.others(test)
     except RunFolderError:  # said among the problems already
         data = None
     if data is None:
         return []
     found = []
     for layer, readout in places:
-        part = data.sel(layer=layer, readout=readout)
-        found.append([as_json(panel) for panel in test.panels(part)])
+        # A classifier recognises at another place than it is compared at: what there is is shown.
+        layers, readouts = data["layer"].values, data["readout"].values
+        part = data.sel(
+            layer=layer if layer in layers else layers[-1],
+            readout=readout if readout in readouts else readouts[0],
+        )
+        found.append([as_json(panel) for panel in test.panels(part, others)])
     return found
 
 

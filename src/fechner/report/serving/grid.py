@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Literal
 
 from fechner.experiments import Piece
-from fechner.runs.keys import digest
+from fechner.runs.keys import digest, fingerprint_of
 from fechner.runs.ledger import Entry
 from fechner.runs.manifest import Manifest
 from fechner.runs.writer import Plan
@@ -102,7 +102,13 @@ class _Books:
             if (
                 observer is not None
                 and entry.test in asked
-                and entry.key == _key(asked[entry.test], entry.piece, observer["fingerprint"])
+                and entry.test in tests
+                and entry.key
+                == _key(
+                    asked[entry.test],
+                    entry.piece,
+                    fingerprint_of(observer, tests[entry.test].experiment.asks),
+                )
             ):
                 recorded.setdefault((entry.observer, entry.test), {})[entry.piece] = entry
         return cls(manifest, plan, tests, pieces, recorded)
