@@ -45,6 +45,18 @@ def test_every_network_has_a_score_for_every_test_of_the_suite() -> None:
         assert all((row.family, row.architecture, row.training_data, row.readout))
 
 
+def test_eight_models_that_write_and_two_that_match_labels() -> None:
+    rows = preset("hernandez2025")
+    assert len(rows) == len({row.observer for row in rows}) == 10
+    printed = {row.architecture: dict(row.scores) for row in rows if row.scores}
+    assert len(printed) == 8
+    assert printed["Qwen2.5-VL-3B"] == {"detection": 0.86, "detection/csf-rmse": 131.6}
+    assert printed["InternVL3-8B"] == {"detection": 0.37, "detection/csf-rmse": 126.4}
+    # Those that transformers cannot load by themselves are asked at a server.
+    assert sum(row.readout == EXTERNAL for row in rows) == 3
+    assert len(expand(["@hernandez2025"])) == 7
+
+
 def test_thirty_three_metrics_in_six_families() -> None:
     rows = preset("hammou2025")
     assert len(rows) == len({row.observer for row in rows}) == 33
@@ -214,7 +226,7 @@ def test_objects_pass_through() -> None:
 def test_unknown_preset_gets_a_sentence(name: str, tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match=f"there is no preset named '{name}'; ") as error:
         expand(["pixels", name])
-    assert "there are @cai2025, @hammou2025." in str(error.value)
+    assert "there are @cai2025, @hammou2025, @hernandez2025." in str(error.value)
     with pytest.raises(FechnerError, match="there is no preset named"):
         evaluate(name, out=tmp_path / "run", progress=False)
     assert not (tmp_path / "run").exists()
@@ -227,7 +239,11 @@ def test_a_near_miss_is_suggested() -> None:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets_are_in_the_bibliography_and_belong_to_a_suite(name: str) -> None:
-    assert reference(name).short in ("Cai et al. 2025", "Hammou et al. 2025")
+    assert reference(name).short in (
+        "Cai et al. 2025",
+        "Hammou et al. 2025",
+        "Hernández-Cámara et al. 2025",
+    )
     assert suite(PRESETS[name]).reference == name
 
 

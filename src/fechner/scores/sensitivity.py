@@ -284,7 +284,7 @@ def curve_shape(x: Floats, sensitivity: Floats) -> tuple[float, float, float]:
     --------
     >>> x = np.geomspace(0.5, 32, 13)
     >>> [round(f, 3) for f in curve_shape(x, np.exp(-(np.log2(x / 4) ** 2) / 2))]
-    [4.0, 1.764, 9.071]
+    [4.0, 1.797, 8.904]
     """
     at = int(np.argmax(sensitivity))
     u, v = np.log(x), np.log(sensitivity)
