@@ -366,7 +366,9 @@ def test_retry_after_in_seconds_and_as_a_date(frames: Frames) -> None:
 
 
 INTERRUPTED = """
-import sys
+import signal, sys
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job ignores
 from fechner.observers import Prompt, Question, resolve
 from fechner.stimuli import Field, Stimulus, display, paint
 
