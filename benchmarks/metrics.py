@@ -28,6 +28,7 @@ class Watching(Presenter):
     painting = power = 0.0
 
     def shown(self, *args):
+        """Paint, and take both times."""
         started = time.process_time()
         frames = super().shown(*args)
         self.painting += time.process_time() - started

@@ -3,6 +3,8 @@
 import os
 import shutil
 import subprocess
+import tempfile
+from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -14,9 +16,20 @@ def find_chromium() -> str | None:
 
 
 def install_chromium() -> str | None:
-    """Install Chromium on Debian as root, and return its path, None if it could not be done."""
+    """Install Chromium on Debian as root, and return its path, None if it could not be done.
+
+    Tests run in several processes: one installs, the others wait for it.
+    """
     if shutil.which("apt-get") is None or os.geteuid() != 0:
         return None
+    import fcntl
+
+    with (Path(tempfile.gettempdir()) / "fechner-chromium.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return find_chromium() or _install()
+
+
+def _install() -> str | None:
     quiet = {
         "stdout": subprocess.DEVNULL,
         "stderr": subprocess.DEVNULL,

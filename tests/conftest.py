@@ -5,6 +5,7 @@ Where there is no browser, the tests that want one are left out and counted.
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from browsers import find_chromium, install_chromium
@@ -24,6 +25,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in wanted]
     config.hook.pytest_deselected(items=wanted)
     config.stash[_LEFT_OUT] = len(wanted)
+    if hasattr(config, "workeroutput"):  # one of several processes: tell the first
+        config.workeroutput["left_out"] = len(wanted)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[_LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
 
 
 def pytest_terminal_summary(

@@ -151,7 +151,8 @@ def leaving(pictures: torch.Tensor) -> torch.Tensor:
         ),
         (
             lambda test, reference: (test - reference).mean(dim=(2, 3)),
-            "observer 'mine' returned shape (4, 3) for 4 pairs; a metric returns one number for each pair, as a tensor, an array or a list",
+            "observer 'mine' returned shape (4, 3) for 4 pairs; a metric returns one number for "
+            "each pair, as a tensor, an array or a list",
         ),
         (
             lambda p: some_pixels(p).long(),

@@ -219,7 +219,9 @@ def test_layers_are_found_in_a_model_whose_output_is_read(frames: Frames) -> Non
 
 def test_a_comparer_returns_one_number_per_pair(frames: Frames) -> None:
     observer = observe(lambda x, y: (x - y).abs().mean(dim=(2, 3)), name="bad")
-    with pytest.raises(ObserverError, match=r"'bad' returned shape \(4, 3\) for 4 pairs; .* one number"):
+    with pytest.raises(
+        ObserverError, match=r"'bad' returned shape \(4, 3\) for 4 pairs; .* one number"
+    ):
         observer.difference(frames, observer.remember(frames), torch.arange(4))
     short = observe(lambda x, y: (x - y).mean(), name="bad")
     with pytest.raises(ObserverError, match="returned shape"):

@@ -106,7 +106,7 @@ def test_failure_is_told_once_with_its_tests(small: Path) -> None:
 
 def test_answers_of_an_observer_that_changed_do_not_count(small: Path) -> None:
     observers = json.loads((small / "manifest.json").read_text())["observers"]
-    observers["pixels"]["fingerprint"] = "pixels/2"
+    observers["pixels"]["fingerprints"]["compares"] = "pixels/2"
     change_manifest(small, observers=observers)
     state = state_of(small)
     assert {states(state)["pixels", test][0] for test in TESTS} == {"unasked"}
