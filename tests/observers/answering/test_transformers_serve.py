@@ -15,6 +15,7 @@ import torch
 from observers.answering.tiny import tiny_llava
 from PIL import Image
 
+from fechner import evaluate
 from fechner.errors import ObserverError
 from fechner.observers import Prompt, Question, resolve
 from fechner.observers.validation import validate
@@ -131,3 +132,24 @@ def test_a_real_server_is_fit_to_run(address: str, model: Path) -> None:
 def test_what_a_real_server_does_not_take_is_said(address: str, frames: Frames) -> None:
     with pytest.raises(ObserverError, match=r"1 of 1 .*: the server says 4\d\d: \S"):
         list(resolve(f"{address}#other").choose(frames, QUESTIONS[:1]))
+
+
+def test_a_whole_run(address: str, model: Path, tmp_path: Path) -> None:
+    """Five trials of two prompts at ten frequencies, and an answer for each of them."""
+    run = evaluate(
+        f"{address}#{model}@max_tokens=1",
+        suite="verbal",
+        tests="detection",
+        prompts=["Is there a pattern?", "Anything?"],
+        trials=5,
+        out=tmp_path / "run",
+        threads=1,
+        progress=False,
+    )
+    assert run.assess()[1] == []
+    spent = run.spent()
+    assert spent.trials == 2 * 5 * 10
+    assert spent.prompt_tokens > 0
+    data = run.data(run.observers[0], "detection")
+    answered = data["yes"].notnull().values
+    assert answered.sum() == spent.trials - spent.invalid
