@@ -80,6 +80,9 @@ def test_money_is_kept(tmp_path: Path) -> None:
         trials.record(f"k{number}", QUESTION, answer())
     with pytest.raises(BudgetError, match=r"stopped at 0.05 of 0.05 dollars"):
         trials.allow(1)
+    # It stops before it spends more, as far as the mean price tells.
+    with pytest.raises(BudgetError, match=r"stopped at 0.05 of 0.06 dollars"):
+        Trials(tmp_path / "t.sqlite", budget=Budget(max_cost=0.0599)).allow(1)
 
 
 def test_a_budget_of_money_needs_a_price(tmp_path: Path) -> None:

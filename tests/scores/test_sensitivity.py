@@ -111,6 +111,12 @@ def test_an_observer_that_sees_nothing() -> None:
     assert "above all tested contrasts" in main.note
 
 
+def test_a_rate_of_nothing_is_not_certain() -> None:
+    rate = scores(answers(HUMAN * 3, guess=0.0))["false-alarms"]
+    assert rate.value == rate.low == 0
+    assert 0 < rate.high < 0.05
+
+
 def test_invalid_replies_are_counted_and_left_out() -> None:
     found = scores(answers(HUMAN * 3, invalid=0.2))
     assert found["invalid-replies"].value == pytest.approx(0.2, abs=0.02)

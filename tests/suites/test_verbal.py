@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from observers.answering.server import FakeServer
 
-from fechner import evaluate
+from fechner import FechnerError, evaluate
 from fechner.human import standard_spatial_observer
 from fechner.observers.torchvision_fix import import_torchvision
 from fechner.runs import Run, preview
@@ -113,7 +113,7 @@ def test_with_dither_they_are_recovered(tmp_path: Path) -> None:
 PROMPTS = ["Is there a pattern?", "Anything?"]
 KILLED = """
 import os, signal, sys
-from fechner import evaluate
+from fechner import FechnerError, evaluate
 from fechner.runs import trials
 
 record = trials.Trials.record
@@ -180,11 +180,41 @@ def test_a_budget_stops_the_run_and_more_goes_on(tmp_path: Path) -> None:
     assert run.assess()[1] == []
 
 
+def test_prompts_of_the_wrong_kind_are_not_replaced_by_others(tmp_path: Path) -> None:
+    with FakeServer(person()) as server:
+        run = asked(server.address, tmp_path / "run", prompts=["noise | nothing"], trials=2)
+        (problem,) = run.assess()[1]
+        assert "reads questions, and there are none among the prompts" in problem
+        assert len(server.requests) <= 2  # the first look
+    lifted = evaluate(
+        "pixels",
+        suite="verbal",
+        tests="detection",
+        prompts=["noise | nothing"],
+        trials=16,
+        threads=1,
+        progress=False,
+    )
+    main = lifted.scores()[0].score
+    assert np.isnan(main.value)
+    assert "as sensitive to every frequency" in main.note
+    assert "peak" not in main.note
+
+
+def test_photographs_are_asked_for_by_name() -> None:
+    with pytest.raises(FechnerError, match="'bands-noise' of verbal needs --images FOLDER"):
+        evaluate("pixels", suite="verbal", tests="bands-noise")
+
+
 def test_what_a_run_would_ask() -> None:
     (plan,) = preview("openai/any", suite="verbal", tests="detection", published=True)
     assert (plan.pictures, plan.questions) == (16_000, 400_000)
     (plan,) = preview("openai/any", suite="verbal", tests="detection", trials=32)
     assert plan.questions == 10 * 25 * 32
+    (plan,) = preview("openai/any", suite="verbal", tests="detection", trials=32, prompts=PROMPTS)
+    assert plan.questions == 10 * 2 * 32
+    (plan,) = preview("pixels", suite="verbal", tests="detection")
+    assert plan.questions == 0
 
 
 def test_metrics_and_encoders_have_sensitivity_curves(tmp_path: Path) -> None:

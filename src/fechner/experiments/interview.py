@@ -46,9 +46,19 @@ class Interviewer(Showing[Answers]):
 
         Observers that were lifted are asked one question, whatever its words.
         """
-        if self.observer.reads == "labels":
-            return list(labels)
-        return list(questions) if self.observer.reads == "questions" else list(questions)[:1]
+        reads = self.observer.reads
+        found = list(labels if reads == "labels" else questions)
+        if reads == "nothing":
+            return [*questions, *labels][:1]
+        if not found:
+            wanted = (
+                "pairs of labels, as 'a pattern | nothing'" if reads == "labels" else "questions"
+            )
+            raise ObserverError(
+                f"observer '{self.observer.name}' reads {reads}, and there are none among the "
+                f"prompts: write {wanted}."
+            )
+        return found
 
     def calibrate(self, nothing: Stimulus, anchor: Sequence[Stimulus], scene: Scene) -> None:
         """Show observers that need it what just counts as something."""

@@ -136,6 +136,10 @@ class Adaptive:
 
         Several trials at once are ``k`` yes answers of ``n``.
         """
+        if index not in range(len(self.levels)):
+            raise FechnerError(
+                f"a level is named by its place, 0 to {len(self.levels) - 1}, not {index}."
+            )
         if not 0 <= k <= n:
             raise FechnerError(f"an answer lies between 0 (no) and {n} (yes), not {k}.")
         self.n[index] += n

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fechner.observers.names import check_name
+from fechner.observers import catalogue
+from fechner.observers.names import check_name, take_apart
 from fechner.runs.start import choose_options, choose_tests
 from fechner.runs.trials import FILE, Trials
 from fechner.suites import expand
@@ -20,8 +21,8 @@ class Preview:
     Parameters
     ----------
     pictures, questions
-        Numbers of pictures, and of questions in words about them. Observers that read no words are
-        asked once about each picture.
+        Numbers of pictures, and of questions in words about them, none of observers that are known
+        to read no words.
     answered
         How many answers of the observer, to any test, are in the run folder already.
     """
@@ -53,7 +54,7 @@ def preview(
 
     Examples
     --------
-    >>> [plan] = preview("pixels", suite="verbal", tests="detection", published=True)
+    >>> [plan] = preview("openai/any", suite="verbal", tests="detection", published=True)
     >>> plan.pictures, plan.questions
     (16000, 400000)
     """
@@ -68,5 +69,7 @@ def preview(
         for test in chosen:
             pieces = [p for p in test.experiment.pieces() if p.for_scores or not scores_only]
             pictures, questions = sum(p.images for p in pieces), sum(p.questions for p in pieces)
-            found.append(Preview(name, test.id, pictures, questions, answered))
+            entry = catalogue().get(take_apart(name)[0])
+            silent = entry is not None and entry.ability != "answers"
+            found.append(Preview(name, test.id, pictures, 0 if silent else questions, answered))
     return found

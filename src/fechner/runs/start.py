@@ -41,6 +41,9 @@ def choose_tests(
         )
     every = {test.id: test for test in suite(suite_name).tests(options)}
     for name in names or ():
+        if name not in every and name in suite(suite_name).further:
+            wanted = suite(suite_name).further[name]
+            raise FechnerError(f"test '{name}' of {suite_name} needs {wanted}.")
         if name not in every:
             raise UnknownNameError("test", name, every, f"{suite_name} has {', '.join(every)}")
     return [test for test in every.values() if not names or test.id in names]

@@ -75,8 +75,9 @@ class Spent:
     def __str__(self) -> str:
         tokens = f"{self.prompt_tokens:,} tokens in, {self.completion_tokens:,} out"
         price = "" if math.isnan(self.cost) else f", {self.cost:.2f} dollars"
-        odd = f", {self.invalid:,} of them neither yes nor no" if self.invalid else ""
-        return f"{self.trials:,} answers in words{odd}; {tokens}{price}"
+        odd = f", {self.invalid:,} of them none of the options" if self.invalid else ""
+        answers = "answer" if self.trials == 1 else "answers"
+        return f"{self.trials:,} {answers} in words{odd}; {tokens}{price}"
 
 
 class Trials:
@@ -123,10 +124,11 @@ class Trials:
                 "kept: say it, as in NAME@price_in=0.15,price_out=0.60 (dollars per million "
                 "tokens), or use --max-trials."
             )
-        if dollars is not None and spent.cost >= dollars:
+        if dollars is not None and spent.trials and self._affordable(spent) < 1:
             raise BudgetError(
                 f"stopped at {spent.cost:.2f} of {dollars:.2f} dollars after {spent.trials} "
-                "answers, which are kept; run the same command with a larger --max-cost to go on."
+                "answers, which are kept: one more may cost too much. Run the same command with a "
+                "larger --max-cost to go on."
             )
         if most is not None and spent.trials >= most:
             raise BudgetError(
@@ -138,10 +140,10 @@ class Trials:
         return allowed if dollars is None else min(allowed, max(1, self._affordable(spent)))
 
     def _affordable(self, spent: Spent) -> int:
-        if not spent.trials or not spent.cost or self.budget.max_cost is None:
+        if not spent.cost or self.budget.max_cost is None:
             return 1
         left = self.budget.max_cost - spent.cost
-        return int(left / (spent.cost / spent.trials))
+        return int(left / (spent.cost / spent.trials) + 1e-9)
 
     def record(self, key: str, question: Question, answer: Answer) -> None:
         """Keep an answer; it is on disk when this returns."""

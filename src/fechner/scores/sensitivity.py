@@ -7,6 +7,7 @@ inverse, averaged over prompts.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -30,6 +31,14 @@ if TYPE_CHECKING:
 
 #: Frequencies that a correlation needs.
 _FEWEST = 3
+
+_SAME = "not computable: it is as sensitive to every frequency as to any other"
+
+#: A curve that varies by less than this share is flat.
+_FLAT = 1e-3
+
+#: What stands for the number of clusters where trials are resampled, of which there are many.
+_MANY = 1000
 
 
 @dataclass(frozen=True)
@@ -72,7 +81,8 @@ class ContrastSensitivity:
 
     def band(self, found: Thresholds) -> tuple[Floats, Floats]:
         """Return the 95 % range of the curve over prompts and trials."""
-        with np.errstate(invalid="ignore"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # where no prompt has a threshold there is no range
             low, high = np.nanpercentile(self.resampled_curves(found), (2.5, 97.5), axis=0)
         return low, high
 
@@ -112,14 +122,11 @@ class ContrastSensitivity:
             low = high = float("nan")
             if enough and not np.isnan(value):
                 resampled = np.array([measure(row[usable], human[usable]) for row in others])
-                low, high = (
-                    interval(value, resampled, clusters, scale)
-                    if clusters > 1
-                    else _around(value, resampled)
-                )
+                many = clusters if clusters > 1 else _MANY
+                low, high = interval(value, resampled, many, scale)
             why = "" if enough else TOO_FEW
             if enough and np.isnan(value):
-                why = SAME_ANSWERS
+                why = SAME_ANSWERS if (found.censored == "above").all() else _SAME
             return Score(
                 name,
                 value,
@@ -195,12 +202,13 @@ def correlation(a: Floats, b: Floats) -> float:
 
 
 def _weighted(a: Floats, b: Floats, weights: Floats) -> float:
-    a, b = (x - np.average(x, weights=weights) for x in (a, b))
-    scale = np.sqrt((weights * a * a).sum() * (weights * b * b).sum())
-    # Rounding alone makes a constant vary a little.
-    if not scale > 1e-12 * max(float(np.abs(b).max()), 1.0):
+    # A fit is good to a millionth or so, which is no variation.
+    if any(np.ptp(x) <= _FLAT * np.abs(x).max() for x in (a, b)):
         return float("nan")
-    return float((weights * a * b).sum() / scale)
+    a, b = (x - np.average(x, weights=weights) for x in (a, b))
+    with np.errstate(invalid="ignore"):  # a bootstrap sample may be of one point
+        scale = np.sqrt((weights * a * a).sum() * (weights * b * b).sum())
+        return float((weights * a * b).sum() / scale)
 
 
 def rmse(a: Floats, b: Floats) -> float:
@@ -223,26 +231,22 @@ def _spread(sensitivity: Floats) -> float:
     return float(np.log10(sensitivity).std()) if len(sensitivity) else float("nan")
 
 
-def _around(value: float, resampled: Floats) -> tuple[float, float]:
-    low, high = spread(resampled[np.isfinite(resampled)])
-    return min(low, value), max(high, value)
-
-
 def _rate(name: str, by_prompt: Floats, words: str, chance: float, place: dict[str, Any]) -> Score:
-    """Return a rate with its interval: over prompts, or Wilson's over trials where there is one."""
+    """Return a rate with its interval: Wilson's over trials, and over prompts if that is wider."""
     yes, asked = by_prompt.sum(axis=1)
     value = float(yes / asked) if asked else float("nan")
     make = partial(Score, name, value, higher_is_better=False, best=0.0, chance=chance, **place)
     if not asked:
         nothing = float("nan")
         return make(low=nothing, high=nothing, resampled="trials", n=0, note="nothing was asked")
+    low, high = wilson(yes, asked)
+    resampled = "trials"
     if by_prompt.shape[1] > 1:
         counts = cluster_counts(by_prompt.shape[1])
-        low, high = spread((counts @ by_prompt[0]) / np.maximum(counts @ by_prompt[1], 1))
+        between = spread((counts @ by_prompt[0]) / np.maximum(counts @ by_prompt[1], 1))
+        # Prompts that agree do not make a rate of nothing certain.
+        low, high = min(low, between[0]), max(high, between[1])
         resampled = "prompts"
-    else:
-        low, high = wilson(yes, asked)
-        resampled = "trials"
     return make(
         low=min(max(low, 0.0), value),
         high=max(high, value),
@@ -273,8 +277,11 @@ def shape_in_words(found: Thresholds, sensitivity: Floats) -> str:
     x = found.abscissae[seen]
     own = curve_shape(x, sensitivity[seen])
     human = curve_shape(x, 1 / found.human[seen])
-    low, high = (f"{end:.2g}" if np.isfinite(end) else "?" for end in own[1:])
-    return f"peak at {own[0]:.2g} (people {human[0]:.2g}), half as high from {low} to {high}"
+    if np.isnan(correlation(sensitivity[seen], 1 / found.human[seen])):
+        return ""
+    known = [f"{end:.2g}" for end in own[1:] if np.isfinite(end)]
+    half = f", half as high at {' and '.join(known)}" if known else ""
+    return f"peak at {own[0]:.2g} (people {human[0]:.2g}){half}"
 
 
 def curve_shape(x: Floats, sensitivity: Floats) -> tuple[float, float, float]:

@@ -58,8 +58,8 @@ def published_prompts() -> Prompts:
 def read_prompts(path: Path | str) -> tuple[Prompt, ...]:
     """Read a user's list: a question to be answered yes or no, or ``one label | another``, a line.
 
-    Of two labels the first says that there is something. Empty lines and those that begin with #
-    are left out.
+    Questions are sent as they are. Of two labels the first says that there is something. Empty
+    lines and those that begin with # are left out.
     """
     try:
         text = Path(path).read_text("utf-8")
@@ -79,14 +79,14 @@ def parse_prompts(lines: Iterable[str], where: str) -> Iterable[Prompt]:
     --------
     >>> [one, two] = parse_prompts(["Do you see dots?", "dots | nothing"], "here")
     >>> one.text, two.options
-    ('Do you see dots? Respond just yes or no', ('dots', 'nothing'))
+    ('Do you see dots?', ('dots', 'nothing'))
     """
     for number, line in enumerate(lines, 1):
         words = line.strip()
         if not words or words.startswith("#"):
             continue
         if _OR not in words:
-            yield _question(words)
+            yield Prompt(words)
             continue
         labels = tuple(part.strip() for part in words.split(_OR))
         if len(labels) != 2 or not all(labels) or labels[0] == labels[1]:
@@ -97,13 +97,12 @@ def parse_prompts(lines: Iterable[str], where: str) -> Iterable[Prompt]:
 
 
 def chosen_prompts(own: tuple[Prompt, ...] | None) -> Prompts:
-    """Return a user's prompts, or the published ones of a kind that the user has none of."""
-    published = published_prompts()
+    """Return a user's prompts by kind, or the published ones if there are none of their own."""
     if own is None:
-        return published
+        return published_prompts()
     return Prompts(
-        tuple(prompt for prompt in own if prompt.text) or published.questions,
-        tuple(prompt for prompt in own if not prompt.text) or published.labels,
+        tuple(prompt for prompt in own if prompt.text),
+        tuple(prompt for prompt in own if not prompt.text),
     )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from fechner.errors import FechnerError
@@ -127,6 +127,8 @@ class Suite:
         How encoders are read out.
     in_words
         Whether it asks in words, so that `Options.asked` concerns it.
+    further
+        Tests that it has only if a user gives something, and what.
     """
 
     name: str
@@ -135,6 +137,7 @@ class Suite:
     tests: Callable[[Options], list[Test]]
     readouts: tuple[str, ...] = ("angle",)
     in_words: bool = False
+    further: Mapping[str, str] = field(default_factory=dict)
 
 
 def may_ask(test: Test, lacking: Sequence[str]) -> bool:

@@ -127,4 +127,5 @@ SUITE = Suite(
     "hernandez2025",
     tests,
     in_words=True,
+    further={f"bands-{kind}": "--images FOLDER" for kind in _PHOTOGRAPHS},
 )
