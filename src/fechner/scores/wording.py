@@ -60,7 +60,7 @@ def consistency_of_draws(yes: Floats) -> Floats:
 
     The answers to a draw are their distribution over prompts (first axis), and the distance is that
     in total variation, averaged over pairs of draws (last axis): the consistency of Errica et al.
-    (2024, eq. 3), whose classes are stimuli here.
+    (2024), whose classes are stimuli here.
 
     Examples
     --------
