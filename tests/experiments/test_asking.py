@@ -7,7 +7,7 @@ import pytest
 from asking import Simulated, weibull
 
 from fechner.experiments import Asking, ConstantStimuli, Interviewer
-from fechner.experiments.asking import remaining_contrast
+from fechner.experiments.limits import remaining_contrast
 from fechner.observers import lift, resolve
 from fechner.stimuli import Field, paint
 from fechner.suites import Asked, Options, suite

@@ -5,7 +5,6 @@ import torch
 
 from fechner.errors import ObserverError
 from fechner.observers import AnswersByCriterion, Prompt, Question, lift, resolve
-from fechner.observers.abilities import Calibrates
 from fechner.stimuli import OPPONENT, Field, Frames, Layer, Stimulus, display, octave_noise, paint
 
 FIELD, SCREEN = Field(64, 64, 64.0), display("encoders")
@@ -25,7 +24,6 @@ def noise(*contrasts: float, seed: int = 0) -> Frames:
 def pixels() -> AnswersByCriterion:
     observer = lift(resolve("pixels"), "answers", ("l2",))
     assert isinstance(observer, AnswersByCriterion)
-    assert isinstance(observer, Calibrates)
     observer.calibrate(noise(0.0), noise(0.1, 0.1, 0.1))
     return observer
 

@@ -6,7 +6,8 @@ import xarray as xr
 
 from fechner.human import standard_spatial_observer
 from fechner.scores import ContrastSensitivity, SensitivityPanels
-from fechner.scores.sensitivity import correlation, curve_shape, wilson
+from fechner.scores.rates import wilson
+from fechner.scores.sensitivity import correlation, curve_shape
 from fechner.suites import Options, suite
 
 FREQUENCIES = np.geomspace(0.5, 20, 9)
@@ -19,6 +20,7 @@ def answers(
     prompts: int = 4,
     draws: int = 10,
     guess: float = 0.05,
+    lapse: float = 0.02,
     slope: float = 3.0,
     grey: float = 0.0,
     contrasts: np.ndarray | None = None,
@@ -31,7 +33,7 @@ def answers(
     level = np.repeat(np.arange(len(contrasts)), draws)
     shape = (len(thresholds), prompts, len(level), 1, 1)
     ratio = contrasts[level] / thresholds[:, None]
-    chance = guess + (0.98 - guess) * (1 - 0.5 ** (ratio**slope))
+    chance = guess + (1 - lapse - guess) * (1 - 0.5 ** (ratio**slope))
     yes = (generator.random(shape) < chance[:, None, :, None, None]).astype(float)
     yes[generator.random(shape) < invalid] = np.nan
     dims = ("point", "prompt", "trial", "layer", "readout")
@@ -86,6 +88,20 @@ def test_a_scaled_observer_has_the_shape_but_not_the_size() -> None:
     found = scores(answers(HUMAN * 5))
     assert found["csf-correlation"].value > 0.98
     assert found["csf-rmse-log10"].value == pytest.approx(np.log10(5), abs=0.03)
+
+
+def test_the_published_fit() -> None:
+    """Without guesses and lapses both agree; with a bias, a fit that knows none is misled."""
+    published = {"by_likelihood": True, "arithmetic": True}
+    found = scores(answers(HUMAN * 3, guess=0.0, lapse=0.0), **published)
+    assert found["csf-correlation"].value > 0.98
+    assert found["csf-rmse-log10"].value == pytest.approx(np.log10(3), abs=0.05)
+    # A fit without a posterior and a single prompt leave nothing to resample.
+    alone = scores(answers(HUMAN * 3, guess=0.0, lapse=0.0, prompts=1, grey=0.02), **published)
+    assert np.isnan([alone["csf-correlation"].low, alone["csf-correlation"].high]).all()
+    assert alone["csf-correlation"].n == 9
+    misled = scores(answers(HUMAN * 3, guess=0.4, lapse=0.0), **published)
+    assert abs(misled["csf-rmse-log10"].value - np.log10(3)) > 0.1
 
 
 def test_a_yes_biased_observer_is_corrected() -> None:

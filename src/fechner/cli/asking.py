@@ -68,11 +68,8 @@ def say_what_would_be_done(plan: Sequence[Preview], folders: int) -> None:
         ),
     )
     several = f" in each of {folders} run folders" if folders > 1 else ""
-    pictures, questions = (sum(getattr(row, what) for row in plan) for what in _COUNTED)
+    pictures, questions = sum(row.pictures for row in plan), sum(row.questions for row in plan)
     typer.echo(
         f"At most {pictures:,} pictures and {questions:,} questions{several}; nothing was shown, "
         "sent or stored."
     )
-
-
-_COUNTED = ("pictures", "questions")

@@ -15,14 +15,13 @@ import numpy as np
 
 from fechner.experiments.base import Piece, Sample, Scene, geometry
 from fechner.experiments.interview import GRADED, Interviewer
-from fechner.experiments.limits import REASONS, flag_contrasts
+from fechner.experiments.limits import REASONS, flag_contrasts, remaining_contrast
 from fechner.experiments.placement import Heard, Placement, Record, Trial
 from fechner.experiments.tasks import ABSCISSAE, Task
 from fechner.human import standard_spatial_observer
 from fechner.observers.abilities import Ability, Need
 from fechner.observers.questions import Prompt, Question
-from fechner.stimuli import Field, Frames, Layer, Noise, Stimulus
-from fechner.stimuli.patterns import drawn
+from fechner.stimuli import Field, Frames, Noise, Stimulus
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -280,31 +279,6 @@ class Asking:
             ]
             for level in levels.tolist()
         ]
-
-
-def remaining_contrast(luminance: object, target: Layer, field: Field) -> float:
-    """Return the RMS contrast of a pattern in a picture: its share of what varies there.
-
-    Rounding to grey levels, dither and cut-off peaks add much that is not the pattern; the
-    covariance with the pattern is what is left of it. Pictures of another size are compared with
-    the pattern resampled in the same way.
-
-    Parameters
-    ----------
-    luminance
-        The picture, a tensor [h, w].
-    """
-    import torch
-
-    assert isinstance(luminance, torch.Tensor)
-    pattern = drawn(target.pattern, field, str(luminance.device))
-    if pattern.shape != luminance.shape:
-        pattern = torch.nn.functional.interpolate(
-            pattern[None, None], size=luminance.shape, mode="bilinear", align_corners=False
-        )[0, 0]
-    pattern = pattern - pattern.mean()
-    relative = luminance / luminance.mean() - 1
-    return float((relative * pattern).mean() / pattern.square().mean().sqrt())
 
 
 def _generator(*seed: int) -> np.random.Generator:

@@ -61,7 +61,7 @@ class Interviewer(Showing[Answers]):
         return found
 
     def calibrate(self, nothing: Stimulus, anchor: Sequence[Stimulus], scene: Scene) -> None:
-        """Show observers that need it what just counts as something."""
+        """Show observers that judge by a criterion what just counts as something."""
         calibrate = getattr(self.observer, "calibrate", None)
         if calibrate is not None:
             import torch

@@ -14,6 +14,8 @@ from fechner.stimuli import Display, Field, Layer, Noise, Stimulus, gamut_limit
 from fechner.stimuli.patterns import drawn
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from fechner.stimuli.contrast import Floats
 
 #: Why a point is left out of the score; stored as the flag of each point.
@@ -62,6 +64,30 @@ def realised_contrasts(
     shown = _luminances(reference, target, contrasts, field).clip(*_range(reference, display))
     realised: Floats = shown.std(axis=1) / shown.mean(axis=1)
     return realised
+
+
+def remaining_contrast(luminance: Tensor, target: Layer, field: Field) -> float:
+    """Return the RMS contrast of a pattern in a picture: its share of what varies there.
+
+    Rounding to grey levels, dither and cut-off peaks add much that is not the pattern; the
+    covariance with the pattern is what is left of it. Pictures of another size are compared with
+    the pattern resampled in the same way.
+
+    Parameters
+    ----------
+    luminance
+        The picture, a tensor [h, w].
+    """
+    import torch
+
+    pattern = drawn(target.pattern, field, str(luminance.device))
+    if pattern.shape != luminance.shape:
+        pattern = torch.nn.functional.interpolate(
+            pattern[None, None], size=luminance.shape, mode="bilinear", align_corners=False
+        )[0, 0]
+    pattern = pattern - pattern.mean()
+    relative = luminance / luminance.mean() - 1
+    return float((relative * pattern).mean() / pattern.square().mean().sqrt())
 
 
 def realised_mask(reference: Stimulus, display: Display, field: Field) -> float:

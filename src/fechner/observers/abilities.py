@@ -268,15 +268,6 @@ class Answers(Observer, Protocol):
         ...
 
 
-@runtime_checkable
-class Calibrates(Answers, Protocol):
-    """Answers after it was shown what just counts as something."""
-
-    def calibrate(self, nothing: Frames, anchor: Frames) -> None:
-        """Look at a picture of nothing, and at several that it is to tell from it half the time."""
-        ...
-
-
 ABILITIES: dict[Ability, Any] = {
     "compares": Compares,
     "encodes": Encodes,

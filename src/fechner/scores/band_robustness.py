@@ -19,8 +19,9 @@ from fechner.scores.alignment import outputs
 from fechner.scores.bootstrap import cluster_counts
 from fechner.scores.notes import join_notes, left_out
 from fechner.scores.paired import in_common
+from fechner.scores.rates import wilson
 from fechner.scores.score import Resampled, Score
-from fechner.scores.sensitivity import ContrastSensitivity, wilson
+from fechner.scores.sensitivity import ContrastSensitivity
 from fechner.scores.sensitivity_of_bands import correlate, log_sensitivity
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from fechner.scores.alignment import outputs
 from fechner.scores.bootstrap import RESAMPLES, Scale, cluster_counts, interval, spread
 from fechner.scores.notes import SAME_ANSWERS, TOO_FEW, join_notes, left_out
 from fechner.scores.paired import in_common
+from fechner.scores.rates import wilson
 from fechner.scores.score import Resampled, Score
 from fechner.scores.thresholds import Thresholds, thresholds
 from fechner.scores.wording import Asked, wording_scores
@@ -120,7 +121,8 @@ class ContrastSensitivity:
             enough = usable.sum() >= _FEWEST
             value = measure(own[usable], human[usable]) if enough else float("nan")
             low = high = float("nan")
-            if enough and not np.isnan(value):
+            # One prompt and a fit without a posterior leave nothing to resample.
+            if enough and not np.isnan(value) and max(clusters, found.draws.shape[-1]) > 1:
                 resampled = np.array([measure(row[usable], human[usable]) for row in others])
                 many = clusters if clusters > 1 else _MANY
                 low, high = interval(value, resampled, many, scale)
@@ -254,19 +256,6 @@ def _rate(name: str, by_prompt: Floats, words: str, chance: float, place: dict[s
         n=int(asked),
         note=f"{words}: {yes:g} of {asked:g}",
     )
-
-
-def wilson(k: float, n: float, z: float = 1.959964) -> tuple[float, float]:
-    """Return Wilson's (1927) 95 % interval of a rate.
-
-    Examples
-    --------
-    >>> [round(end, 4) for end in wilson(1, 10)]
-    [0.0179, 0.4042]
-    """
-    centre = (k + z * z / 2) / (n + z * z)
-    half = z / (n + z * z) * np.sqrt(k * (n - k) / n + z * z / 4)
-    return float(centre - half), float(centre + half)
 
 
 def shape_in_words(found: Thresholds, sensitivity: Floats) -> str:

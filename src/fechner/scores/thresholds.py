@@ -90,7 +90,8 @@ def _thresholds(data: xr.Dataset, guess: float | None, by_likelihood: bool) -> T
     yes, level, contrast = (data[name].values for name in ("yes", "level", "contrast"))
     levels = int(level.max()) + 1
     n, k, shown = _counted(yes, level, contrast, levels)
-    grey = float(data.attrs["grey_level"])
+    # The published protocol fits whatever it is told of contrasts that a file cannot hold.
+    grey = 0.0 if by_likelihood else float(data.attrs["grey_level"])
     from fechner.psychometrics import fit, maximum_likelihood
 
     fitted: Fit | None = None

@@ -6,7 +6,7 @@ All measures compare answers to different prompts about the same picture: by how
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -115,8 +115,12 @@ def wording_scores(asked: Asked, layer: str, readout: str) -> Iterator[Score]:
     by_prompt = np.moveaxis(asked.yes, 1, 0)  # [prompts, points, levels, draws]
     counts = cluster_counts(prompts, 200).astype(int)
 
-    def score(name: str, chosen: NDArray[np.bool_] | None, measure: str) -> Score:
-        function = {"entropy": entropy, "consistency": consistency}[measure]
+    def score(
+        name: str,
+        chosen: NDArray[np.bool_] | None,
+        function: Callable[[Floats], Floats],
+        better: bool = True,
+    ) -> Score:
 
         def mean(answers: Floats) -> float:
             values = function(answers)
@@ -127,7 +131,6 @@ def wording_scores(asked: Asked, layer: str, readout: str) -> Iterator[Score]:
         value = mean(by_prompt)
         resampled = np.array([mean(np.repeat(by_prompt, row, axis=0)) for row in counts])
         low, high = interval(value, resampled, prompts, "error")
-        better = measure == "consistency"
         return Score(
             name,
             value,
@@ -142,23 +145,10 @@ def wording_scores(asked: Asked, layer: str, readout: str) -> Iterator[Score]:
             readout=readout,
         )
 
-    yield score("prompt-entropy", None, "entropy")
-    yield score("prompt-consistency", None, "consistency")
+    yield score("prompt-entropy", None, entropy, better=False)
+    yield score("prompt-consistency", None, consistency)
     if asked.near.any():
-        yield score("prompt-entropy-near", asked.near, "entropy")
-        yield score("prompt-consistency-near", asked.near, "consistency")
+        yield score("prompt-entropy-near", asked.near, entropy, better=False)
+        yield score("prompt-consistency-near", asked.near, consistency)
     if asked.yes.shape[-1] > 1:
-        value = float(np.nanmean(consistency_of_draws(by_prompt)))
-        yield Score(
-            "draw-consistency",
-            value,
-            float("nan"),
-            float("nan"),
-            higher_is_better=True,
-            best=1.0,
-            chance=0.5,
-            resampled="nothing",
-            n=int(np.isfinite(asked.yes).sum()),
-            layer=layer,
-            readout=readout,
-        )
+        yield score("draw-consistency", None, consistency_of_draws)
