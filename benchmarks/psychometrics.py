@@ -2,8 +2,7 @@
 
     python benchmarks/psychometrics.py              # CPU seconds of 1000 fits, and their grids
     python benchmarks/psychometrics.py --coverage   # observers drawn from the prior, and intervals
-    python benchmarks/psychometrics.py --bias       # estimates of fixed observers, 160 x 10 trials
-    python benchmarks/psychometrics.py --bias --fresh   # the same of other kinds of observers
+    python benchmarks/psychometrics.py --bias       # estimates of fixed observers, 1600 trials
     python benchmarks/psychometrics.py --adaptive   # trials that 160 x 10 constant ones are worth
 
 The last three take minutes. `--simulations` sets how many observers of a kind are simulated.
@@ -30,14 +29,18 @@ ADAPTIVE = np.concatenate([[0.0], np.geomspace(0.001, 0.8, 60)])
 PRIOR = Prior(threshold=(0.001, 1.0))
 GUESS, LAPSE = 0.05, 0.02
 
-#: Where the data can tell: posterior standard deviations of log10 threshold, log10 slope, guess
-#: and lapse rate. Chosen on the results for KINDS, so only FRESH can put them to the test.
-TELLING = (0.05, 0.08, 0.035, 0.02)
-BIAS = (0.02, np.log10(1.1), 0.01, 0.01)
+#: 1600 trials each: a quarter blanks and contrasts in equal ratios, and the published ones.
+DESIGNS = {
+    "400 blanks, 40 contrasts from 0.004 to 0.8 in equal ratios, 30 times each": (
+        np.concatenate([[0.0], np.geomspace(0.004, 0.8, 40)]),
+        np.array([400] + 40 * [30]),
+    ),
+    "160 contrasts from 0 to 0.8 in equal steps, 10 times each": (CONSTANT, np.full(160, TRIALS)),
+}
 
-#: Thresholds, slopes, pairs of guess and lapse rate.
-KINDS = ((0.02, 0.05, 0.1, 0.3), (1.5, 3, 5), ((0, 0), (0.1, 0.02), (0.3, 0.1), (0.5, 0.05)))
-FRESH = ((0.03, 0.07, 0.15, 0.25), (2, 4), ((0.02, 0.01), (0.05, 0.05), (0.2, 0), (0.4, 0.03)))
+#: Thresholds, slopes, pairs of guess and lapse rate; and how large a bias may be.
+KINDS = ((0.02, 0.05, 0.1), (1.5, 3, 5), ((0, 0), (0.1, 0.02), (0.3, 0.1), (0.5, 0.05)))
+LIMITS = np.array([0.02, 10, 0.01, 0.01])
 
 
 def answers(generator, size, *parameters):
@@ -78,41 +81,35 @@ def coverage(simulations: int) -> None:
         print(f"{name:10} in its 95 % interval: {100 * inside:.1f} % (93 to 97)", flush=True)
 
 
-def bias(simulations: int, kinds, seed: int) -> None:
-    print("bias of log10 threshold, slope (%), guess, lapse; posterior sd; * where data can tell")
-    worst, others = np.zeros(4), np.zeros(4)
-    telling, within, number = np.zeros(4, int), np.zeros(4, int), 0
-    for threshold, slope, pair in itertools.product(*kinds):
-        generator = np.random.default_rng([seed, number])
-        found = fit(CONSTANT, TRIALS, answers(generator, simulations, threshold, slope, *pair))
-        off = np.array(
-            [
-                np.nanmean(np.log10(found.threshold / threshold)),
-                np.mean(np.log10(found.slope / slope)),
-                found.guess.mean() - pair[0],
-                found.lapse.mean() - pair[1],
+def bias(simulations: int) -> None:
+    for name, (levels, n) in DESIGNS.items():
+        print(f"{name}\nbias of log10 threshold, slope (%), guess, lapse (and its standard error)")
+        found = []
+        for number, (threshold, slope, pair) in enumerate(itertools.product(*KINDS)):
+            generator = np.random.default_rng(number)
+            chance = psychometric(levels, threshold, slope, *pair)
+            got = fit(levels, n, generator.binomial(n, chance, (simulations, len(levels))))
+            off = np.array(
+                [
+                    np.log10(got.threshold / threshold),
+                    100 * np.log(got.slope / slope),
+                    got.guess - pair[0],
+                    got.lapse - pair[1],
+                ]
+            )
+            found.append(np.nanmean(off, axis=1))
+            error = np.nanstd(off, axis=1) / np.sqrt(simulations)
+            cells = [
+                f"{value:+8.{digits}f} ({spread:.{digits}f})"
+                for value, digits, spread in zip(found[-1], (3, 1, 3, 3), error, strict=True)
             ]
-        )
-        sd = np.array([each.mean() for each in found.sd])
-        told = sd <= TELLING
-        worst = np.maximum(worst, np.where(told, np.abs(off), 0))
-        others = np.maximum(others, np.where(told, 0, np.abs(off)))
-        telling += told
-        within += np.abs(off) < BIAS
-        number += 1
-        shown = [off[0], 100 * (10 ** off[1] - 1), off[2], off[3]]
-        marks = ["*" if each else " " for each in told]
-        cells = [
-            f"{value:+8.{digits}f} ({spread:.3f}){mark}"
-            for value, digits, spread, mark in zip(shown, (3, 1, 3, 3), sd, marks, strict=True)
-        ]
-        print(f"{threshold:5} {slope:4} {pair[0]:4} {pair[1]:5} ", *cells, flush=True)
-    for i, name in enumerate(("log10 threshold", "log10 slope", "guess", "lapse")):
-        print(
-            f"{name}: within {BIAS[i]:.3f} in {within[i]} of {number} kinds; "
-            f"largest {worst[i]:.3f} in the {telling[i]} with a posterior sd up to {TELLING[i]}, "
-            f"{others[i]:.3f} in others"
-        )
+            print(f"{threshold:5} {slope:4} {pair[0]:4} {pair[1]:5} ", *cells, flush=True)
+        size = np.abs(found)
+        for i, parameter in enumerate(("log10 threshold", "slope (%)", "guess", "lapse")):
+            print(
+                f"{parameter}: below {LIMITS[i]} in {(size[:, i] < LIMITS[i]).sum()} of "
+                f"{len(size)} kinds, at most {size[:, i].max():.3f}"
+            )
 
 
 def adaptive(simulations: int) -> None:
@@ -155,16 +152,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--coverage", action="store_true")
     parser.add_argument("--bias", action="store_true")
-    parser.add_argument("--fresh", action="store_true", help="other kinds for --bias")
     parser.add_argument("--adaptive", action="store_true")
     parser.add_argument("--simulations", type=int)
     options = parser.parse_args()
     if options.coverage:
         coverage(options.simulations or 4000)
     if options.bias:
-        bias(options.simulations or 200, FRESH if options.fresh else KINDS, seed=options.fresh)
+        bias(options.simulations or 400)
     if options.adaptive:
-        adaptive(options.simulations or 200)
+        adaptive(options.simulations or 1000)
     if not (options.coverage or options.bias or options.adaptive):
         speed()
 
