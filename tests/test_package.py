@@ -16,6 +16,7 @@ ROOMS = [
     "stimuli",
     "human",
     "observers",
+    "physiology",
     "psychometrics",
     "experiments",
     "scores",
@@ -26,7 +27,7 @@ ROOMS = [
 ]
 
 
-@pytest.mark.parametrize("module", ["fechner", *(f"fechner.{room}" for room in ROOMS[:8])])
+@pytest.mark.parametrize("module", ["fechner", *(f"fechner.{room}" for room in ROOMS[:9])])
 def test_what_is_exported_exists_and_is_sorted(module: str) -> None:
     loaded = importlib.import_module(module)
     assert list(loaded.__all__) == sorted(loaded.__all__, key=_isort_order)

@@ -6,6 +6,24 @@ import difflib
 from collections.abc import Iterable
 
 
+def nearest(name: str, known: Iterable[str], alike: float = 0.5) -> str | None:
+    """Return the known name that is spelt most like one, None if none is.
+
+    Parameters
+    ----------
+    alike
+        How much of the letters must be the same, 0..1.
+
+    Examples
+    --------
+    >>> nearest("Pixel", ["pixels", "cvvdp"])
+    'pixels'
+    """
+    spellings = {each.lower(): each for each in sorted(known)}
+    near = difflib.get_close_matches(name.lower(), list(spellings), n=1, cutoff=alike)
+    return spellings[near[0]] if near else None
+
+
 class FechnerError(Exception):
     """Anything the user can mend; the command line prints it as one line."""
 
@@ -14,9 +32,8 @@ class UnknownNameError(FechnerError):
     """A name that nothing answers to, with the nearest spelling."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], how_to_list: str) -> None:
-        spellings = {each.lower(): each for each in sorted(known)}
-        near = difflib.get_close_matches(name.lower(), list(spellings), n=1, cutoff=0.5)
-        hint = f"did you mean '{spellings[near[0]]}'? " if near else ""
+        near = nearest(name, known)
+        hint = f"did you mean '{near}'? " if near else ""
         super().__init__(f"there is no {kind} named '{name}'; {hint}{how_to_list}.")
 
 
@@ -30,6 +47,10 @@ class MissingExtraError(FechnerError):
 
 class ObserverError(FechnerError):
     """An observer that answered with something that cannot be used."""
+
+
+class UnansweredError(ObserverError):
+    """Questions that stayed without an answer; others of the same kind may have one."""
 
 
 class GamutError(FechnerError):

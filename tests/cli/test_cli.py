@@ -107,6 +107,17 @@ def test_mistakes_get_one_line(tmp_path: Path, arguments: list[str], sentence: s
     assert done.stdout == ""
 
 
+def test_a_dry_run_says_what_would_be_done_or_refused(run_folder: Path, tmp_path: Path) -> None:
+    done = fechner("run", "pixels", "--seed", "3", "--out", str(run_folder), "--dry-run", code=2)
+    assert "holds another run (" in done.stderr
+    assert "--seed 0, not --seed 3" in done.stderr
+    assert done.stdout == ""
+    sweep = ["--tests", "area", "--seed", "0-2", "--ppd", "30,60", "--out", str(tmp_path / "new")]
+    done = fechner("run", "pixels", *sweep, "--dry-run")
+    assert "in each of 6 run folders; nothing was shown" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("text", "seeds"),
     [
@@ -154,7 +165,7 @@ def test_list_of_a_published_table() -> None:
     assert "ViT-B/14 + reg" in row
     assert "LVD-142M" in row
     assert "(2025)" in source
-    assert "fechner run @cai2025 --published" in advice
+    assert "fechner run @cai2025 --suite encoders --published" in advice
 
 
 @pytest.mark.parametrize(

@@ -42,10 +42,25 @@ def test_an_observers_own_words_go_first() -> None:
 
 
 def test_names_of_two_classes_stand_for_none() -> None:
-    with pytest.raises(ObserverError, match="no class for 'crane'"):
+    with pytest.raises(ObserverError, match=r"'crane' \(did you mean n02012849 or n03126707\?\)"):
         matching_classes(class_names(1000), ["crane", "tench"])
     with pytest.raises(ObserverError, match="one class for 'tench' and 'n01440764'"):
         matching_classes(class_names(1000), ["tench", "n01440764"])
+
+
+@pytest.mark.parametrize(
+    ("own", "asked", "meant"),
+    [
+        (class_names(1000), "tensch", "tench"),
+        (class_names(1000), "Garbage_truk", "garbage truck"),
+        (class_names(1000), "n0144076", "n01440764"),
+        (["cat", "dog"], "cats", "cat"),
+    ],
+)
+def test_the_nearest_class_is_suggested(own: list[str], asked: str, meant: str) -> None:
+    with pytest.raises(ObserverError) as error:
+        matching_classes(own, [asked])
+    assert f"no class for '{asked}' (did you mean '{meant}'?); name" in str(error.value)
 
 
 def test_classes_without_a_counterpart_are_named() -> None:

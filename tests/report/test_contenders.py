@@ -1,10 +1,11 @@
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import fechner
 from fechner import Run
-from fechner.report.contenders import contenders, groups
+from fechner.report.contenders import Contender, contenders, groups
 
 
 @pytest.fixture(scope="module")
@@ -58,3 +59,11 @@ def test_a_test_that_was_not_measured_has_no_data(runs: list[Run]) -> None:
     contender = contenders(runs)[0]
     assert contender.data("area") is None
     assert contender.data("masking-coherent") is not None
+
+
+def test_whoever_cannot_do_what_is_asked_was_not_asked() -> None:
+    """It may lack an ability, not only something that must be seen."""
+    manifest = SimpleNamespace(observers={"ssim": {"lacks": ["recognises"]}})
+    contender = Contender("ssim", SimpleNamespace(manifest=manifest), "ssim")  # type: ignore[arg-type]
+    bands = SimpleNamespace(experiment=SimpleNamespace(needs=(), asks="recognises"))
+    assert contender.why_not_asked(bands) == "it names nothing"  # type: ignore[arg-type]

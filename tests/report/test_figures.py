@@ -10,8 +10,9 @@ import pytest
 from PIL import Image
 from printed import check_legible, size_mm, words
 
-from fechner import Run
+from fechner import Run, evaluate
 from fechner.errors import FechnerError, UnknownNameError
+from fechner.report.comparing.comparison import compare
 from fechner.report.figures import figure, save
 from fechner.report.paper.style import HEIGHT_MM
 from fechner.suites import preset
@@ -218,6 +219,23 @@ def test_runs_that_were_asked_other_things_are_not_mixed(shown_run: Run, tmp_pat
     (other.folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
     with pytest.raises(FechnerError, match=r"not asked the same questions \(encoders; encoders, "):
         figure([shown_run, other.folder])
+
+
+def test_runs_that_differ_in_other_tests_are_put_together(tmp_path: Path) -> None:
+    """As in comparisons: what a test does not depend on does not keep its answers apart."""
+    settings = {"suite": "encoders", "scores_only": True, "threads": 1, "progress": False}
+    first, second = (
+        evaluate(observer, tests=[MATCHING, "area"], seed=seed, out=tmp_path / observer, **settings)
+        for seed, observer in enumerate(["pixels", "standard-observer"])
+    )
+    drawn = figure([first, second], MATCHING, dpi=80)
+    assert len(drawn.axes) == 2
+    found, _ = compare([first, second], tests=[MATCHING])
+    assert found.warnings == ()
+    with pytest.raises(FechnerError, match=r"not asked the same .*\(encoders; encoders, seed 1\)"):
+        figure([first, second], "area")
+    found, _ = compare([first, second], tests=["area"])
+    assert "Not all were asked the same questions" in found.warnings[0]
 
 
 def test_a_test_that_one_run_does_not_have(shown_run: Run, tmp_path: Path) -> None:

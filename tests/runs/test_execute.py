@@ -206,10 +206,14 @@ def test_two_objects_of_one_name_are_kept_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"seed": 4}, "holds another run (seed 0, not 4)"),
-        ({"published": True}, "holds another run (mode default, not published)"),
-        ({"readouts": ["l2"]}, "holds another run (readouts"),
-        ({"batch_size": 5}, "was started with batch size left open, not 5"),
+        ({"seed": 4}, "holds another run (--seed 0, not --seed 4)"),
+        ({"published": True}, "holds another run (without --published, not --published)"),
+        ({"readouts": ["l2"]}, "holds another run (--readout angle, not --readout l2)"),
+        (
+            {"seed": 4, "ppd": 30},
+            "holds another run (--seed 0, not --seed 4; without --ppd, not --ppd 30)",
+        ),
+        ({"batch_size": 5}, "was started without --batch-size, not with --batch-size 5"),
     ],
 )
 def test_folder_of_another_run_is_refused(tmp_path: Path, options, sentence) -> None:

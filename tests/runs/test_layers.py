@@ -173,10 +173,10 @@ def test_a_start_that_measured_nothing_does_not_keep_its_folder(tmp_path: Path) 
 def test_a_folder_with_other_layers_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     before = quick(net(), out=folder, layers="stages.0").scores()
-    for layers, told in (("output", "output"), (None, "left open")):
+    for layers, told in (("output", "--layers output"), (None, "without --layers")):
         with pytest.raises(RunFolderError, match=r"choose another folder with --out\.") as error:
             quick(net(), out=folder, layers=layers)
-        assert f"holds another run (layers stages.0, not {told})" in str(error.value)
+        assert f"holds another run (--layers stages.0, not {told})" in str(error.value)
     assert Run(folder).scores() == before
     assert quick(net(), out=folder, layers=["stages.0"]).scores() == before
 

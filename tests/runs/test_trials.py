@@ -85,6 +85,23 @@ def test_money_is_kept(tmp_path: Path) -> None:
         Trials(tmp_path / "t.sqlite", budget=Budget(max_cost=0.0599)).allow(1)
 
 
+def test_answers_for_nothing_are_no_measure_of_what_others_cost(tmp_path: Path) -> None:
+    def trials(observer: str) -> Trials:
+        return Trials(tmp_path / "t.sqlite", observer, Budget(max_cost=0.05))
+
+    assert trials("free").allow(100) == 1
+    trials("free").record("k0", QUESTION, answer(cost=0.0))
+    assert trials("free").allow(100) == 100
+    assert trials("paid").allow(100) == 1
+    trials("paid").record("k1", QUESTION, answer())
+    assert trials("paid").allow(100) == 4
+    for number in range(2, 6):
+        trials("paid").record(f"k{number}", QUESTION, answer())
+    assert trials("free").allow(100) == 100
+    with pytest.raises(BudgetError, match=r"stopped at 0.05 of 0.05 dollars"):
+        trials("another").allow(100)
+
+
 def test_a_budget_of_money_needs_a_price(tmp_path: Path) -> None:
     trials = Trials(tmp_path / "t.sqlite", "someone", Budget(max_cost=1.0))
     trials.record("k0", QUESTION, answer(cost=math.nan))

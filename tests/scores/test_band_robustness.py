@@ -219,6 +219,11 @@ def test_pictures_that_could_not_be_made_are_left_out_and_counted() -> None:
     assert whole.bands.tolist() == [True] * 8 + [False]
 
 
+def test_pictures_that_cannot_be_read_are_named() -> None:
+    data = answers(np.full((9, 2), 0.2)).assign_attrs(unreadable="cats/a.png is no picture.")
+    assert "cats/a.png is no picture; RMSE" in scores(data)["accuracy-change"].note
+
+
 def test_whoever_recognises_nothing_has_nothing_to_lose() -> None:
     found = scores(answers(np.zeros(9), base=0.05))["accuracy-change"]
     assert np.isnan(found.value)

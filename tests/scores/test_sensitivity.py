@@ -176,10 +176,66 @@ def test_panels() -> None:
     (test,) = (each for each in suite("verbal").tests(Options()) if each.id == "detection")
     scorer = ContrastSensitivity()
     panels = SensitivityPanels(scorer)(test.experiment, answers(HUMAN).isel(layer=0, readout=0))
-    kinds = [panel.kind for panel in panels]
-    assert kinds == ["csf", "share of yes", "psychometric functions"]
-    (labels,) = ([mark.label for mark in p.marks if mark.label] for p in panels[2:])
+    by_kind = {panel.kind: panel for panel in panels}
+    kinds = ["csf", "share of yes", "psychometric functions", "d-prime", "wording"]
+    assert list(by_kind) == kinds
+    functions = by_kind["psychometric functions"]
+    assert functions.ordered
+    labels = [mark.label for mark in functions.marks if mark.label]
     assert labels == [f"{x:.3g}" for x in FREQUENCIES]
+    assert [mark.label for mark in by_kind["d-prime"].marks] == ["0.02", "0.1", "0.5"]
+    everywhere, near = by_kind["wording"].marks
+    own = scores(answers(HUMAN))
+    names = ("prompt-entropy", "prompt-consistency", "draw-consistency")
+    assert everywhere.y.tolist() == [own[name].value for name in names]
+    assert near.low.tolist() == [own[f"{name}-near"].low for name in names[:2]]
+
+
+def test_curves_are_drawn_however_they_were_fitted() -> None:
+    """Published fits have no guesses and lapses, and whoever only says yes has no threshold."""
+    data = answers(10 * HUMAN, guess=0.0, lapse=0.0).isel(layer=0, readout=0)
+    x = np.geomspace(0.001, 0.8, 30)
+    curves = []
+    for by_likelihood in (False, True):
+        scorer = ContrastSensitivity(by_likelihood=by_likelihood)
+        curves.append(scorer.fitted(scorer.measured(data), 3, x))
+    assert np.abs(curves[0] - curves[1]).max() < 0.1
+    scorer = ContrastSensitivity(by_likelihood=True)
+    yes, no = (data.assign(yes=data["yes"] * 0 + said) for said in (1, 0))
+    assert scorer.fitted(scorer.measured(yes), 0, x).tolist() == [1.0] * 30
+    assert scorer.fitted(scorer.measured(no), 0, x).tolist() == [0.0] * 30
+
+
+def test_bounds_alone_make_no_curve() -> None:
+    """Contrasts that a display clips differ by frequency, and so would bounds."""
+    data = answers(np.full(9, 100.0), guess=0.1)
+    clipped = np.linspace(1, 0.5, 9)[:, None, None, None, None]
+    found = scores(data.assign(contrast=data["contrast"] * clipped))
+    for name in ("csf-correlation", "csf-rmse", "castle-correlation"):
+        assert np.isnan(found[name].value)
+        assert "too few points" in found[name].note
+    assert "peak" not in found["csf-correlation"].note
+
+
+def test_the_peak_is_not_among_what_is_left() -> None:
+    data = answers(np.where(FREQUENCIES > 3, 1e-5, 0.1))
+    note = scores(data)["csf-correlation"].note
+    assert "most sensitive at 3.2 to 20, which the score leaves out" in note
+
+
+@pytest.mark.parametrize("said", [0.0, 1.0])
+def test_whoever_always_says_the_same_is_told(said: float) -> None:
+    data = answers(HUMAN)
+    found = scores(data.assign(yes=data["yes"] * 0 + said))
+    assert "answered the same to every stimulus" in found["csf-correlation"].note
+
+
+def test_without_valid_replies_there_are_no_functions() -> None:
+    (test,) = (each for each in suite("verbal").tests(Options()) if each.id == "detection")
+    data = answers(HUMAN)
+    silent = data.assign(yes=data["yes"] * np.nan).isel(layer=0, readout=0)
+    panels = SensitivityPanels(ContrastSensitivity())(test.experiment, silent)
+    assert [panel.kind for panel in panels] == ["csf"]
 
 
 def test_shapes_and_small_numbers() -> None:

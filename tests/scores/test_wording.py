@@ -65,3 +65,11 @@ def test_near_threshold_it_is_worse() -> None:
 
 def test_one_prompt_has_no_wording() -> None:
     assert scores(np.ones((4, 1, 9, 5))) == {}
+
+
+def test_a_resample_of_one_prompt_does_not_make_everything_possible() -> None:
+    """Three prompts are drawn as one and the same now and then, which agrees with itself."""
+    yes = np.tile((np.arange(9) > 4).astype(float)[None, None, :, None], (4, 3, 1, 5))
+    yes[:, 0, 5] = 0.0
+    found = scores(yes)["prompt-entropy"]
+    assert found.low < found.value < found.high < 0.5

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from fechner.stimuli import OPPONENT, OPPONENT_CAI2025, display, gamut_limit
+from fechner.human import colour_matching
+from fechner.stimuli import ATD, OPPONENT, OPPONENT_CAI2025, display, gamut_limit
 from fechner.stimuli.colour import (
     D65_XYZ,
     SRGB_TO_XYZ,
     XYZ_TO_ATD,
+    XYZ_TO_LMS1975,
     XYZ_TO_LMS2006,
     as_matrix,
     as_triple,
@@ -18,6 +20,9 @@ from fechner.stimuli.colour import (
     transform,
     xyz_to_lab,
 )
+
+with np.printoptions():  # it changes how NumPy prints, for everybody
+    import colour
 
 PUBLISHED_WHITE = (0.9505, 1.0, 1.0888)
 PUBLISHED_GREY = (0.739876529525622, 0.320136241543338, 0.020793708751515)
@@ -237,3 +242,32 @@ def test_matrices_and_spaces_are_hashable() -> None:
     assert len({OPPONENT, OPPONENT_CAI2025, OPPONENT}) == 2
     assert isinstance(hash(as_matrix(np.eye(3))), int)
     assert as_triple(np.array([1, 2, 3])) == (1.0, 2.0, 3.0)
+
+
+@pytest.mark.parametrize(("direction", "axis"), [("ach", 0), ("rg", 1), ("yb", 2)])
+def test_opponent_modulations_are_silent_to_the_other_axes(direction: str, axis: int) -> None:
+    background = ATD.background_xyz(40.0)
+    assert background == (40.0, 40.0, 40.0)
+    np.testing.assert_allclose(transform(XYZ_TO_ATD, background), (40.0, 0.0, 0.0), atol=1e-12)
+    modulation = ATD.modulation_xyz(direction, 40.0)
+    np.testing.assert_allclose(
+        transform(XYZ_TO_ATD, modulation), 40.0 * np.eye(3)[axis], atol=1e-12
+    )
+    cones = ATD.modulation_lms(direction, 40.0)
+    np.testing.assert_allclose(cones, transform(XYZ_TO_LMS1975, modulation), rtol=1e-12)
+    # Luminance of the cones is Y: colour alone does not change it.
+    assert cones[0] + cones[1] == pytest.approx(40.0 * (axis == 0), abs=0.002)
+
+
+def test_each_space_knows_its_own_directions() -> None:
+    with pytest.raises(ValueError, match="one of ach, rg, yb, not 'yv'"):
+        ATD.modulation_xyz("yv", 1.0)
+    with pytest.raises(ValueError, match="one of ach, rg, yv, not 'yb'"):
+        OPPONENT.modulation_xyz("yb", 1.0)
+
+
+def test_cones_of_smith_and_pokorny() -> None:
+    published = colour.MSDS_CMFS["Smith & Pokorny 1975 Normal Trichromats"]
+    cones = transform(XYZ_TO_LMS1975, colour_matching(published.wavelengths))
+    for mine, theirs in zip(cones.T, published.values.T, strict=True):
+        assert np.corrcoef(mine, theirs)[0, 1] > 0.9996

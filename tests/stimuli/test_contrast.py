@@ -5,7 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from fechner.stimuli import OPPONENT, convert_contrast, measure_contrast
+from fechner.stimuli import (
+    OPPONENT,
+    convert_contrast,
+    measure_contrast,
+    opponent_contrasts,
+)
 from fechner.stimuli.contrast import UNITS, cone_contrasts
 
 CASTLE_GREY = (0.6991, 0.3009, 0.0198)  # LMS per cd/m2 of the default background of castleCSF
@@ -82,7 +87,7 @@ def test_there_and_back(unit: str, to: str) -> None:
     np.testing.assert_allclose(convert_contrast(there, unit=to, to=unit, **colours), values)
 
 
-@pytest.mark.parametrize("unit", ["michelson", "rms"])
+@pytest.mark.parametrize("unit", ["michelson", "rms", "rms_sqrt2"])
 @pytest.mark.parametrize("direction", ["rg", "yv"])
 def test_isoluminant_directions_have_no_luminance_contrast(direction: str, unit: str) -> None:
     modulation, grey = OPPONENT.modulation_lms(direction, 1.0), OPPONENT.background_lms(1.0)
@@ -91,5 +96,23 @@ def test_isoluminant_directions_have_no_luminance_contrast(direction: str, unit:
 
 
 def test_unknown_unit() -> None:
-    with pytest.raises(ValueError, match="one of michelson, rms, dkl, cone, not 'weber'"):
+    with pytest.raises(
+        ValueError, match="one of michelson, rms, rms_sqrt2, dkl, cone, not 'weber'"
+    ):
         measure_contrast(CASTLE_GREY, CASTLE_GREY, "weber")
+
+
+def test_sqrt2_rms_of_a_sinusoid_is_its_michelson_contrast() -> None:
+    luminance = 1 + 0.4 * np.sin(2 * np.pi * np.arange(1000) / 100)
+    modulation = tuple(0.4 * value for value in CASTLE_GREY)
+    found = measure_contrast(modulation, CASTLE_GREY, "rms_sqrt2")
+    assert found == pytest.approx(0.4)
+    assert found == pytest.approx(math.sqrt(2) * luminance.std() / luminance.mean())
+
+
+def test_contrasts_of_a_picture_in_three_opponent_channels() -> None:
+    wave, other = (np.sin(2 * np.pi * k * np.arange(64) / 64) for k in (3, 5))
+    luminance, red_green, yellow_blue = 1 + 0.3 * wave, 0.05 * other, 0.1 * wave
+    xyz = 40 * np.stack([luminance + red_green, luminance, luminance - yellow_blue / 0.4], axis=-1)
+    np.testing.assert_allclose(opponent_contrasts(xyz), (0.3, 0.05, 0.1), rtol=1e-12)
+    np.testing.assert_allclose(opponent_contrasts(xyz.reshape(8, 8, 3)), (0.3, 0.05, 0.1))

@@ -258,3 +258,14 @@ def test_impossible_luminances(peak: float, black: float) -> None:
 def test_impossible_bits(bits: int) -> None:
     with pytest.raises(ValueError, match=f"1 to 16 bits, not {bits}"):
         Display("odd", peak_cdm2=100.0, bits=bits)
+
+
+def test_the_tube_of_the_decalogue() -> None:
+    tube = display("decalogue")
+    printed = [[69.1661, 52.4902, 46.6052], [39.0454, 115.8404, 16.3118], [3.3467, 12.67, 170.109]]
+    np.testing.assert_allclose(171.1976 * np.array(tube.rgb_to_xyz), printed, rtol=0, atol=1e-8)
+    white = tube.peak_cdm2 * np.array(tube.rgb_to_xyz).sum(axis=1)
+    np.testing.assert_allclose(white, (168.26, 171.20, 186.13), rtol=0, atol=5e-3)
+    np.testing.assert_allclose(white[:2] / white.sum(), (0.3201, 0.3257), rtol=0, atol=5e-5)
+    half = tube.encode(torch.full((3, 1, 1), tube.peak_cdm2 / 2, dtype=torch.float64)).reshape(3)
+    np.testing.assert_allclose(half, (0.5 ** (1 / 2.2), 0.5 ** (1 / 2.2), 0.5 ** (1 / 2.1)))

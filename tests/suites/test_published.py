@@ -226,7 +226,8 @@ def test_objects_pass_through() -> None:
 def test_unknown_preset_gets_a_sentence(name: str, tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match=f"there is no preset named '{name}'; ") as error:
         expand(["pixels", name])
-    assert "there are @cai2025, @hammou2025, @hernandez2025." in str(error.value)
+    known = ", ".join(f"@{each}" for each in PRESETS)
+    assert f"there are {known}." in str(error.value)
     with pytest.raises(FechnerError, match="there is no preset named"):
         evaluate(name, out=tmp_path / "run", progress=False)
     assert not (tmp_path / "run").exists()
@@ -243,6 +244,7 @@ def test_presets_are_in_the_bibliography_and_belong_to_a_suite(name: str) -> Non
         "Cai et al. 2025",
         "Hammou et al. 2025",
         "Hernández-Cámara et al. 2025",
+        "Vila-Tomás et al. 2026",
     )
     assert suite(PRESETS[name]).reference == name
 

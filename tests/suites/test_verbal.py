@@ -1,6 +1,7 @@
 """Suite verbal from end to end: simulated people behind an address, by PNG, in a run folder."""
 
 import hashlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -8,12 +9,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from asking import Simulated, weibull
 from observers.answering.server import FakeServer
+from photographs import write_album
 
 from fechner import FechnerError, evaluate
+from fechner.errors import RunFolderError
 from fechner.human import standard_spatial_observer
 from fechner.observers.torchvision_fix import import_torchvision
 from fechner.runs import Run, preview
+from fechner.stimuli.patterns import drawn
+from fechner.stimuli.pictures import picture_drawn
 from fechner.suites import Asked, Options, published_prompts, suite
 
 import_torchvision()
@@ -107,7 +113,50 @@ def test_with_dither_they_are_recovered(tmp_path: Path) -> None:
         ratio, censored, scores = found_in(asked(server.address, tmp_path / "run", dither=True))
     assert (censored[:8] == "").all()
     assert np.median(np.abs(ratio[:9])) < 0.05
-    assert scores["csf-correlation"].value > 0.98
+    assert scores["csf-correlation"].value > 0.99
+
+
+def test_thresholds_are_recovered_from_bands_of_photographs(tmp_path: Path) -> None:
+    """By an observer that goes by RMS contrast alone, whatever the photograph."""
+    album, threshold = write_album(tmp_path / "album"), 0.05
+
+    def start(**more) -> Run:
+        return evaluate(
+            Simulated(weibull(threshold, 5.0)),
+            suite="verbal",
+            tests="detection",
+            trials=32,
+            prompts=["Is there a pattern?"],
+            images=album,
+            out=tmp_path / "run",
+            threads=1,
+            progress=False,
+            **more,
+        )
+
+    start(stimuli="photographs")
+    with pytest.raises(RunFolderError, match="--stimuli photographs, not --stimuli noise"):
+        start()
+    shutil.rmtree(album)  # what was measured can be scored without it
+    run = Run(tmp_path / "run")
+    ratio, censored, _ = found_in(run)
+    human = 1 / standard_spatial_observer(np.geomspace(0.5, 32, 10)) / 2**0.5
+    assert (censored[:9] == "").all()
+    assert np.abs(ratio + np.log10(human / threshold))[:9].max() < 0.1
+    (test,) = run.tests
+    assert "One octave of the luminance of a photograph (of 6)" in test.experiment.method
+    # To be looked at, what cannot be drawn any more is blank.
+    picture_drawn.cache_clear()
+    drawn.cache_clear()
+    shown = [sample.stimulus for row in test.experiment.samples() for sample in row]
+    assert all(stimulus.layers == () for stimulus in shown)
+
+
+def test_photographs_as_stimuli_need_some() -> None:
+    with pytest.raises(FechnerError, match="made of some: give --images FOLDER"):
+        evaluate("pixels", suite="verbal", stimuli="photographs")
+    with pytest.raises(FechnerError, match="did you mean 'photographs'"):
+        evaluate("pixels", suite="verbal", stimuli="photograph")
 
 
 PROMPTS = ["Is there a pattern?", "Anything?"]
@@ -176,6 +225,90 @@ def test_a_budget_stops_the_run_and_more_goes_on(tmp_path: Path) -> None:
         assert problems
         run = asked(server.address, tmp_path / "run", trials=4)
     assert run.assess()[1] == []
+
+
+def test_how_a_model_is_reached_is_no_part_of_what_it_is(tmp_path: Path) -> None:
+    with FakeServer(person(10.0)) as server:
+        short = reached(server, tmp_path, "tries=3,rpm=60000", max_trials=15)
+        (name,) = short.observers
+        assert name == f"{server.address}#person@seed=1"
+        before = len(server.requests)
+        (plan,) = preview(
+            f"{server.address}#person@seed=1,tries=5",
+            suite="verbal",
+            tests="detection",
+            out=tmp_path,
+            prompts=["Is there a pattern?"],
+            trials=4,
+        )
+        assert (plan.observer, plan.answered) == (name, 15)
+        run = reached(server, tmp_path, "tries=5,at_once=2,timeout_s=60")
+        assert run.observers == [name]
+        assert run.assess()[1] == []
+        # Of 40 questions the first 15 were not asked again, nor the two of the first look.
+        assert len(server.requests) - before == 25
+        other = reached(server, tmp_path, "temperature=0.5")
+        assert other.observers == [name, f"{name},temperature=0.5"]
+    with pytest.raises(FechnerError, match="two observers have results as 'http://h/v1#m'"):
+        evaluate("http://h/v1#m@tries=2", "http://h/v1#m@tries=3", suite="verbal")
+
+
+def reached(server: FakeServer, out: Path, how: str, **more) -> Run:
+    return evaluate(
+        f"{server.address}#person@seed=1,{how}",
+        suite="verbal",
+        tests="detection",
+        out=out,
+        threads=1,
+        progress=False,
+        prompts=["Is there a pattern?"],
+        trials=4,
+        **more,
+    )
+
+
+def test_a_server_that_refuses_is_told_of_where_that_helps(tmp_path: Path) -> None:
+    with FakeServer(person(10.0), faults=["401"] * 99) as server:
+        (line,) = asked(server.address, tmp_path / "first", trials=4).left_out
+        # Nothing was answered, so there is nothing to go on with.
+        assert line.endswith("name that after the model, as in @key=NAME.")
+    with FakeServer(person(10.0), faults=[None] * 7 + ["401"] * 99) as server:
+        run = asked(server.address, tmp_path / "later", trials=4)
+        (problem,) = run.assess()[1]
+        assert problem.endswith("; answers are kept, and the same command asks the rest.")
+        server.faults = 0.0
+        assert asked(server.address, tmp_path / "later", trials=4).assess()[1] == []
+
+
+def test_a_dry_run_refuses_what_the_run_would_refuse(tmp_path: Path) -> None:
+    with FakeServer(person(10.0)) as server:
+        asked(server.address, tmp_path / "run", trials=2)
+        settings = {"suite": "verbal", "tests": "detection", "out": tmp_path / "run"}
+        for more, told in (
+            (
+                {"trials": 3, "adaptive": False, "prompts": ["Is there a pattern?"]},
+                "(without --adaptive or --constant, not --constant; --trials 2, not --trials 3)",
+            ),
+            (
+                {"trials": 2, "prompts": ["Is there something?"]},
+                "(--prompts with 1 prompt, but another)",
+            ),
+            ({"trials": 2, "dither": True}, "without --prompts; without --dither, not --dither)"),
+            (
+                {"trials": 2, "prompts": ["Is there a pattern?"], "threads": 2},
+                "was started with --threads 1, not with --threads 2; leave that option out",
+            ),
+        ):
+            sentences = []
+            for start in (preview, evaluate):
+                with pytest.raises(RunFolderError) as error:
+                    start(f"{server.address}#person", **settings, **more)
+                sentences.append(str(error.value))
+            assert sentences[0] == sentences[1]
+            assert told in sentences[0]
+    (tmp_path / "thesis.tex").write_text("important")
+    with pytest.raises(RunFolderError, match="is not a run folder"):
+        preview("pixels", suite="verbal", out=tmp_path)
 
 
 def test_prompts_of_the_wrong_kind_are_not_replaced_by_others(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from fechner.cli import (
     compare,
     doctor,
     export,
+    fields,
     figure,
     layers,
     listing,
@@ -59,6 +60,7 @@ app.command("serve")(serve.command)
 app.add_typer(listing.app, name="list")
 app.command("show")(show.command)
 app.command("layers")(layers.command)
+app.command("fields")(fields.command)
 app.command("validate")(validate.command)
 app.command("doctor")(doctor.command)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,14 @@ import typer
 
 if TYPE_CHECKING:
     from fechner.runs.preview import Preview
+
+
+class Kind(StrEnum):
+    """Kinds of stimuli."""
+
+    noise = "noise"
+    photographs = "photographs"
+
 
 _PANEL = "Questions in words (suite verbal)"
 
@@ -47,6 +56,10 @@ IMAGES = Annotated[
     Path | None,
     _option(help="Folder of photographs, one subfolder a class, for tests that show some."),
 ]
+STIMULI = Annotated[
+    Kind,
+    _option(help="What is to be detected: a band of noise, or of the photographs of --images."),
+]
 MAX_TRIALS = Annotated[
     int | None, _option(help="Stop after so many answers, earlier starts included.", min=1)
 ]
@@ -56,20 +69,38 @@ MAX_COST = Annotated[
 ]
 
 
-def say_what_would_be_done(plan: Sequence[Preview], folders: int) -> None:
-    """Print how many pictures would be shown and how many questions asked."""
+def say_what_would_be_done(plans: Sequence[Sequence[Preview]]) -> None:
+    """Print how many pictures would be shown and how many questions asked.
+
+    Parameters
+    ----------
+    plans
+        Of every run folder; they differ in what is answered already.
+    """
     from fechner.cli.listing import print_table
 
     print_table(
         ("observer", "test", "pictures, at most", "questions in words, at most", "answered"),
         (
-            (row.observer, row.test, f"{row.pictures:,}", f"{row.questions:,}", row.progress)
-            for row in plan
+            (
+                row.observer,
+                row.test,
+                f"{row.pictures:,}",
+                f"{row.questions:,}",
+                _number(sum(each.answered for each in same)),
+            )
+            for same in zip(*plans, strict=True)
+            for row in same[:1]
         ),
     )
-    several = f" in each of {folders} run folders" if folders > 1 else ""
-    pictures, questions = sum(row.pictures for row in plan), sum(row.questions for row in plan)
+    several = f" in each of {len(plans)} run folders" if len(plans) > 1 else ""
+    pictures = sum(row.pictures for row in plans[0])
+    questions = sum(row.questions for row in plans[0])
     typer.echo(
         f"At most {pictures:,} pictures and {questions:,} questions{several}; nothing was shown, "
         "sent or stored."
     )
+
+
+def _number(n: int) -> str:
+    return f"{n:,}" if n else ""

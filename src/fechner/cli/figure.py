@@ -21,8 +21,8 @@ def command(
     kind: Annotated[
         str | None,
         typer.Option(
-            help="scores, layers, stimuli, or a panel of the test: surface, responses, matches, "
-            "directions; default: the first panel of the test, or all scores."
+            help="scores, layers, readouts, stimuli, or a panel of the test: surface, responses, "
+            "matches, directions, curves; default: the first panel of the test, or all scores."
         ),
     ] = None,
     observers: Annotated[

@@ -107,7 +107,8 @@ def _show_preset(name: str) -> None:
         ),
     )
     typer.echo(f"{reference(name).text}; suite {PRESETS[name]}")
-    typer.echo(f"`fechner run @{name} --published` sets their scores beside the printed ones")
+    command = f"fechner run @{name} --suite {PRESETS[name]} --published"
+    typer.echo(f"`{command}` sets their scores beside the printed ones")
 
 
 @app.command()

@@ -14,8 +14,10 @@ from fechner.cli.asking import (
     MAX_COST,
     MAX_TRIALS,
     PROMPTS,
+    STIMULI,
     TRIALS,
     WIDTH,
+    Kind,
     say_what_would_be_done,
 )
 from fechner.cli.models import DTYPE, TRUST, WEIGHTS
@@ -98,6 +100,7 @@ def command(
     prompts: PROMPTS = None,
     dither: DITHER = False,
     images: IMAGES = None,
+    stimuli: STIMULI = Kind.noise,
     max_trials: MAX_TRIALS = None,
     max_cost: MAX_COST = None,
     dry_run: Annotated[
@@ -116,60 +119,55 @@ def command(
         from fechner.runs import evaluate, preview
 
     tour = not observers
-    if tour:
+    if not observers:
         observers = [n for n, entry in catalogue().items() if entry.tour and entry.installed]
     folder = out or Path("runs") / (
         suite + ("-published" if published else "") + ("-tour" if tour else "")
     )
     sweep = [(each, value) for each in _seeds(seed) for value in _numbers(ppd)]
-    words: dict[str, Any] = {
+    places = [_place(folder, each, value, len(_seeds(seed)) > 1) for each, value in sweep]
+    settings: dict[str, Any] = {
+        "suite": suite,
+        "tests": split_names(tests),
+        "published": published,
+        "scores_only": scores_only or tour,
+        "device": device,
+        "threads": threads,
+        "batch_size": batch_size,
+        "resize": resize,
+        "readouts": split_names(readout),
+        "layers": split_names(layers),
+        "weights": weights,
+        "dtype": dtype.value if dtype else None,
         "adaptive": adaptive,
         "trials": trials,
         "width": width,
         "prompts": prompts,
         "dither": dither,
         "images": images,
+        "stimuli": stimuli.value,
     }
     if dry_run:
-        plan = preview(
-            *(observers or ()),
-            suite=suite,
-            tests=split_names(tests),
-            published=published,
-            scores_only=scores_only or tour,
-            out=folder,
-            **words,
+        say_what_would_be_done(
+            [
+                preview(*observers, out=place, seed=each, ppd=value, **settings)
+                for place, (each, value) in zip(places, sweep, strict=True)
+            ]
         )
-        say_what_would_be_done(plan, len(sweep))
         return
     runs = []
     failed = False
-    for each, value in sweep:
-        place = folder if value is None else folder.with_name(f"{folder.name}-{value:g}ppd")
-        if len(_seeds(seed)) > 1:
-            place = place.with_name(f"{place.name}-seed{each}")
+    for place, (each, value) in zip(places, sweep, strict=True):
         try:
             done = evaluate(
-                *(observers or ()),
-                suite=suite,
-                tests=split_names(tests),
-                published=published,
-                scores_only=scores_only or tour,
+                *observers,
                 out=place,
-                device=device,
-                threads=threads,
-                batch_size=batch_size,
                 seed=each,
                 ppd=value,
-                resize=resize,
-                readouts=split_names(readout),
-                layers=split_names(layers),
-                weights=weights,
-                dtype=dtype.value if dtype else None,
                 trust_remote_code=trust_remote_code,
                 max_trials=max_trials,
                 max_cost=max_cost,
-                **words,
+                **settings,
             )
         except KeyboardInterrupt:
             typer.echo("stopped; run the same command again to go on.", err=True)
@@ -195,6 +193,12 @@ def command(
         typer.echo(to_spread(runs))
     if failed:
         raise typer.Exit(1)
+
+
+def _place(folder: Path, seed: int, ppd: float | None, several_seeds: bool) -> Path:
+    """Return the run folder of one point of a sweep."""
+    place = folder if ppd is None else folder.with_name(f"{folder.name}-{ppd:g}ppd")
+    return place.with_name(f"{place.name}-seed{seed}") if several_seeds else place
 
 
 def _seeds(text: str) -> list[int]:

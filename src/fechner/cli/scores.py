@@ -14,6 +14,7 @@ class Format(StrEnum):
 
     table = "table"
     layers = "layers"
+    checks = "checks"
     csv = "csv"
     json = "json"
     md = "md"
@@ -25,7 +26,8 @@ def command(
     format: Annotated[
         Format,
         typer.Option(
-            help="Output format; `layers` is a table per observer with every layer in a row."
+            help="Output format; `layers` is a table per observer with every layer in a row, "
+            "`checks` what is asked by yes, partly or no."
         ),
     ] = Format.table,
 ) -> None:

@@ -6,12 +6,16 @@ from fechner.experiments.asking import Asking
 from fechner.experiments.bands import BandRobustness
 from fechner.experiments.base import Experiment, Piece, Sample, Scene
 from fechner.experiments.colour_matching import ColourMatching
+from fechner.experiments.curves import Curve, Curves, CurveTask
 from fechner.experiments.detection import Detection
 from fechner.experiments.flicker import FlickerDetection
 from fechner.experiments.interview import Interviewer
 from fechner.experiments.masking import Masking
 from fechner.experiments.matching import FrequencyMatching
+from fechner.experiments.natural import NaturalDetection
 from fechner.experiments.near_threshold import NearThreshold
+from fechner.experiments.noise_curves import Condition, NoiseCurves
+from fechner.experiments.patches import Brightness, Colour, SpectralSensitivity
 from fechner.experiments.placement import AdaptiveStimuli, ConstantStimuli, Placement
 from fechner.experiments.presentation import Presenter
 from fechner.experiments.recognition import Recogniser
@@ -31,21 +35,30 @@ __all__ = [
     "AdaptiveStimuli",
     "Asking",
     "BandRobustness",
+    "Brightness",
+    "Colour",
     "ColourMatching",
+    "Condition",
     "ConstantStimuli",
+    "Curve",
+    "CurveTask",
+    "Curves",
     "Detection",
     "Experiment",
     "FlickerDetection",
     "FrequencyMatching",
     "Interviewer",
     "Masking",
+    "NaturalDetection",
     "NearThreshold",
+    "NoiseCurves",
     "Piece",
     "Placement",
     "Presenter",
     "Recogniser",
     "Sample",
     "Scene",
+    "SpectralSensitivity",
     "Task",
     "TrialLog",
 ]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from fechner.errors import PictureError
 from fechner.experiments.base import Piece, Sample, Scene, geometry
 from fechner.experiments.interview import GRADED, Interviewer
 from fechner.experiments.limits import REASONS, flag_contrasts, remaining_contrast
@@ -21,7 +22,8 @@ from fechner.experiments.tasks import ABSCISSAE, Task
 from fechner.human import standard_spatial_observer
 from fechner.observers.abilities import Ability, Need
 from fechner.observers.questions import Prompt, Question
-from fechner.stimuli import Field, Frames, Noise, Stimulus
+from fechner.stimuli import Field, Frames, NaturalBand, Noise, Stimulus
+from fechner.stimuli.patterns import drawn
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -218,10 +220,10 @@ class Asking:
             )
 
     def _shown(self, index: int, level: int, draw: int, contrast: float) -> Stimulus:
-        """Return a picture; noise is drawn afresh for every level and draw."""
+        """Return a picture; noise and photographs are drawn afresh for every level and draw."""
         reference = self._nothing(index)
         target = self.task.target(index, self._x(index), contrast, self.scene.space)
-        if isinstance(target.pattern, Noise):
+        if isinstance(target.pattern, Noise | NaturalBand):
             own = (self.seed, index, level + 1, draw)
             target = replace(target, pattern=replace(target.pattern, seed=own))
         return replace(reference, layers=(*reference.layers, target))
@@ -270,7 +272,7 @@ class Asking:
         return [
             [
                 Sample(
-                    self._shown(column, level, 0, self.placement.contrasts[level]),
+                    self._sample(column, level),
                     x=f"{xs[column]:.3g}",
                     y=f"{self.placement.contrasts[level]:.3g}",
                     at=xs[column],
@@ -279,6 +281,15 @@ class Asking:
             ]
             for level in levels.tolist()
         ]
+
+    def _sample(self, index: int, level: int) -> Stimulus:
+        """Return a picture to look at; nothing, if it was made of photographs that are gone."""
+        found = self._shown(index, level, 0, self.placement.contrasts[level])
+        try:
+            drawn(found.layers[-1].pattern, self.scene.field)
+        except PictureError:
+            return self._nothing(index)
+        return found
 
 
 def _generator(*seed: int) -> np.random.Generator:

@@ -53,16 +53,23 @@ class Scene:
     resize
         For observers that want another size than the field's: False draws at their size, at the
         same ppd (the field grows); True draws the field and resamples it.
+    whole
+        Whether no part of the field may be missing: observers that want fewer pixels than it has
+        see it resampled.
     """
 
     field: Field
     display: Display
     space: OpponentSpace
     resize: bool = False
+    whole: bool = False
 
     def drawn_field(self, wants: Wants) -> Field:
         """Return the field that is drawn for an observer."""
         if wants.size_px is None or self.resize:
+            return self.field
+        height, width = wants.size_px
+        if self.whole and (height < self.field.height_px or width < self.field.width_px):
             return self.field
         return self.field.resized(wants.size_px)
 
@@ -86,6 +93,8 @@ class Scene:
             if self.resize
             else "grows for observers that want more pixels, at the same pixels per degree"
         )
+        if self.whole and not self.resize:
+            other += ", and is resampled for those that want fewer"
         video = (
             f" Videos have {field.frames} frames, {field.fps:g} a second." if field.is_video else ""
         )

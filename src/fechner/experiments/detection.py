@@ -99,10 +99,6 @@ class Detection:
         held = " ".join(text for name, text in fixed.items() if name != self.over)
         if self.flicker_hz:
             held += f", reversing its contrast as a cosine of {self.flicker_hz:g} Hz"
-        what = {
-            "gabor": f"A Gabor patch ({DIRECTION_NAMES.get(self.direction, self.direction)})",
-            "noise": "Noise one octave wide",
-        }[self.pattern]
         area = self.human_area_deg2
         human_area = "" if area is None else f", for an area of {area:.3g} degree2"
         own = {
@@ -116,9 +112,16 @@ class Detection:
             else f" Only those below {self.scored_below:g} are scored."
         )
         return (
-            f"{what} {held}, at {between(self.over, self.values)}.{below} Human thresholds are "
-            f"castleCSF's{human_area}, {own}."
+            f"{self._what} {held}, at {between(self.over, self.values)}.{below} Human thresholds "
+            f"are castleCSF's{human_area}, {own}."
         )
+
+    @property
+    def _what(self) -> str:
+        """What is to be detected."""
+        if self.pattern == "noise":
+            return "Noise one octave wide"
+        return f"A Gabor patch ({DIRECTION_NAMES.get(self.direction, self.direction)})"
 
     @property
     def surface_abscissae(self) -> tuple[float, ...]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fechner.stimuli import Display, Field, Layer, Noise, Stimulus, gamut_limit
+from fechner.stimuli.gamut import fits_gamut
 from fechner.stimuli.patterns import drawn
 
 if TYPE_CHECKING:
@@ -46,6 +47,14 @@ def flag_contrasts(
         if achromatic:
             flags[total > 1 + 1e-9] = REASONS.index("contrast-above-1")
     return flags
+
+
+def flag_stimulus(stimulus: Stimulus, display: Display, field: Field) -> int:
+    """Say why a stimulus cannot be shown as meant, to the last pixel; 0 if it can."""
+    if stimulus.layers and _aliases(stimulus.layers, field):
+        return REASONS.index("aliased")
+    fits = fits_gamut(stimulus, field, display)
+    return 0 if fits else REASONS.index("out-of-gamut")
 
 
 def _aliases(layers: Sequence[Layer], field: Field) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from fechner.errors import ObserverError
 from fechner.experiments.base import Scene
 from fechner.experiments.showing import Showing
-from fechner.observers.abilities import Compares
+from fechner.observers.abilities import Compares, ReadsChannels
 from fechner.stimuli import Stimulus
 from fechner.stimuli.parts import Part, part_that_differs
 
@@ -28,9 +28,36 @@ class Presenter(Showing[Compares]):
 
         Every distinct reference is looked at once; at most a batch of them is remembered at a time.
         """
+        shape = (len(self.layers), len(self.readouts))
+        return self._asked(self.observer.difference, shape, tests, references, scene)
+
+    def channel_changes(
+        self, tests: Sequence[Stimulus], references: Sequence[Stimulus], scene: Scene
+    ) -> NDArray[np.float64] | None:
+        """Return how the mean of each opponent channel changes, [n, layers, 3].
+
+        NaN at layers without such channels; None for observers that have none at all.
+        """
+        if not isinstance(self.observer, ReadsChannels):
+            return None
+        shape = (len(self.layers), 3)
+        ask = self.observer.channel_changes
+        return self._asked(ask, shape, tests, references, scene, layers_may_lack=True)
+
+    def _asked(
+        self,
+        ask: Callable[..., Any],
+        shape: tuple[int, int],
+        tests: Sequence[Stimulus],
+        references: Sequence[Stimulus],
+        scene: Scene,
+        *,
+        layers_may_lack: bool = False,
+    ) -> NDArray[np.float64]:
+        """Ask about each test with what is remembered of its reference, [n, *shape]."""
         import torch
 
-        answers = np.empty((len(tests), len(self.layers), len(self.readouts)))
+        answers = np.empty((len(tests), *shape))
         size = self.at_a_time(scene)
         with torch.no_grad():
             for part, chosen in self._parts(tests, references, scene):
@@ -48,8 +75,10 @@ class Presenter(Showing[Compares]):
                             [known[references[i]] for i in batch], device=self.device
                         )
                         shown = self.shown([tests[i] for i in batch], scene, part)
-                        answer = self.observer.difference(shown, memory, which)
-                        answers[batch] = self._checked(answer, len(batch))
+                        answer = ask(shown, memory, which)
+                        answers[batch] = self._checked(
+                            answer, (len(batch), *shape), layers_may_lack
+                        )
                         self.on_images(len(batch))
         return answers
 
@@ -73,8 +102,9 @@ class Presenter(Showing[Compares]):
         self.on_images(len(references))
         return memory
 
-    def _checked(self, answer: Any, n: int) -> NDArray[np.float64]:
-        shape = (n, len(self.layers), len(self.readouts))
+    def _checked(
+        self, answer: Any, shape: tuple[int, int, int], layers_may_lack: bool
+    ) -> NDArray[np.float64]:
         if tuple(answer.shape) != shape:
             raise ObserverError(
                 f"observer '{self.observer.name}' answered with shape {tuple(answer.shape)} "
@@ -82,9 +112,9 @@ class Presenter(Showing[Compares]):
             )
         values: NDArray[np.float64] = answer.double().cpu().numpy()
         bad = ~np.isfinite(values).all(axis=(1, 2))
-        if bad.any():
+        if bad.any() and not layers_may_lack:
             raise ObserverError(
                 f"observer '{self.observer.name}' answered NaN or infinity for {bad.sum()} of "
-                f"{n} pictures in a batch; check it with pictures of low contrast."
+                f"{len(values)} pictures in a batch; check it with pictures of low contrast."
             )
         return values

@@ -17,7 +17,9 @@ from fechner.stimuli.contrast import Unit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Abscissa = Literal["frequency_cpd", "luminance_cdm2", "area_deg2", "mask_contrast", "flicker_hz"]
+Abscissa = Literal[
+    "frequency_cpd", "luminance_cdm2", "area_deg2", "contrast", "mask_contrast", "flicker_hz"
+]
 
 
 class Over(NamedTuple):
@@ -35,6 +37,7 @@ ABSCISSAE: dict[Abscissa, Over] = {
     ),
     "luminance_cdm2": Over("luminance (cd/m2)", "luminances", " cd/m2"),
     "area_deg2": Over("area (degree2)", "areas", " degree2"),
+    "contrast": Over("contrast", "contrasts"),
     "mask_contrast": Over("contrast of the mask", "contrasts of the mask"),
     "flicker_hz": Over("temporal frequency (Hz)", "temporal frequencies", " Hz"),
 }

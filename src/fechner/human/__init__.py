@@ -1,5 +1,6 @@
 """What people see: contrast sensitivity models as functions, data sets with their source."""
 
+from fechner.human.appearance import brightness, colour_difference_2000, colour_response
 from fechner.human.castle import (
     GREY_LMS_PER_CDM2,
     LMS_TO_MECHANISMS,
@@ -7,13 +8,19 @@ from fechner.human.castle import (
     castle_csf_disc,
     castle_threshold_amplitude,
 )
+from fechner.human.contrast_response import (
+    contrast_increment,
+    contrast_response,
+    threshold_elevation,
+)
 from fechner.human.datasets import DATASETS, HUMAN, HumanData, HumanEntry, HumanTable, load
 from fechner.human.elatcsf import (
     critical_flicker_frequency,
     elatcsf_disc,
     elatcsf_rectangle,
 )
-from fechner.human.matching import colour_matching_ratios
+from fechner.human.masking import foley_response, foley_threshold
+from fechner.human.matching import colour_matching_ratios, kulikowski_match
 from fechner.human.modelfest import MODELFEST_FIELD, modelfest_patterns
 from fechner.human.spatial_observer import (
     APERTURE_SD_DEG,
@@ -23,6 +30,12 @@ from fechner.human.spatial_observer import (
     oblique_effect,
     standard_spatial_observer,
     watson_ahumada_csf,
+)
+from fechner.human.spectral import (
+    SpectralFields,
+    colour_matching,
+    jameson_hurvich,
+    spectral_fields,
 )
 from fechner.human.units import convert_sensitivity
 
@@ -37,19 +50,32 @@ __all__ = [
     "HumanData",
     "HumanEntry",
     "HumanTable",
+    "SpectralFields",
+    "brightness",
     "castle_csf",
     "castle_csf_disc",
     "castle_threshold_amplitude",
     "chromatic_rg_csf",
     "chromatic_yb_csf",
+    "colour_difference_2000",
+    "colour_matching",
     "colour_matching_ratios",
+    "colour_response",
+    "contrast_increment",
+    "contrast_response",
     "convert_sensitivity",
     "critical_flicker_frequency",
     "elatcsf_disc",
     "elatcsf_rectangle",
+    "foley_response",
+    "foley_threshold",
+    "jameson_hurvich",
+    "kulikowski_match",
     "load",
     "modelfest_patterns",
     "oblique_effect",
+    "spectral_fields",
     "standard_spatial_observer",
+    "threshold_elevation",
     "watson_ahumada_csf",
 ]

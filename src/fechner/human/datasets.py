@@ -187,12 +187,23 @@ DATASETS: Mapping[str, HumanData] = MappingProxyType({data.key: data for data in
 
 HUMAN: tuple[HumanEntry, ...] = (
     HumanEntry(
+        "brightness",
+        "model",
+        "Brightness of patches on a background: how far above the darkest",
+        "vila_tomas2026",
+    ),
+    HumanEntry(
         "castle_csf",
         "model",
         "Sensitivity over colour, area, space, time, luminance, eccentricity (castleCSF)",
         "ashraf2024",
     ),
-    HumanEntry("castle_csf_disc", "model", "castleCSF for a disc with a sharp edge", "ashraf2024"),
+    HumanEntry(
+        "castle_csf_disc",
+        "model",
+        "castleCSF for a disc with a sharp edge",
+        "ashraf2024",
+    ),
     HumanEntry(
         "chromatic_rg_csf",
         "model",
@@ -203,6 +214,30 @@ HUMAN: tuple[HumanEntry, ...] = (
         "chromatic_yb_csf",
         "model",
         "Yellow-blue companion of the Standard Spatial Observer, after Mullen 1985",
+        "vila_tomas2026",
+    ),
+    HumanEntry(
+        "colour_matching",
+        "model",
+        "Colour-matching functions of the 2 deg observer, after Judd and Vos",
+        "vos1978",
+    ),
+    HumanEntry(
+        "colour_response",
+        "model",
+        "Colour of patches on a background, CIEDE2000 with a sign",
+        "vila_tomas2026",
+    ),
+    HumanEntry(
+        "contrast_increment",
+        "model",
+        "Just noticeable difference of contrast over contrast, frequency, colour, mask",
+        "vila_tomas2026",
+    ),
+    HumanEntry(
+        "contrast_response",
+        "model",
+        "Response to contrast: just noticeable differences from nothing, summed up",
         "vila_tomas2026",
     ),
     HumanEntry(
@@ -217,12 +252,41 @@ HUMAN: tuple[HumanEntry, ...] = (
         "Sensitivity to flicker over frequency, luminance, radius, eccentricity (elaTCSF)",
         "cai2024_elatcsf",
     ),
-    HumanEntry("elatcsf_rectangle", "model", "elaTCSF for a rectangle", "cai2024_elatcsf"),
+    HumanEntry(
+        "elatcsf_rectangle",
+        "model",
+        "elaTCSF for a rectangle",
+        "cai2024_elatcsf",
+    ),
+    HumanEntry(
+        "foley_threshold",
+        "model",
+        "Threshold of a 2 cpd Gabor on a grating, by divisive inhibition",
+        "foley1994",
+    ),
+    HumanEntry(
+        "jameson_hurvich",
+        "model",
+        "Achromatic, red-green and yellow-blue curves over wavelength",
+        "jameson_hurvich1957",
+    ),
+    HumanEntry(
+        "kulikowski_match",
+        "model",
+        "Contrast that looks the same at another frequency, from two thresholds",
+        "kulikowski1976",
+    ),
     HumanEntry(
         "standard_spatial_observer",
         "model",
         "Achromatic sensitivity over frequency and orientation",
         "watson_malo2002",
+    ),
+    HumanEntry(
+        "threshold_elevation",
+        "model",
+        "Rise of the threshold by a mask of another frequency and orientation",
+        "vila_tomas2026",
     ),
     HumanEntry(
         "watson_ahumada_csf",
@@ -265,14 +329,21 @@ def load(name: str) -> HumanTable:
             "human data set", name, DATASETS, f"the data sets are {', '.join(DATASETS)}"
         )
     about = DATASETS[name]
+    header = "\n".join(line[1:].removeprefix(" ") for line in _lines(name) if line[0] == "#")
+    return HumanTable(about, read_columns(name, about.columns), header)
+
+
+def read_columns(name: str, columns: tuple[tuple[str, str], ...]) -> Mapping[str, NDArray[Any]]:
+    """Read the table of a file: columns by name, each with its unit."""
+    rows = list(csv.DictReader(line for line in _lines(name) if line[0] != "#"))
+    return MappingProxyType(
+        {column: _array([row[column] for row in rows], unit) for column, unit in columns}
+    )
+
+
+def _lines(name: str) -> list[str]:
     source = resources.files("fechner.human").joinpath("data", f"{name}.csv")
-    lines = source.read_text(encoding="utf-8").splitlines()
-    header = "\n".join(line[1:].removeprefix(" ") for line in lines if line.startswith("#"))
-    rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
-    columns = {
-        column: _array([row[column] for row in rows], unit) for column, unit in about.columns
-    }
-    return HumanTable(about, MappingProxyType(columns), header)
+    return source.read_text(encoding="utf-8").splitlines()
 
 
 def _array(cells: list[str], unit: str) -> NDArray[Any]:

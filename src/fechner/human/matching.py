@@ -1,9 +1,11 @@
-"""What people match in contrast across colour directions."""
+"""What people match in contrast, across colour directions and across frequencies."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from fechner.human.arguments import checked
 from fechner.human.datasets import load
 
 
@@ -32,3 +34,31 @@ def colour_matching_ratios() -> dict[str, float]:
     log_ratio = np.log(table["dkl_amplitude"] / table["achromatic_contrast"])
     names = dict.fromkeys(directions.tolist())  # in the order of the file
     return {name: float(np.exp(np.mean(log_ratio[directions == name]))) for name in names}
+
+
+def kulikowski_match(
+    contrast: ArrayLike, threshold: ArrayLike, other_threshold: ArrayLike
+) -> NDArray[np.float64]:
+    """Return the contrast of another pattern that looks as contrasty: equal steps above threshold.
+
+    Contrasts look alike that lie as far above their thresholds; what is below its threshold matches
+    the other's threshold.
+
+    Parameters
+    ----------
+    contrast, threshold : array_like
+        Of the pattern that is to be matched.
+    other_threshold : array_like
+        Of the pattern that is to match it.
+
+    References
+    ----------
+    Kulikowski (1976), key ``kulikowski1976``.
+
+    Examples
+    --------
+    >>> kulikowski_match([0.005, 0.3], 0.0071, 0.0902).round(4).tolist()
+    [0.0902, 0.3831]
+    """
+    above = checked("contrast", contrast, or_zero=True) - checked("threshold", threshold)
+    return np.asarray(np.maximum(above, 0.0) + checked("other_threshold", other_threshold))[()]

@@ -158,6 +158,15 @@ class Compares(Observer, Protocol):
 
 
 @runtime_checkable
+class ReadsChannels(Compares, Protocol):
+    """A comparer that also tells opponent channels apart: achromatic, red-green, yellow-blue."""
+
+    def channel_changes(self, test: Frames, memory: Any, which: Tensor) -> Tensor:
+        """Return how the mean of each channel changes, [n, layers, 3], NaN at layers without."""
+        ...
+
+
+@runtime_checkable
 class Encodes(Observer, Protocol):
     """Turns frames into features, layer by layer."""
 
@@ -201,6 +210,19 @@ class LooksInside(Encodes, Protocol):
 
     def every_layer(self) -> Sequence[LayerInfo]:
         """List all parts that can be tapped, in order, without the output."""
+        ...
+
+
+@runtime_checkable
+class HasOpponentChannels(Encodes, Protocol):
+    """An encoder with layers whose first three channels are opponent.
+
+    They are achromatic (light positive), red-green (red) and yellow-blue (yellow).
+    """
+
+    @property
+    def opponent_layers(self) -> Mapping[str, int]:
+        """Such layers, and how many channels each has; activations are [n, channels, ...]."""
         ...
 
 

@@ -15,11 +15,15 @@ from importlib import metadata
 from fechner.observers.entry import Entry, Family, at
 from fechner.observers.metrics.entries import METRICS
 from fechner.observers.metrics.metric import About
+from fechner.observers.models.entries import MODELS
 
 #: No encoder of Cai et al. (2025) was given normalised pictures.
 _RAW = {"encoders": {"normalise": "none"}}
 
 _ANSWERING = "fechner.observers.answering"
+
+#: Settings of chat models that say how they are reached, and not what they are asked.
+_HOW_TO_ASK = ("key", "timeout_s", "tries", "at_once", "rpm", "price_in", "price_out")
 
 _BUILT_IN = (
     Entry(
@@ -132,6 +136,7 @@ FAMILIES = (
         prefix="openai/",
         ability="answers",
         check=f"{_ANSWERING}.endpoint:check",
+        operational=_HOW_TO_ASK,
     ),
     *(
         Family(
@@ -144,6 +149,7 @@ FAMILIES = (
             prefix=f"{scheme}://",
             ability="answers",
             check=f"{_ANSWERING}.endpoint:check",
+            operational=_HOW_TO_ASK,
         )
         for scheme, example in (
             ("http", "http://localhost:8000/v1#qwen2.5-vl-3b"),
@@ -176,7 +182,7 @@ def declared_metrics() -> dict[str, About]:
 
 @lru_cache
 def _entries() -> tuple[Entry | Family, ...]:
-    return (*_BUILT_IN, *FAMILIES, *METRICS, *_plugins())
+    return (*_BUILT_IN, *MODELS, *FAMILIES, *METRICS, *_plugins())
 
 
 def _plugins() -> Iterator[Entry | Family]:

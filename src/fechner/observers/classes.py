@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import resources
 
-from fechner.errors import ObserverError
+from fechner.errors import ObserverError, nearest
 
 
 @cache
@@ -102,7 +102,7 @@ def matching_classes(own: Sequence[str], asked: Sequence[str]) -> tuple[int, ...
         else:
             found.append(unique)
     if missing:
-        names = ", ".join(f"'{name}'" for name in missing[:5])
+        names = ", ".join(f"'{name}'{_suggestion(name, own)}" for name in missing[:5])
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
         raise ObserverError(
             f"it has no class for {names}{more}; name classes as it does, such as "
@@ -114,6 +114,17 @@ def matching_classes(own: Sequence[str], asked: Sequence[str]) -> tuple[int, ...
             f"it has one class for {' and '.join(repr(name) for name in twice)}; make them one."
         )
     return tuple(found)
+
+
+def _suggestion(name: str, own: Sequence[str]) -> str:
+    """Return which of an observer's classes may be meant, empty if none is spelt alike."""
+    several = [each for each in _synsets_by_name(False).get(_plain(name), ()) if each in own]
+    if len(several) > 1:
+        return f" (did you mean {' or '.join(several)}?)"
+    known = {each for label in own for each in (label, *_synsets().get(label, ()))}
+    # Among a thousand names there is always one that is half alike.
+    near = nearest(name.replace("_", " "), known, alike=0.7)
+    return f" (did you mean '{near}'?)" if near else ""
 
 
 def _places(names: Sequence[str], keys: Callable[[str], Sequence[str]]) -> dict[str, list[int]]:

@@ -33,6 +33,9 @@ class Entry:
         ``"module:mapping"`` of names to what a metric declares (`About`); empty for others.
     tour
         Whether it is shown to people who name no observer.
+    operational
+        Settings that cannot change an answer, such as how long to wait for it: results are kept
+        under the name without them.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Entry:
     published: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     declared: str = ""
     tour: bool = False
+    operational: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -81,7 +85,7 @@ class Family:
     check
         ``"module:function"``; called with the name and settings, says what is wrong with them
         before anything is made or written down.
-    needs, extra, published, declared
+    needs, extra, published, declared, operational
         As for an `Entry`.
     prefix, suffix
         How its names begin and end.
@@ -99,6 +103,7 @@ class Family:
     ability: Ability = "encodes"
     declared: str = ""
     check: str = ""
+    operational: tuple[str, ...] = ()
 
     @property
     def installed(self) -> bool:

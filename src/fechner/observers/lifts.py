@@ -5,12 +5,21 @@ One table, ability x ability; `fechner list tests` prints it per experiment.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fechner.errors import ObserverError
-from fechner.observers.abilities import Ability, Encodes, Recognises, Tap, Wants, abilities
+from fechner.observers.abilities import (
+    Ability,
+    Encodes,
+    HasOpponentChannels,
+    Recognises,
+    Tap,
+    Wants,
+    abilities,
+)
 from fechner.observers.classes import matching_classes
 from fechner.observers.criterion import AnswersByCriterion
 from fechner.observers.network import NetworkThatAnswers
@@ -84,6 +93,36 @@ class ComparesFeatures:
         return torch.stack([answers[layer] for layer in self.layers], dim=1)
 
 
+class ComparesChannels(ComparesFeatures):
+    """The same of an encoder some of whose layers have opponent channels."""
+
+    encoder: HasOpponentChannels
+
+    def channel_changes(
+        self, test: Frames, memory: dict[str, tuple[Tensor, Tensor]], which: Tensor
+    ) -> Tensor:
+        """Return how the mean of each opponent channel changes, [n, layers, 3]."""
+        import torch
+
+        channels = self.encoder.opponent_layers
+        changes: dict[str, Tensor] = {}
+
+        def reduce(layer: str) -> Tap:
+            def means(rows: Tensor) -> Tensor:
+                return rows.reshape(len(rows), channels[layer], -1)[:, :3].mean(2).double()
+
+            def tap(activation: Tensor) -> None:
+                changes[layer] = means(activation) - means(memory[layer][0])[which]
+
+            return tap
+
+        self.encoder.features(
+            test, {layer: reduce(layer) for layer in self.layers if layer in channels}
+        )
+        nothing = torch.full((len(test), 3), math.nan, dtype=torch.float64, device=which.device)
+        return torch.stack([changes.get(layer, nothing) for layer in self.layers], dim=1)
+
+
 class EncodesClassScores:
     """A classifier that encodes: its class scores are the features."""
 
@@ -148,6 +187,13 @@ def _who_answers(observer: Any) -> Any:
     return observer.answerer if isinstance(observer, NetworkThatAnswers) else observer
 
 
+def _compare(
+    encoder: Encodes, readouts: Sequence[str], layers: Sequence[str] | None
+) -> ComparesFeatures:
+    kind = ComparesChannels if isinstance(encoder, HasOpponentChannels) else ComparesFeatures
+    return kind(encoder, readouts, layers)
+
+
 def _by_criterion(comparer: Any) -> AnswersByCriterion:
     return AnswersByCriterion(comparer)
 
@@ -165,7 +211,7 @@ LIFTS: dict[Ability, dict[Ability, Lift]] = {
         "recognises": Lift("a difference between two pictures names neither", None),
     },
     "encodes": {
-        "compares": Lift("distance between features, by a read-out", ComparesFeatures),
+        "compares": Lift("distance between features, by a read-out", _compare),
         "answers": Lift(
             f"distance of features from those of nothing, by a read-out; {_BY_CRITERION}",
             lambda observer, readouts, layers: _by_criterion(

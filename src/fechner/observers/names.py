@@ -49,7 +49,30 @@ def with_settings(spec: str, settings: Mapping[str, str]) -> str:
     found = _find(name)
     known = _settings(found) if found is not None else {}
     own.update({key: value for key, value in settings.items() if key in known})
-    return name + ("@" + ",".join(f"{k}={v}" for k, v in own.items()) if own else "")
+    return _put_together(name, own)
+
+
+def kept_name(spec: str) -> str:
+    """Return the name under which results are kept: without settings that change no answer.
+
+    Examples
+    --------
+    >>> kept_name("http://localhost:8000/v1#qwen@temperature=0.7,tries=3,key=MY_KEY")
+    'http://localhost:8000/v1#qwen@temperature=0.7'
+    >>> kept_name("pixels")
+    'pixels'
+    """
+    name, own = take_apart(spec)
+    found = _find(name)
+    if found is None or not own:
+        return spec
+    return _put_together(
+        name, {key: value for key, value in own.items() if key not in found.operational}
+    )
+
+
+def _put_together(name: str, settings: Mapping[str, str]) -> str:
+    return name + ("@" + ",".join(f"{k}={v}" for k, v in settings.items()) if settings else "")
 
 
 def _find(name: str) -> Entry | Family | None:
@@ -138,11 +161,12 @@ def resolve(
     load = at(entry.load)
     takes = inspect.signature(load).parameters
     outer = {key: settings.pop(key) for key in _OF_EVERY_NETWORK if key in settings}
-    given = {"spec": spec, "device": device, "trust_remote_code": trust_remote_code, **outer}
+    kept = kept_name(spec)
+    given = {"spec": kept, "device": device, "trust_remote_code": trust_remote_code, **outer}
     settings.update({key: value for key, value in given.items() if key in takes})
     loaded = load(name.removeprefix(entry.prefix), **settings)
     if isinstance(loaded, Network):
-        return encoder(loaded, name=spec, device=device, **outer)
+        return encoder(loaded, name=kept, device=device, **outer)
     for key in outer:
         if key not in takes:
             raise ObserverError(f"'{name}' has no setting '{key}'; leave it out.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fechner.observers.abilities import LACKS
 from fechner.observers.names import take_apart
 from fechner.runs import Run
+from fechner.runs.folder import asked_in_words
 from fechner.suites import PRESETS, Options, Suite, Test, preset, suite
 from fechner.suites.published import Row
 
@@ -69,7 +70,8 @@ class Contender:
     def why_not_asked(self, test: Test) -> str:
         """Say what it lacks that a test needs; empty if it was asked."""
         lacking = self.run.manifest.observers[self.observer].get("lacks", [])
-        return next((LACKS[need] for need in test.experiment.needs if need in lacking), "")
+        needs = (*test.experiment.needs, test.experiment.asks)
+        return next((LACKS[need] for need in needs if need in lacking), "")
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ class Group:
             f"{options.ppd:g} pixels/degree" if options.ppd is not None else "",
             f"seed {options.seed}" if options.seed else "",
             {None: "", True: "resampled", False: "drawn at each observer's size"}[options.resize],
+            *asked_in_words(options.asked),
         ]
         return ", ".join(part for part in parts if part)
 
@@ -99,6 +102,14 @@ class Group:
         """The tests that any of the runs has, in the suite's order."""
         every = {name for run in self.runs for name in run.manifest.tests}
         return [test for test in self.suite.tests(self.options) if test.id in every]
+
+
+def same_questions(first: Test, second: Test) -> bool:
+    """Whether two runs asked the same in a test: what was shown, and how it is scored.
+
+    Options that have no part in a test, such as photographs that others show, do not matter.
+    """
+    return (first.experiment, first.scorer) == (second.experiment, second.scorer)
 
 
 def contenders(runs: Sequence[Run]) -> list[Contender]:

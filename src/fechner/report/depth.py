@@ -1,13 +1,14 @@
-"""Score by depth: how a test's main score changes through the layers of each observer."""
+"""Score by depth and by read-out: how a test's main score changes through an observer."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from fechner.runs import Result
-from fechner.scores.panels import Axis, Line, Panel
+from fechner.scores import Score
+from fechner.scores.panels import Axis, Line, Panel, Surface
 
 
 def depth_panel(labelled: Sequence[tuple[str, Result]]) -> Panel | None:
@@ -35,7 +36,7 @@ def depth_panel(labelled: Sequence[tuple[str, Result]]) -> Panel | None:
         Axis("layer", ticks=next(iter(layers)))
         if alike
         else Axis("depth (share of the layers measured)"),
-        Axis(f"{score.name} {'↑' if score.higher_is_better else '↓'}"),
+        Axis(_named(score)),
         tuple(
             Line(
                 np.arange(float(len(found))) if alike else np.linspace(0, 1, len(found)),
@@ -49,3 +50,58 @@ def depth_panel(labelled: Sequence[tuple[str, Result]]) -> Panel | None:
             for number, ((label, readout), found) in enumerate(deep.items())
         ),
     )
+
+
+def readout_panels(
+    labelled: Sequence[tuple[str, Result]], ends: tuple[float, float] | None = None
+) -> dict[str, Panel]:
+    """Return a heat map over layers and read-outs for each observer that has several of both.
+
+    Parameters
+    ----------
+    labelled
+        The results of one test with the label of their observer, layers in order.
+    ends
+        Ends of the scale of colours; those of all these heat maps if None.
+    """
+    by_label: dict[str, list[Score]] = {}
+    for label, result in labelled:
+        if result.main:
+            by_label.setdefault(label, []).append(result.score)
+    tables = {
+        label: (layers, readouts, {(each.layer, each.readout): each.value for each in scores})
+        for label, scores in by_label.items()
+        if len(layers := tuple(dict.fromkeys(each.layer for each in scores))) > 1
+        and len(readouts := tuple(dict.fromkeys(each.readout for each in scores))) > 1
+    }
+    low, high = ends or ends_of(value for *_, cells in tables.values() for value in cells.values())
+    return {
+        label: Panel(
+            "readouts",
+            "Score by layer and read-out",
+            Axis("layer", ticks=layers),
+            Axis("read-out", ticks=readouts),
+            (
+                Surface(
+                    np.arange(float(len(layers))),
+                    np.arange(float(len(readouts))),
+                    np.array([[cells.get((a, b), np.nan) for b in readouts] for a in layers]),
+                    _named(by_label[label][0]),
+                    low=low,
+                    high=high,
+                ),
+            ),
+            stimuli=False,
+        )
+        for label, (layers, readouts, cells) in tables.items()
+    }
+
+
+def ends_of(values: Iterable[float]) -> tuple[float, float]:
+    """Return the smallest and largest of numbers; NaN where there are none."""
+    known = [value for value in values if np.isfinite(value)]
+    return (min(known), max(known)) if known else (np.nan, np.nan)
+
+
+def _named(score: Score) -> str:
+    return f"{score.name} {'↑' if score.higher_is_better else '↓'}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from fechner.errors import FechnerError, UnknownNameError
 from fechner.report.contenders import Contender
-from fechner.report.depth import depth_panel
+from fechner.report.depth import depth_panel, ends_of, readout_panels
 from fechner.report.paper.choice import Choice, Runs, choose_observers, choose_place, open_runs
 from fechner.report.paper.drawing import CHANCE, PEOPLE
 from fechner.report.paper.grid import Cell, Guide, draw_grid
@@ -50,8 +50,8 @@ def figure(
     test
         The test to show; None shows all, in the kinds that can.
     kind
-        ``scores``, ``layers`` or ``stimuli``, or one of the panels of a test, such as ``surface``;
-        by default the first panel of the test, or all scores.
+        ``scores``, ``layers``, ``readouts`` or ``stimuli``, or one of the panels of a test, such
+        as ``surface``; by default the first panel of the test, or all scores.
     observers
         Which to show, in this order; all if None.
     layer, readout
@@ -252,6 +252,37 @@ def _same_colours(cells: Sequence[Cell]) -> list[Cell]:
     return [replace(c, panel=coloured(c.panel)) if c.panel else c for c in cells]
 
 
+def _readouts(asked: Choice) -> Figure:
+    """Draw scores by layer and read-out, a heat map for every test and observer that has both."""
+    if asked.layer is not None or asked.readout is not None:
+        raise FechnerError(
+            "a figure of read-outs shows all of them and all layers; leave --layer and --readout "
+            "out."
+        )
+    results = asked.results()
+    # Scores of one name are on one scale, whatever the test.
+    names = dict.fromkeys(result.score.name for _, result in results)
+    ends = {
+        name: ends_of(r.score.value for _, r in results if r.score.name == name) for name in names
+    }
+    cells = []
+    several = len(asked.tests) > 1
+    for test in asked.tests:
+        own = [(contender.label, result) for contender, result in results if result.test == test.id]
+        if not own:
+            continue
+        found = readout_panels(own, ends[own[0][1].score.name])
+        cells += [
+            Cell(f"{label}: {test.id}" if several else label, p) for label, p in found.items()
+        ]
+    if not cells:
+        raise FechnerError(
+            "no observer was measured at several layers by several read-outs; "
+            "`fechner run --readout l2,l1` with an encoder measures them."
+        )
+    return draw_grid(cells, asked.columns, asked.dpi)
+
+
 def _stimuli(asked: Choice) -> Figure:
     """Draw the stimuli of the tests."""
     return draw_stimuli([test.experiment for test in asked.tests], asked.columns)
@@ -261,5 +292,6 @@ def _stimuli(asked: Choice) -> Figure:
 KINDS: dict[str, Callable[[Choice], Figure]] = {
     "scores": _scores,
     "layers": _layers,
+    "readouts": _readouts,
     "stimuli": _stimuli,
 }

@@ -169,6 +169,25 @@ def to_layers(results: Sequence[Result]) -> str:
     return "\n\n".join(tables) + "\n"
 
 
+def to_checks(results: Sequence[Result]) -> str:
+    """Return what is asked by yes, partly or no, observers across, with the rules below."""
+    shown = [result for result in results if result.score.is_check and result.last]
+    places = list(dict.fromkeys(f"{r.observer} {r.place}".strip() for r in shown))
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    rules: dict[str, list[str]] = {}
+    for result in shown:
+        score = result.score
+        passed = f" {round(score.value * score.n)}/{score.n}" if score.n else ""
+        cells = rows.setdefault((result.test, score.claim), {})
+        cells[f"{result.observer} {result.place}".strip()] = score.verdict + passed
+        rules.setdefault(f"{score.claim}: {score.rule}", []).append(result.test)
+    if not rows:
+        return "nothing is asked by yes or no in these tests.\n"
+    body = [[*row, *(cells.get(place, "") for place in places)] for row, cells in rows.items()]
+    below = [f"{rule} ({', '.join(dict.fromkeys(tests))})" for rule, tests in rules.items()]
+    return "\n".join([*aligned(["test", "claim", *places], body), *below]) + "\n"
+
+
 def to_spread(runs: Sequence[Sequence[Result]]) -> str:
     """Return how main scores vary between runs that differ in their seed only.
 
@@ -234,6 +253,7 @@ def to_latex(results: Sequence[Result]) -> str:
 FORMATS: dict[str, Callable[[Sequence[Result]], str]] = {
     "table": to_text,
     "layers": to_layers,
+    "checks": to_checks,
     "csv": to_csv,
     "json": to_json,
     "md": to_markdown,

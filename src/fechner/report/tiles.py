@@ -2,7 +2,8 @@
 
 A tile shows a field as it is, or the same degrees with fewer pixels where its finest pattern still
 has enough of them, or else the centre of the field, pixel for pixel. What flickers is shown at the
-moment of its largest contrast.
+moment of its largest contrast. Tiles are for sRGB screens: what another display shows is turned
+into what such a screen shows of it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fechner.experiments import Experiment
+from fechner.report.screens import OTHER_SCREEN, on_screen, shows_srgb
 from fechner.stimuli import Field, Frames, Picture, Stimulus, paint
+from fechner.stimuli.colour import Triple
 from fechner.stimuli.parts import Part
 
 if TYPE_CHECKING:
@@ -43,11 +46,14 @@ class View:
         How many times fewer pixels per degree it has than the field that observers are shown.
     part
         What of it is seen; None is all.
+    screen
+        What is said of the screen it is seen on; empty if there is nothing to say.
     """
 
     field: Field
     fewer: int = 1
     part: Part | None = None
+    screen: str = ""
 
     @property
     def width_px(self) -> int:
@@ -62,12 +68,13 @@ class View:
     @property
     def note(self) -> str:
         """What differs from the field that observers are shown, in words; empty if nothing."""
+        size = ""
         if self.part is not None:
-            return "centre of the field"
-        if self.fewer > 1:
+            size = "centre of the field"
+        elif self.fewer > 1:
             share = _FRACTIONS.get(self.fewer, f"1/{self.fewer}")
-            return f"drawn at {share} of the pixels per degree"
-        return ""
+            size = f"drawn at {share} of the pixels per degree"
+        return "; ".join(filter(None, (size, self.screen)))
 
 
 def view_of(experiment: Experiment) -> View:
@@ -83,6 +90,11 @@ def view_of(experiment: Experiment) -> View:
     >>> view_of(tests["frequency-ach"]).note, view_of(tests["flicker"]).note
     ('centre of the field', '')
     """
+    screen = "" if shows_srgb(experiment.scene.display) else OTHER_SCREEN
+    return replace(_view_of(experiment), screen=screen)
+
+
+def _view_of(experiment: Experiment) -> View:
     field = experiment.scene.field.still()
     pixels = field.width_px * field.height_px
     if pixels <= _WHOLE_PX:
@@ -121,15 +133,24 @@ def painted(
     stills: Sequence[Stimulus | Picture], experiment: Experiment, view: View
 ) -> NDArray[np.uint8]:
     """Paint stills as tiles, [n, h, w, 3]."""
-    return visible(paint(stills, view.field, experiment.scene.display, part=view.part))
+    scene = experiment.scene
+    frames = paint(stills, view.field, scene.display, part=view.part)
+    return visible(frames, scene.space.white_xyz)
 
 
-def visible(frames: Frames) -> NDArray[np.uint8]:
-    """Return 8-bit pictures [n, h, w, 3], dithered so that low contrasts are not lost."""
+def visible(frames: Frames, grey_xyz: Triple | None = None) -> NDArray[np.uint8]:
+    """Return 8-bit pictures [n, h, w, 3] for a screen, dithered so that low contrasts are not lost.
+
+    Parameters
+    ----------
+    grey_xyz
+        What looks grey on the display; None takes its white.
+    """
     import torch
 
-    noise = torch.rand(frames.pixels.shape[-2:], generator=torch.Generator().manual_seed(0)) - 0.5
-    levels = (frames.pixels * 255 + noise).round().clamp(0, 255)
+    pixels = on_screen(frames, grey_xyz)
+    noise = torch.rand(pixels.shape[-2:], generator=torch.Generator().manual_seed(0)) - 0.5
+    levels = (pixels * 255 + noise).round().clamp(0, 255)
     pictures: NDArray[np.uint8] = levels.to(torch.uint8).permute(0, 2, 3, 1).contiguous().numpy()
     return pictures
 

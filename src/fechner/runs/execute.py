@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fechner.errors import BudgetError, FechnerError, ObserverError, RunFolderError
+from fechner.errors import (
+    BudgetError,
+    FechnerError,
+    ObserverError,
+    PictureError,
+    RunFolderError,
+    UnansweredError,
+)
 from fechner.experiments import SHOWN_BY, Experiment, Piece
 from fechner.observers import LIFTS, abilities, lift, resolve
 from fechner.observers.abilities import Ability, lacks
@@ -82,7 +89,7 @@ def execute(
     Parameters
     ----------
     observers
-        Names, each with None (to be made from the name) or the observer itself.
+        By the name under which results are kept: the observer, or the name to make it from.
     budget
         What answers in words may take; the run stops where it is spent.
     """
@@ -97,7 +104,9 @@ def execute(
                 listener.doing(f"{name}  loading")
                 given = observers[name]
                 observer = (
-                    given if given is not None else _resolve(name, manifest, trust_remote_code)
+                    _resolve(given, manifest, trust_remote_code)
+                    if isinstance(given, str)
+                    else given
                 )
                 printed.lines = 0  # what it says while it is loaded is nobody's business
                 with closing(Trials(folder / TRIALS, name, budget)) as trials:
@@ -347,9 +356,11 @@ def _failure(job: Job, key: str, error: BaseException) -> Entry:
     logging.getLogger("fechner").error("%s %s", job.observer, job.test.id, exc_info=error)
     message = (
         str(error)
-        if isinstance(error, ObserverError)
+        if isinstance(error, ObserverError | PictureError)
         else f"observer '{job.observer}' raised {type(error).__name__}: {error} (see log.txt)"
     )
+    if isinstance(error, UnansweredError):
+        message = f"{message.rstrip('.')}; answers are kept, and the same command asks the rest."
     return Entry(
         key, job.observer, job.test.id, job.piece.name, "failed", job.file, message=message
     )

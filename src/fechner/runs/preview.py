@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from fechner.observers import catalogue
-from fechner.observers.names import check_name, take_apart
-from fechner.runs.start import choose_options, choose_tests
+from fechner.observers.abilities import Dtype
+from fechner.observers.devices import best_device, check_device
+from fechner.observers.names import take_apart
+from fechner.observers.readouts import check_readouts
+from fechner.runs.folder import refuse_other_things, settled
+from fechner.runs.start import choose_options, choose_tests, named_observers
 from fechner.runs.trials import FILE, Trials
 from fechner.suites import expand
 
@@ -33,11 +37,6 @@ class Preview:
     questions: int
     answered: int
 
-    @property
-    def progress(self) -> str:
-        """How many answers there are, for a table."""
-        return f"{self.answered:,}" if self.answered else ""
-
 
 def preview(
     *observers: str,
@@ -46,11 +45,18 @@ def preview(
     published: bool = False,
     scores_only: bool = False,
     out: Path | str | None = None,
-    **words: Any,
+    device: str | None = None,
+    threads: int | None = None,
+    batch_size: int | None = None,
+    readouts: Sequence[str] | None = None,
+    layers: Sequence[str] | None = None,
+    weights: Path | str | None = None,
+    dtype: Dtype | None = None,
+    **asked: Any,
 ) -> list[Preview]:
     """Say what a run would show and ask of each observer; nothing is loaded, shown or stored.
 
-    Takes the options of `evaluate` that concern what is asked.
+    Takes the options of `evaluate`, and refuses a run folder that `evaluate` would refuse.
 
     Examples
     --------
@@ -58,10 +64,15 @@ def preview(
     >>> plan.pictures, plan.questions
     (16000, 400000)
     """
-    names = expand(observers)
-    for name in names:
-        check_name(name)
-    chosen = choose_tests(suite, choose_options(published=published, **words), tests)
+    options = choose_options(published=published, **asked)
+    chosen = choose_tests(suite, options, tests)
+    readouts = check_readouts(readouts or ())
+    place = check_device(device) if device else None
+    names = named_observers(expand(observers), place or best_device(), weights, dtype)
+    if out is not None:
+        refuse_other_things(Path(out))
+        patterns = list(layers) if layers else None
+        settled(Path(out), suite, options, readouts, patterns, place, threads, batch_size)
     trials = Trials(Path(out or ".") / FILE)
     found = []
     for name in names:

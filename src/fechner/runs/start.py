@@ -10,22 +10,23 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from fechner.errors import FechnerError, RunFolderError, UnknownNameError
+from fechner.errors import FechnerError, UnknownNameError
 from fechner.observers import observe
 from fechner.observers.abilities import Dtype
 from fechner.observers.devices import best_device, check_device
-from fechner.observers.names import check_name, is_file, with_settings
+from fechner.observers.names import check_name, is_file, kept_name, with_settings
 from fechner.observers.network import check_dtype
 from fechner.observers.readouts import check_readouts
 from fechner.runs.execute import execute
-from fechner.runs.manifest import FILE, Manifest, asked_to, machine, versions
+from fechner.runs.folder import refuse_other_things, settled
+from fechner.runs.manifest import Manifest
 from fechner.runs.progress import Bar, Listener, Silent
 from fechner.runs.run import Run
 from fechner.runs.store import only_writer
 from fechner.runs.trials import Budget
-from fechner.runs.writer import LOCK, Plan
+from fechner.runs.writer import Plan
 from fechner.stimuli import open_album
-from fechner.suites import Asked, Options, Test, expand, read_prompts, suite
+from fechner.suites import Asked, Options, Stimuli, Test, expand, read_prompts, suite
 from fechner.suites.prompts import parse_prompts
 
 
@@ -65,6 +66,7 @@ def choose_options(
     prompts: Path | str | Sequence[str] | None = None,
     dither: bool = False,
     images: Path | str | None = None,
+    stimuli: Stimuli = "noise",
 ) -> Options:
     """Return the options of a suite as a user gives them."""
     own = None
@@ -75,7 +77,7 @@ def choose_options(
     album = None
     if images is not None:
         album = open_album(images, per_class=_PER_CLASS, most=_MOST_PICTURES, seed=seed)
-    asked = Asked(adaptive, trials, width, own, dither, album)
+    asked = Asked(adaptive, trials, width, own, dither, album, stimuli)
     return Options("published" if published else "default", seed, ppd, resize, asked)
 
 
@@ -103,6 +105,7 @@ def evaluate(
     prompts: Path | str | Sequence[str] | None = None,
     dither: bool = False,
     images: Path | str | None = None,
+    stimuli: Stimuli = "noise",
     max_trials: int | None = None,
     max_cost: float | None = None,
     progress: bool = True,
@@ -153,6 +156,9 @@ def evaluate(
         Whether pictures of few grey levels are dithered.
     images
         Folder of pictures in classes, for tests that show photographs.
+    stimuli
+        What is to be detected in suites that ask in words: a band of ``"noise"``, or of the
+        ``"photographs"`` in ``images``.
     max_trials, max_cost
         Stop after so many answers in words, or when so many dollars are spent, earlier starts of
         the same run folder included.
@@ -179,20 +185,22 @@ def evaluate(
         prompts=prompts,
         dither=dither,
         images=images,
+        stimuli=stimuli,
     )
     chosen = choose_tests(suite, options, tests)
     readouts = check_readouts([readouts] if isinstance(readouts, str) else readouts or ())
     patterns = [layers] if isinstance(layers, str) else list(layers) if layers else None
     place = check_device(device) if device else None
     with _as_they_were(observers):
-        named = _named(expand(observers), place or best_device(), weights, dtype)
+        named = named_observers(expand(observers), place or best_device(), weights, dtype)
         folder = Path(tempfile.mkdtemp(prefix="fechner-") if out is None else out)
-        _refuse_other_things(folder)
+        refuse_other_things(folder)
         plan = Plan(list(named), [test.id for test in chosen], scores_only)
         with only_writer(folder, plan), Bar() if progress else nullcontext(Silent()) as listener:
-            manifest = _manifest(
+            manifest = settled(
                 folder, suite, options, readouts, patterns, place, threads, batch_size
             )
+            manifest.write(folder)
             budget = Budget(max_trials, max_cost)
             _execute(
                 folder, manifest, named, chosen, scores_only, listener, trust_remote_code, budget
@@ -234,10 +242,13 @@ def _execute(
         torch.set_num_threads(before)
 
 
-def _named(
+def named_observers(
     observers: Sequence[Any], device: str, weights: Path | str | None, dtype: Dtype | None
 ) -> dict[str, Any]:
-    """Return observers by name; names are checked before anything is computed."""
+    """Return observers, or the names to make them from, by the names of their results.
+
+    Names are checked before anything is computed.
+    """
     given = {"weights": weights and str(weights), "dtype": dtype}
     settings = {key: value for key, value in given.items() if value}
     if weights is not None and len(observers) != 1:
@@ -255,7 +266,10 @@ def _named(
                 raise FechnerError(_OWN_PRECISION.format(thing))
             if weights is not None and "weights=" not in name:
                 raise FechnerError(f"observer '{thing}' takes no weights.")
-            named[name] = None
+            kept = kept_name(name)
+            if named.get(kept, name) != name:
+                raise FechnerError(f"two observers have results as '{kept}': name one of them.")
+            named[kept] = name
         else:
             observer = observe(thing, device=device)
             if dtype is not None:
@@ -294,85 +308,3 @@ def _unused(name: str, taken: dict[str, Any]) -> str:
             number += 1
 
     return next(candidate for candidate in candidates() if candidate not in taken)
-
-
-def _refuse_other_things(folder: Path) -> None:
-    """Do not write into a folder that holds something other than a run."""
-    if not folder.exists() or (folder / FILE).exists():
-        return
-    # A run that was killed before its manifest leaves these only.
-    if not folder.is_dir() or any(
-        path.name != LOCK and path.suffix != ".tmp" for path in folder.iterdir()
-    ):
-        raise RunFolderError(f"{folder} exists and is not a run folder; choose another with --out.")
-
-
-def _said(value: Any) -> str:
-    """Return a setting in words."""
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {_said(each)}" for key, each in value.items()) or "left open"
-    if isinstance(value, list) and any(isinstance(each, dict) for each in value):
-        return f"({len(value)} of them)"
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return "left open" if value is None else str(value)
-
-
-def _manifest(
-    folder: Path,
-    suite_name: str,
-    options: Options,
-    readouts: Sequence[str] | None,
-    layers: list[str] | None,
-    device: str | None,
-    threads: int | None,
-    batch_size: int | None,
-) -> Manifest:
-    """Return the manifest of the folder's run, or start one."""
-    import torch
-
-    wanted = Manifest(
-        suite=suite_name,
-        mode=options.mode,
-        seed=options.seed,
-        ppd=options.ppd,
-        resize=options.resize,
-        asked=asked_to(options.asked),
-        readouts=list(readouts or suite(suite_name).readouts),
-        layers=layers,
-        device=device or best_device(),
-        threads=threads or torch.get_num_threads(),
-        batch_size=batch_size,
-        versions=versions(),
-        machine=machine(device or best_device()),
-    )
-    if not (folder / FILE).exists():
-        wanted.write(folder)
-        return wanted
-    found = Manifest.read(folder)
-    if found.identity() != wanted.identity() and not found.observers:
-        wanted.write(folder)  # nothing was measured by what it was started with
-        return wanted
-    for name, value in wanted.identity().items():
-        other = found.identity()[name]
-        if value != other:
-            raise RunFolderError(
-                f"{folder} holds another run ({name} {_said(other)}, not {_said(value)}); choose "
-                "another folder with --out."
-            )
-    asked = {"device": device, "threads": threads, "batch_size": batch_size}
-    for name, value in asked.items():
-        if value is not None and value != getattr(found, name):
-            raise RunFolderError(
-                f"{folder} was started with {name.replace('_', ' ')} "
-                f"{getattr(found, name) or 'left open'}, not {value}; leave that option out to go "
-                "on, or choose another folder with --out."
-            )
-    changed = {k: v for k, v in found.versions.items() if wanted.versions.get(k) != v}
-    if changed:
-        note = "resumed with " + ", ".join(f"{k} {wanted.versions.get(k)}" for k in changed)
-        if note not in found.notes:
-            found.notes.append(note)
-    return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -140,10 +141,15 @@ class Trials:
         return allowed if dollars is None else min(allowed, max(1, self._affordable(spent)))
 
     def _affordable(self, spent: Spent) -> int:
-        if not spent.cost or self.budget.max_cost is None:
-            return 1
+        """Return how many answers of this observer what is left will pay for."""
+        assert self.budget.max_cost is not None
         left = self.budget.max_cost - spent.cost
-        return int(left / (spent.cost / spent.trials) + 1e-9)
+        own = self.spent(self.observer)
+        if not own.trials:
+            return int(left > 0)  # one, to see what it costs
+        if not own.cost:
+            return sys.maxsize  # models that are loaded here answer for nothing
+        return int(left / (own.cost / own.trials) + 1e-9)
 
     def record(self, key: str, question: Question, answer: Answer) -> None:
         """Keep an answer; it is on disk when this returns."""

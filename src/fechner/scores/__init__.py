@@ -5,6 +5,8 @@ from fechner.scores.band_panels import BandPanels
 from fechner.scores.band_robustness import BandAccuracy
 from fechner.scores.colour_matching import ColourMatchingError
 from fechner.scores.colour_matching_panels import colour_matching_panels
+from fechner.scores.curve_agreement import CurveAgreement
+from fechner.scores.curve_panels import CurvePanels
 from fechner.scores.matching import MatchingError
 from fechner.scores.matching_panels import matching_panels
 from fechner.scores.panels import MakesPanels, Panel
@@ -20,6 +22,8 @@ __all__ = [
     "BandPanels",
     "ColourMatchingError",
     "ContrastSensitivity",
+    "CurveAgreement",
+    "CurvePanels",
     "MakesPanels",
     "MatchingError",
     "Panel",

@@ -106,4 +106,5 @@ def _panel(found: Changes) -> Panel:
         _FREQUENCY,
         Axis("change of accuracy"),
         tuple(lines),
+        groups="lines",
     )

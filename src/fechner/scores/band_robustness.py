@@ -139,7 +139,9 @@ class Changes:
         self.changes: Floats = right[1:, :, readable] - self.unperturbed
         self.enough, self.bands, self.levels = comparable(np.isfinite(self.changes))
         self.note = join_notes(
-            left_out(data["problem"][1:]).replace("points", "pictures"), self._in_words()
+            left_out(data["problem"][1:]).replace("points", "pictures"),
+            str(data.attrs.get("unreadable", "")).rstrip("."),
+            self._in_words(),
         )
 
     def _in_words(self) -> str:

@@ -11,11 +11,12 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Scale = Literal["correlation", "error"]
+Scale = Literal["correlation", "error", "share"]
 
 _SCALES: dict[Scale, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "correlation": (lambda r: np.arctanh(np.clip(r, -1 + 1e-9, 1 - 1e-9)), np.tanh),
     "error": (lambda e: np.log(np.maximum(e, 1e-12)), np.exp),
+    "share": (np.asarray, np.asarray),
 }
 
 #: Resamples for a standard error good to 2 %.
@@ -59,7 +60,8 @@ def interval(
     Percentiles of resamples are far too short for the 6 to 20 clusters there are (for 8 abscissae
     they hold the true alignment in 5 to 75 % of simulations). The interval is a t-interval with the
     bootstrap's standard error instead, on a scale on which errors are symmetric: Fisher's z for
-    correlations, the logarithm for errors. In the same simulations it holds it in 92 to 100 %.
+    correlations, the logarithm for errors, none for shares, which may be 0. In the same simulations
+    it holds it in 92 to 100 %.
 
     Examples
     --------

@@ -36,5 +36,6 @@ def colour_matching_panels(experiment: ColourMatching, data: xr.Dataset) -> list
             Axis("response", log=spans_decades(known) and bool((known > 0).all())),
             tuple(lines),
             groups="achromatic contrast",
+            ordered=True,
         )
     ]

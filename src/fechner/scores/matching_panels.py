@@ -47,5 +47,6 @@ def matching_panels(
             Axis("matched contrast (Michelson)", log=True),
             tuple(lines),
             groups="contrast of the reference",
+            ordered=True,
         )
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+
+#: What colours of groups stand for: channels (achromatic, red-green, yellow-blue), adaptors from
+#: the one that changes least to the one that changes most, or backgrounds from one end of a
+#: chromatic channel over grey to the other.
+Palette = Literal["", "channels", "adaptors", "red-green", "yellow-blue"]
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,8 @@ class Surface:
         Cells whose stimulus could not be shown as meant, [x, y].
     criterion
         The response whose contour is drawn as the observer's own threshold; NaN for none.
+    low, high
+        Ends of the scale of colours, the same on several panels; NaN for those of the responses.
     """
 
     x: Floats
@@ -62,6 +69,8 @@ class Surface:
     log: bool = False
     doubtful: Flags | None = None
     criterion: float = float("nan")
+    low: float = float("nan")
+    high: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -109,7 +118,29 @@ class Points:
     group: int = 0
 
 
-Mark = Surface | Line | Points
+@dataclass(frozen=True)
+class Bars:
+    """Bars from 0 on, one for each name on the abscissa, with intervals.
+
+    Parameters
+    ----------
+    x
+        Places of the names.
+    low, high
+        Ends of the intervals; NaN where there is none.
+    group
+        Bars of the same group have the same colour, and stand side by side with those of others.
+    """
+
+    x: Floats
+    y: Floats
+    low: Floats
+    high: Floats
+    label: str
+    group: int = 0
+
+
+Mark = Surface | Line | Points | Bars
 
 
 @dataclass(frozen=True)
@@ -126,6 +157,12 @@ class Panel:
         What lines or points of one group have in common, such as a contrast.
     stimuli
         Whether the abscissa is that of the stimuli, so that these can be shown below it.
+    ordered
+        Whether groups are steps of one quantity, from the least on, rather than kinds.
+    palette
+        What colours of groups stand for, where these have colours of their own.
+    row
+        Which row of the stimuli is shown below the abscissa.
     """
 
     kind: str
@@ -135,6 +172,9 @@ class Panel:
     marks: tuple[Mark, ...]
     groups: str = ""
     stimuli: bool = True
+    ordered: bool = False
+    palette: Palette = ""
+    row: int = 0
 
 
 class MakesPanels(Protocol):

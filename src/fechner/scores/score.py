@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,6 +14,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fechner.scores.bootstrap import Scale
+
+#: From which share on a check is passed, and passed in part.
+YES, PARTLY = 0.8, 0.4
+
+#: What names of checks begin with.
+CHECK = "check-"
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,9 @@ class Score:
         Number of points that enter.
     note
         What a reader must know: points left out, criteria used.
+    rule
+        When something passes, in words, of a score that is the share of what passes: an entry of a
+        check list rather than a number. Empty for all others.
     """
 
     name: str
@@ -49,6 +59,31 @@ class Score:
     layer: str = ""
     readout: str = ""
     note: str = ""
+    rule: str = ""
+
+    @property
+    def is_check(self) -> bool:
+        """Whether it answers a question by yes, partly or no."""
+        return bool(self.rule)
+
+    @property
+    def claim(self) -> str:
+        """What a check asks for."""
+        return self.name.removeprefix(CHECK)
+
+    @property
+    def verdict(self) -> str:
+        """The answer of a check in a word.
+
+        Examples
+        --------
+        >>> half = Score("check-rises", 0.5, 0, 1, True, 1, 0, "curves", 4, rule="the end is high")
+        >>> half.is_check, half.claim, half.verdict
+        (True, 'rises', 'partly')
+        """
+        if math.isnan(self.value):
+            return "unknown"
+        return "yes" if self.value >= YES else "partly" if self.value >= PARTLY else "no"
 
 
 def distance(score: Score) -> float:

@@ -10,16 +10,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fechner.scores.alignment import outputs
-from fechner.scores.bootstrap import RESAMPLES, Scale, cluster_counts, interval, spread
+from fechner.scores.bootstrap import RESAMPLES, Scale, cluster_counts, interval
+from fechner.scores.detectability import d_prime_scores
 from fechner.scores.notes import SAME_ANSWERS, TOO_FEW, join_notes, left_out
 from fechner.scores.paired import in_common
-from fechner.scores.rates import wilson
+from fechner.scores.rates import rate_score
 from fechner.scores.score import Resampled, Score
 from fechner.scores.thresholds import Thresholds, thresholds
 from fechner.scores.wording import Asked, wording_scores
@@ -30,13 +30,16 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: Frequencies that a correlation needs.
-_FEWEST = 3
+#: Frequencies with a threshold that a correlation needs.
+FEWEST = 3
 
 _SAME = "not computable: it is as sensitive to every frequency as to any other"
 
 #: A curve that varies by less than this share is flat.
 _FLAT = 1e-3
+
+#: Slope of what stands for a step where it is drawn.
+_STEP = 1e4
 
 #: What stands for the number of clusters where trials are resampled, of which there are many.
 _MANY = 1000
@@ -80,6 +83,29 @@ class ContrastSensitivity:
         counts = np.ones((1, found.log10.shape[1]))
         return np.asarray(self._pooled(found.log10[None], counts)[0])
 
+    def fitted(self, found: Thresholds, point: int, contrasts: Floats) -> Floats:
+        """Return the probability of yes at contrasts: the mean of the functions of all prompts."""
+        from fechner.psychometrics import MaximumLikelihood, psychometric
+
+        own = found.fitted
+        if not isinstance(own, MaximumLikelihood):
+            return np.asarray(own[point].probability(contrasts).probability.mean(axis=0))
+        # Nothing but yes, or nothing but no, has no threshold but is known all the same.
+        ends = {"below": 0.0, "above": np.inf}
+        threshold = np.array(
+            [ends.get(c, t) for c, t in zip(own.censored[point], own.threshold[point], strict=True)]
+        )
+        slope = np.where(np.isfinite(own.slope[point]), own.slope[point], _STEP)
+        curves = psychometric(
+            contrasts, threshold[:, None], slope[:, None], guess=self.guess or 0.0
+        )
+        known = np.isfinite(curves).all(axis=1)
+        return (
+            np.asarray(curves[known].mean(axis=0))
+            if known.any()
+            else np.full(len(contrasts), np.nan)
+        )
+
     def band(self, found: Thresholds) -> tuple[Floats, Floats]:
         """Return the 95 % range of the curve over prompts and trials."""
         with warnings.catch_warnings():
@@ -118,7 +144,7 @@ class ContrastSensitivity:
         def score(
             name: str, human: Floats, measure: Any, scale: Scale, chance: float, words: str = ""
         ) -> Score:
-            enough = usable.sum() >= _FEWEST
+            enough = (usable & found.known).sum() >= FEWEST
             value = measure(own[usable], human[usable]) if enough else float("nan")
             low = high = float("nan")
             # One prompt and a fit without a posterior leave nothing to resample.
@@ -127,8 +153,10 @@ class ContrastSensitivity:
                 many = clusters if clusters > 1 else _MANY
                 low, high = interval(value, resampled, many, scale)
             why = "" if enough else TOO_FEW
-            if enough and np.isnan(value):
-                why = SAME_ANSWERS if (found.censored == "above").all() else _SAME
+            if found.n.any() and found.k.sum() in (0, found.n.sum()):
+                why = SAME_ANSWERS
+            elif enough and np.isnan(value):
+                why = _SAME
             return Score(
                 name,
                 value,
@@ -156,12 +184,17 @@ class ContrastSensitivity:
         yield score("castle-rmse-log10", castle, _in_log(rmse), "error", _spread(castle[usable]))
         place: dict[str, Any] = {"layer": layer, "readout": readout}
         if self.guess is None:
-            yield _rate("false-alarms", found.false_alarms, "yes to nothing", 0.5, place)
+            yield rate_score("false-alarms", found.false_alarms, "yes to nothing", 0.5, place)
         if found.reads != "nothing":
-            yield _rate("invalid-replies", found.invalid, "neither yes nor no", 1.0, place)
+            yield rate_score("invalid-replies", found.invalid, "neither yes nor no", 1.0, place)
+        yield from d_prime_scores(found, self.guess, place)
+        yield from self.wording(found, **place)
+
+    def wording(self, found: Thresholds, layer: str = "", readout: str = "") -> Iterator[Score]:
+        """Return scores of how much answers depend on wording, where all were asked the same."""
         if found.same_pictures is not None:
             with np.errstate(divide="ignore"):
-                asked = Asked(found.same_pictures, found.contrasts, 1 / own)
+                asked = Asked(found.same_pictures, found.contrasts, 1 / self.curve(found))
             yield from wording_scores(asked, layer, readout)
 
     def resample(self, data: xr.Dataset) -> Resampled:
@@ -233,36 +266,15 @@ def _spread(sensitivity: Floats) -> float:
     return float(np.log10(sensitivity).std()) if len(sensitivity) else float("nan")
 
 
-def _rate(name: str, by_prompt: Floats, words: str, chance: float, place: dict[str, Any]) -> Score:
-    """Return a rate with its interval: Wilson's over trials, and over prompts if that is wider."""
-    yes, asked = by_prompt.sum(axis=1)
-    value = float(yes / asked) if asked else float("nan")
-    make = partial(Score, name, value, higher_is_better=False, best=0.0, chance=chance, **place)
-    if not asked:
-        nothing = float("nan")
-        return make(low=nothing, high=nothing, resampled="trials", n=0, note="nothing was asked")
-    low, high = wilson(yes, asked)
-    resampled = "trials"
-    if by_prompt.shape[1] > 1:
-        counts = cluster_counts(by_prompt.shape[1])
-        between = spread((counts @ by_prompt[0]) / np.maximum(counts @ by_prompt[1], 1))
-        # Prompts that agree do not make a rate of nothing certain.
-        low, high = min(low, between[0]), max(high, between[1])
-        resampled = "prompts"
-    return make(
-        low=min(max(low, 0.0), value),
-        high=max(high, value),
-        resampled=resampled,
-        n=int(asked),
-        note=f"{words}: {yes:g} of {asked:g}",
-    )
-
-
 def shape_in_words(found: Thresholds, sensitivity: Floats) -> str:
     """Say where a curve peaks and how wide it is, beside people's."""
     seen = found.usable & np.isfinite(sensitivity)
-    if seen.sum() < _FEWEST:
+    if (seen & found.known).sum() < FEWEST:
         return ""
+    beyond = found.abscissae[found.shown & ~found.usable]
+    if len(beyond):
+        ends = " to ".join(dict.fromkeys(f"{end:.2g}" for end in beyond[[0, -1]]))
+        return f"most sensitive at {ends}, which the score leaves out"
     x = found.abscissae[seen]
     own = curve_shape(x, sensitivity[seen])
     human = curve_shape(x, 1 / found.human[seen])

@@ -9,7 +9,7 @@ import numpy as np
 from fechner.scores.bootstrap import RESAMPLES
 from fechner.scores.notes import join_notes
 from fechner.scores.score import Score
-from fechner.scores.sensitivity import ContrastSensitivity, correlation
+from fechner.scores.sensitivity import FEWEST, ContrastSensitivity, correlation
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
-
-#: Bands that a correlation needs.
-_FEWEST = 3
 
 
 class LogSensitivity(NamedTuple):
@@ -68,7 +65,7 @@ def log_sensitivity(
     own = scorer.curve(found)
     usable = found.usable & np.isfinite(own)
     note = "" if at == (layer, readout) else f"sensitivity at {at[0]} by {at[1]}"
-    if usable.sum() < _FEWEST:
+    if (usable & found.known).sum() < FEWEST:
         why = "not computable: too few thresholds"
         return LogSensitivity(nothing, unknown, join_notes(note, why))
     x, wanted = np.log(found.abscissae[usable]), np.log(bands_cpd)
@@ -100,7 +97,7 @@ def correlate(
     bands = bands & np.isfinite(known.value)
     n = int(bands.sum())
     value, low, high, why = float("nan"), float("nan"), float("nan"), ""
-    if n < _FEWEST:
+    if n < FEWEST:
         why = "not computable: too few bands" if np.isfinite(known.value).any() else ""
     else:
         value = correlation(-found.averaged(bands, levels), known.value[bands])

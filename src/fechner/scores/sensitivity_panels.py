@@ -1,4 +1,4 @@
-"""Panels of questions in words: the sensitivity curve, and the psychometric functions behind it."""
+"""Panels of questions in words: sensitivity, the functions behind it, d', and wording."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 
 from fechner.experiments import Asking
 from fechner.experiments.tasks import ABSCISSAE
-from fechner.scores.panels import Axis, Floats, Line, Panel, Points, Surface
+from fechner.scores.detectability import CONTRASTS, d_prime_of, hits_at
+from fechner.scores.panels import Axis, Bars, Line, Panel, Points, Surface
 from fechner.scores.sensitivity import ContrastSensitivity
 from fechner.scores.thresholds import Thresholds
 
@@ -17,6 +18,14 @@ if TYPE_CHECKING:
 
 #: Contrasts at which a fitted curve is drawn.
 _DRAWN = 60
+
+#: What is drawn of how answers depend on wording, by the names of scores, and where.
+_WORDING = {
+    "prompt-entropy": "entropy",
+    "prompt-consistency": "consistency",
+    "draw-consistency": "between draws",
+}
+_WHERE = {"": "all", "-near": "near threshold"}
 
 
 class SensitivityPanels:
@@ -32,11 +41,19 @@ class SensitivityPanels:
         self.scorer = scorer
 
     def __call__(self, experiment: Asking, data: xr.Dataset) -> list[Panel]:
-        """Return the curve, the share of yes over the plane, and one panel for each abscissa."""
+        """Return the curve, the plane, psychometric functions, d', and the effect of wording."""
         found = self.scorer.measured(data)
         over = ABSCISSAE[experiment.task.over].label
-        plane = [_plane(found, over)] if _is_full(found) else []
-        return [self._curve(found, over), *plane, _functions(found, over)]
+        said = "share of yes" if self.scorer.guess is None else "share of right answers"
+        # Half of what can be detected, above guessing.
+        half = (1 + (self.scorer.guess or 0.0)) / 2
+        return [
+            self._curve(found, over),
+            *([_plane(found, over, said, half)] if _is_full(found) else []),
+            *self._functions(found, over, said),
+            *self._d_prime(found, over),
+            *self._wording(found),
+        ]
 
     def _curve(self, found: Thresholds, over: str) -> Panel:
         own = self.scorer.curve(found)
@@ -44,8 +61,14 @@ class SensitivityPanels:
         known = np.isfinite(own)
         unsure = (found.censored != "").mean(axis=1) >= 0.5
         marks: list[Line | Points] = [
-            Line(found.abscissae, 1 / found.human, "Standard Spatial Observer", human=True),
-            Line(found.abscissae, 1 / found.castle, "people by castleCSF", group=1),
+            Line(found.abscissae, 1 / found.human, "Standard Spatial Observer", 1, human=True),
+            Line(found.abscissae, 1 / found.castle, "castleCSF", 2, human=True),
+        ]
+        if found.log10.shape[1] > 1:
+            x = np.broadcast_to(found.abscissae[:, None], found.log10.shape)
+            there = np.isfinite(found.log10) & (found.censored == "")
+            marks.append(Points(x[there], 10 ** -found.log10[there], "single prompts"))
+        marks.append(
             Line(
                 found.abscissae[known],
                 own[known],
@@ -53,12 +76,8 @@ class SensitivityPanels:
                 low=low[known],
                 high=high[known],
                 doubtful=(unsure | ~found.usable)[known],
-            ),
-        ]
-        if found.log10.shape[1] > 1:
-            x = np.broadcast_to(found.abscissae[:, None], found.log10.shape)
-            there = np.isfinite(found.log10)
-            marks.append(Points(x[there], 10 ** -found.log10[there], "single prompts", group=2))
+            )
+        )
         return Panel(
             "csf",
             "Contrast sensitivity",
@@ -68,18 +87,90 @@ class SensitivityPanels:
             groups="curves",
         )
 
+    def _functions(self, found: Thresholds, over: str, said: str) -> list[Panel]:
+        """Return the share of yes over contrast, and the fitted curves, over all prompts."""
+        marks: list[Line | Points] = []
+        for point, x in enumerate(found.abscissae):
+            n, k = found.n[point].sum(axis=0), found.k[point].sum(axis=0)
+            contrast = found.contrasts[point]
+            shown = (n > 0) & (contrast > 0)
+            if not shown.any():
+                continue
+            marks.append(Points(contrast[shown], k[shown] / n[shown], group=point))
+            grid = np.geomspace(contrast[shown].min(), contrast[shown].max(), _DRAWN)
+            fitted = self.scorer.fitted(found, point, grid)
+            marks.append(Line(grid, fitted, f"{x:.3g}", group=point))
+        if not marks:
+            return []
+        return [
+            Panel(
+                "psychometric functions",
+                f"{said.capitalize()} over contrast",
+                Axis("RMS contrast", log=True),
+                Axis(said),
+                tuple(marks),
+                groups=over,
+                stimuli=False,
+                ordered=True,
+            )
+        ]
+
+    def _d_prime(self, found: Thresholds, over: str) -> list[Panel]:
+        """Return d' over the abscissa, a line for each of the stated contrasts."""
+        lines = []
+        for number, contrast in enumerate(CONTRASTS):
+            hits, signals = hits_at(found, contrast)
+            there = np.flatnonzero(found.shown & (signals.sum(axis=1) > 0))
+            own = [d_prime_of(found, hits[p], signals[p], self.scorer.guess) for p in there]
+            value, low, high = np.array([each[:3] for each in own]).reshape(-1, 3).T
+            known = np.isfinite(value)
+            if known.any():
+                x, label = found.abscissae[there][known], f"{contrast:g}"
+                ends = {"low": low[known], "high": high[known]}
+                lines.append(Line(x, value[known], label, group=number, **ends))
+        if not lines:
+            return []
+        axes = Axis(over, log=True), Axis("d'")
+        title = "How well something is told from nothing"
+        return [Panel("d-prime", title, *axes, tuple(lines), groups="RMS contrast", ordered=True)]
+
+    def _wording(self, found: Thresholds) -> list[Panel]:
+        """Return entropy and consistency over prompts, everywhere and near threshold, as bars."""
+        every = self.scorer.wording(found)
+        scores = {score.name: score for score in every if np.isfinite(score.value)}
+        bars = []
+        for group, (end, label) in enumerate(_WHERE.items()):
+            own = [(at, scores.get(f"{name}{end}")) for at, name in enumerate(_WORDING)]
+            there = [(at, score) for at, score in own if score is not None]
+            if there:
+                x, y, low, high = np.array([(at, s.value, s.low, s.high) for at, s in there]).T
+                bars.append(Bars(x, y, low, high, label, group))
+        if not bars:
+            return []
+        return [
+            Panel(
+                "wording",
+                "How much answers depend on the wording of the question",
+                Axis("", ticks=tuple(_WORDING.values())),
+                Axis("entropy, or consistency"),
+                tuple(bars),
+                groups="contrasts",
+                stimuli=False,
+            )
+        ]
+
 
 def _is_full(found: Thresholds) -> bool:
     """Whether every contrast was shown at every abscissa."""
     return bool((found.n.sum(axis=1) > 0).all())
 
 
-def _plane(found: Thresholds, over: str) -> Panel:
+def _plane(found: Thresholds, over: str, said: str, half: float) -> Panel:
     seen = found.contrasts.min(axis=0) > 0
     share = found.k.sum(axis=1) / found.n.sum(axis=1)
     return Panel(
-        "share of yes",
-        "Share of yes over the whole plane",
+        said,
+        f"{said.capitalize()} over the whole plane",
         Axis(over, log=True),
         Axis("RMS contrast", log=True),
         (
@@ -87,40 +178,9 @@ def _plane(found: Thresholds, over: str) -> Panel:
                 found.abscissae,
                 found.contrasts[:, seen].mean(axis=0),
                 share[:, seen],
-                label="share of yes",
-                criterion=0.5,
+                label=said,
+                criterion=half,
             ),
             Line(found.abscissae, found.human, "people", human=True),
         ),
     )
-
-
-def _functions(found: Thresholds, over: str) -> Panel:
-    """Return the share of yes over contrast, and the fitted curves, over all prompts."""
-    marks: list[Line | Points] = []
-    for point, x in enumerate(found.abscissae):
-        n, k = found.n[point].sum(axis=0), found.k[point].sum(axis=0)
-        contrast = found.contrasts[point]
-        shown = (n > 0) & (contrast > 0)
-        if not shown.any():
-            continue
-        marks.append(Points(contrast[shown], k[shown] / n[shown], group=point))
-        if found.fitted is not None:
-            grid = np.geomspace(contrast[shown].min(), contrast[shown].max(), _DRAWN)
-            marks.append(_fitted(found, point, grid, f"{x:.3g}"))
-    return Panel(
-        "psychometric functions",
-        "Share of yes over contrast",
-        Axis("RMS contrast", log=True),
-        Axis("share of yes"),
-        tuple(marks),
-        groups=over,
-        stimuli=False,
-    )
-
-
-def _fitted(found: Thresholds, point: int, grid: Floats, label: str) -> Line:
-    """Return the mean over prompts of the fitted curves."""
-    assert found.fitted is not None
-    curve = found.fitted[point].probability(grid)
-    return Line(grid, curve.probability.mean(axis=0), label, group=point)

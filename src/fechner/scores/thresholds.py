@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-    from fechner.psychometrics import Fit
+    from fechner.psychometrics import Fit, MaximumLikelihood
     from fechner.scores.panels import Flags, Floats
 
 
@@ -34,8 +34,10 @@ class Thresholds:
         Draws of the same from what is not known of them, [points, prompts, draws].
     censored
         ``below``, ``above``, ``unknown`` or empty, [points, prompts].
+    shown
+        Abscissae that could be shown as meant, [points].
     usable
-        Abscissae that could be shown and whose threshold is not below all contrasts, [points].
+        Those of them whose threshold is not below all contrasts, [points].
     contrasts
         Mean contrasts of the levels, as they were shown, [points, levels].
     n, k
@@ -55,6 +57,7 @@ class Thresholds:
     log10: Floats
     draws: Floats
     censored: NDArray[Any]
+    shown: Flags
     usable: Flags
     contrasts: Floats
     n: Floats
@@ -64,7 +67,12 @@ class Thresholds:
     same_pictures: Floats | None
     reads: str
     note: str
-    fitted: Fit | None
+    fitted: Fit | MaximumLikelihood
+
+    @property
+    def known(self) -> Flags:
+        """Abscissae with a threshold; bounds may stand beside these, but make no curve alone."""
+        return np.asarray((self.censored == "").any(axis=1))
 
 
 #: Fits of what was looked at last: scores, panels and comparisons need the same.
@@ -94,13 +102,13 @@ def _thresholds(data: xr.Dataset, guess: float | None, by_likelihood: bool) -> T
     grey = 0.0 if by_likelihood else float(data.attrs["grey_level"])
     from fechner.psychometrics import fit, maximum_likelihood
 
-    fitted: Fit | None = None
+    found: Fit | MaximumLikelihood
     if by_likelihood:
-        found: Any = maximum_likelihood(shown, n, k, guess=guess or 0.0)
+        found = maximum_likelihood(shown, n, k, guess=guess or 0.0)
         draws = np.log10(found.threshold)[..., None]
     else:
-        found = fitted = fit(shown, n, k, guess=guess)
-        draws = fitted.draws[..., 0]
+        found = fit(shown, n, k, guess=guess)
+        draws = found.draws[..., 0]
     censored = np.array(found.censored, dtype="<U7")
     tested = np.where((n > 0) & (shown > 0), shown, np.nan)
     with np.errstate(invalid="ignore"):
@@ -121,6 +129,7 @@ def _thresholds(data: xr.Dataset, guess: float | None, by_likelihood: bool) -> T
         log10=log10,
         draws=draws,
         censored=censored,
+        shown=dropped == 0,
         usable=(dropped == 0) & (share_below < 0.5),
         contrasts=_mean_contrasts(n, shown),
         n=n,
@@ -135,7 +144,7 @@ def _thresholds(data: xr.Dataset, guess: float | None, by_likelihood: bool) -> T
         same_pictures=_same_pictures(yes, level),
         reads=str(data.attrs["reads"]),
         note=_in_words(censored[dropped == 0], grey),
-        fitted=fitted,
+        fitted=found,
     )
 
 

@@ -32,10 +32,7 @@ def entropy(yes: Floats) -> Floats:
     >>> entropy(np.array([[1.0, 1.0], [1.0, 0.0]])).tolist()
     [0.0, 1.0]
     """
-    p = _share(yes)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = [np.where(q > 0, -q * np.log2(q), 0.0) for q in (p, 1 - p)]
-    return np.where(np.isnan(p), np.nan, terms[0] + terms[1])
+    return _entropy(*_counted(yes))
 
 
 def consistency(yes: Floats) -> Floats:
@@ -48,11 +45,7 @@ def consistency(yes: Floats) -> Floats:
     >>> consistency(np.array([[1.0], [1.0], [0.0]])).round(3).tolist()
     [0.333]
     """
-    asked = np.isfinite(yes).sum(axis=0).astype(float)
-    k = np.nansum(yes, axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        agree = (k * (k - 1) + (asked - k) * (asked - k - 1)) / (asked * (asked - 1))
-    return np.where(asked > 1, agree, np.nan)
+    return _consistency(*_counted(yes))
 
 
 def consistency_of_draws(yes: Floats) -> Floats:
@@ -67,18 +60,46 @@ def consistency_of_draws(yes: Floats) -> Floats:
     >>> consistency_of_draws(np.array([[1.0, 0.0], [1.0, 1.0]])).tolist()
     0.5
     """
-    p = _share(yes)
+    return _consistency_of_draws(*_counted(yes))
+
+
+# The same, of how many prompts were answered yes, and how many were answered.
+
+
+def _counted(yes: Floats, weights: Floats | None = None) -> tuple[Floats, Floats]:
+    """Count yes and answers over prompts (first axis), each of which occurs so often."""
+    weights = np.ones(len(yes)) if weights is None else weights
+    answered = np.isfinite(yes)
+    return (
+        np.asarray(np.tensordot(weights, np.where(answered, yes, 0.0), 1)),
+        np.asarray(np.tensordot(weights, answered.astype(float), 1)),
+    )
+
+
+def _share(k: Floats, asked: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(k / asked)
+
+
+def _entropy(k: Floats, asked: Floats) -> Floats:
+    p = _share(k, asked)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = [np.where(q > 0, -q * np.log2(q), 0.0) for q in (p, 1 - p)]
+    return np.where(np.isnan(p), np.nan, terms[0] + terms[1])
+
+
+def _consistency(k: Floats, asked: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        agree = (k * (k - 1) + (asked - k) * (asked - k - 1)) / (asked * (asked - 1))
+    return np.where(asked > 1, agree, np.nan)
+
+
+def _consistency_of_draws(k: Floats, asked: Floats) -> Floats:
+    p = _share(k, asked)
     gaps = np.abs(p[..., :, None] - p[..., None, :])
     known = np.isfinite(p).sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(1 - np.nansum(gaps, axis=(-1, -2)) / (known * (known - 1)))
-
-
-def _share(yes: Floats) -> Floats:
-    """Return the share of yes over prompts; NaN where no reply was valid."""
-    asked = np.isfinite(yes).sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.nansum(yes, axis=0) / asked)
 
 
 @dataclass(frozen=True)
@@ -113,24 +134,25 @@ def wording_scores(asked: Asked, layer: str, readout: str) -> Iterator[Score]:
     if prompts < 2:
         return
     by_prompt = np.moveaxis(asked.yes, 1, 0)  # [prompts, points, levels, draws]
-    counts = cluster_counts(prompts, 200).astype(int)
+    counted = _counted(by_prompt)
+    resampled_counts = [_counted(by_prompt, row) for row in cluster_counts(prompts, 200)]
 
     def score(
         name: str,
         chosen: NDArray[np.bool_] | None,
-        function: Callable[[Floats], Floats],
+        function: Callable[[Floats, Floats], Floats],
         better: bool = True,
     ) -> Score:
 
-        def mean(answers: Floats) -> float:
-            values = function(answers)
+        def mean(k: Floats, asked_of: Floats) -> float:
+            values = function(k, asked_of)
             values = values if chosen is None else values[chosen]
             known = values[np.isfinite(values)]
             return float(known.mean()) if len(known) else float("nan")
 
-        value = mean(by_prompt)
-        resampled = np.array([mean(np.repeat(by_prompt, row, axis=0)) for row in counts])
-        low, high = interval(value, resampled, prompts, "error")
+        value = mean(*counted)
+        resampled = np.array([mean(*each) for each in resampled_counts])
+        low, high = interval(value, resampled, prompts, "share")
         return Score(
             name,
             value,
@@ -145,10 +167,10 @@ def wording_scores(asked: Asked, layer: str, readout: str) -> Iterator[Score]:
             readout=readout,
         )
 
-    yield score("prompt-entropy", None, entropy, better=False)
-    yield score("prompt-consistency", None, consistency)
+    yield score("prompt-entropy", None, _entropy, better=False)
+    yield score("prompt-consistency", None, _consistency)
     if asked.near.any():
-        yield score("prompt-entropy-near", asked.near, entropy, better=False)
-        yield score("prompt-consistency-near", asked.near, consistency)
+        yield score("prompt-entropy-near", asked.near, _entropy, better=False)
+        yield score("prompt-consistency-near", asked.near, _consistency)
     if asked.yes.shape[-1] > 1:
-        yield score("draw-consistency", None, consistency_of_draws)
+        yield score("draw-consistency", None, _consistency_of_draws)

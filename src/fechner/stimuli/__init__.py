@@ -3,25 +3,30 @@
 from fechner.stimuli.albums import Album, open_album
 from fechner.stimuli.bands import Band, BandNoise, Suppressed
 from fechner.stimuli.colour import (
+    ATD,
     OPPONENT,
     OPPONENT_CAI2025,
     OPPONENT_HAMMOU2025,
     OpponentSpace,
 )
-from fechner.stimuli.contrast import convert_contrast, measure_contrast
+from fechner.stimuli.contrast import convert_contrast, measure_contrast, opponent_contrasts
 from fechner.stimuli.display import Display, display, displays, gamut_limit
 from fechner.stimuli.field import Field
+from fechner.stimuli.gamut import contrast_limit, fits_gamut
+from fechner.stimuli.natural import NaturalBand
 from fechner.stimuli.noise import Noise, octave_noise
+from fechner.stimuli.oriented_noise import OrientedNoise
 from fechner.stimuli.painting import Frames, Light, paint
 from fechner.stimuli.parts import Part, part_that_differs
 from fechner.stimuli.patterns import Gabor, Gaussian, Grating, Pattern, Product, Sum
 from fechner.stimuli.photographs import Photograph
 from fechner.stimuli.pictures import Perturbation, Perturbed, Picture
-from fechner.stimuli.shapes import Bar, Bessel, Checkerboard, Disk, Edge
+from fechner.stimuli.shapes import Bar, Bessel, Checkerboard, Disk, Edge, Square
 from fechner.stimuli.stimulus import Flicker, Layer, Stimulus
 from fechner.stimuli.video import Clips
 
 __all__ = [
+    "ATD",
     "OPPONENT",
     "OPPONENT_CAI2025",
     "OPPONENT_HAMMOU2025",
@@ -43,8 +48,10 @@ __all__ = [
     "Grating",
     "Layer",
     "Light",
+    "NaturalBand",
     "Noise",
     "OpponentSpace",
+    "OrientedNoise",
     "Part",
     "Pattern",
     "Perturbation",
@@ -52,16 +59,20 @@ __all__ = [
     "Photograph",
     "Picture",
     "Product",
+    "Square",
     "Stimulus",
     "Sum",
     "Suppressed",
+    "contrast_limit",
     "convert_contrast",
     "display",
     "displays",
+    "fits_gamut",
     "gamut_limit",
     "measure_contrast",
     "octave_noise",
     "open_album",
+    "opponent_contrasts",
     "paint",
     "part_that_differs",
 ]

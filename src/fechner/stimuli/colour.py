@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 Triple: TypeAlias = tuple[float, float, float]
 Matrix: TypeAlias = tuple[Triple, Triple, Triple]
@@ -30,6 +31,14 @@ XYZ_TO_LMS2006: Matrix = (
     (0.187596268556126, 0.585168649077728, -0.026384263306304),
     (-0.133397430663221, 0.405505777260049, 0.034502127690364),
     (0.000244379021663, -0.000542995890619, 0.019406849066323),
+)
+
+#: Smith & Pokorny (1975) cone fundamentals from Judd-Vos XYZ, smith_pokorny1975; L + M is luminance
+#: (to 4e-5), and X alone or Z alone does not change it.
+XYZ_TO_LMS1975: Matrix = (
+    (0.15514, 0.54312, -0.03286),
+    (-0.15514, 0.45684, 0.03286),
+    (0.0, 0.0, 0.01608),
 )
 
 #: Jameson & Hurvich (1957): A = Y, T = X - Y (red-green), D = 0.4 (Y - Z) (yellow-blue).
@@ -136,8 +145,8 @@ def lab_to_xyz(lab: Any, white_xyz: Triple = D65_XYZ) -> Any:
 class OpponentSpace:
     """The cardinal colour directions around a grey background of a given luminance.
 
-    A modulation of contrast 1 along ``ach``, ``rg`` or ``yv`` is one background luminance along
-    that DKL axis: contrasts of this kind are called DKL amplitudes.
+    A modulation of contrast 1 along a direction is one background luminance along that axis. Unless
+    other axes are given, they are those of DKL: contrasts of this kind are called DKL amplitudes.
 
     Parameters
     ----------
@@ -148,11 +157,24 @@ class OpponentSpace:
     grey_lms
         The grey that defines the DKL axes; None takes the background itself, which makes ``ach``
         exactly proportional to it, so that its amplitude is Michelson contrast.
+    axes
+        XYZ to the three axes; None takes DKL.
+    directions
+        What the three axes are called.
+
+    Examples
+    --------
+    What red-green contrast 1 adds at 40 cd/m2: X alone, so luminance stays.
+
+    >>> ATD.modulation_xyz("rg", 40.0)
+    (40.0, 0.0, 0.0)
     """
 
     white_xyz: Triple
     xyz_to_lms: Matrix
     grey_lms: Triple | None = None
+    axes: Matrix | None = None
+    directions: tuple[str, str, str] = ("ach", "rg", "yv")
 
     @property
     def dkl(self) -> Matrix:
@@ -170,21 +192,38 @@ class OpponentSpace:
 
     def modulation_lms(self, direction: str, luminance_cdm2: float) -> Triple:
         """Return the cone increments of a modulation of contrast 1."""
-        if direction not in DIRECTIONS:
-            raise ValueError(f"a direction is one of {', '.join(DIRECTIONS)}, not '{direction}'.")
-        column = np.linalg.inv(np.asarray(self.dkl))[:, DIRECTIONS.index(direction)]
-        return as_triple(luminance_cdm2 * column)
+        if self.axes is not None:
+            return as_triple(
+                transform(self.xyz_to_lms, self.modulation_xyz(direction, luminance_cdm2))
+            )
+        return as_triple(luminance_cdm2 * self._unit(self.dkl, direction))
 
     def modulation_xyz(self, direction: str, luminance_cdm2: float) -> Triple:
         """Return the XYZ increments of a modulation of contrast 1."""
+        if self.axes is not None:
+            return as_triple(luminance_cdm2 * self._unit(self.axes, direction))
         lms = self.modulation_lms(direction, luminance_cdm2)
         return as_triple(transform(inverse(self.xyz_to_lms), lms))
+
+    def _unit(self, axes: Matrix, direction: str) -> NDArray[np.float64]:
+        """Return what is 1 along one axis and silent to the others."""
+        if direction not in self.directions:
+            raise ValueError(
+                f"a direction is one of {', '.join(self.directions)}, not '{direction}'."
+            )
+        unit = np.linalg.inv(np.asarray(axes))[:, self.directions.index(direction)]
+        return np.asarray(unit + 0.0, dtype=np.float64)  # no negative zeros
 
 
 DIRECTIONS = ("ach", "rg", "yv")
 
 #: Directions as people call them.
-DIRECTION_NAMES = {"ach": "achromatic", "rg": "red-green", "yv": "yellow-violet"}
+DIRECTION_NAMES = {
+    "ach": "achromatic",
+    "rg": "red-green",
+    "yb": "yellow-blue",
+    "yv": "yellow-violet",
+}
 
 _D65_LMS = transform(XYZ_TO_LMS2006, D65_XYZ)
 
@@ -202,3 +241,9 @@ OPPONENT_CAI2025 = OpponentSpace((0.9505, 1.0, 1.0888), XYZ_TO_LMS2006, _GREY_LM
 
 #: The same as in that of Hammou et al. (2025), whose white has more digits.
 OPPONENT_HAMMOU2025 = OpponentSpace(D65_XYZ, XYZ_TO_LMS2006, _GREY_LMS)
+
+#: Jameson & Hurvich's opponent axes around the equal-energy white, as in Vila-Tomás et al. (2026):
+#: contrast 1 is A, T or D of one background luminance, and T and D leave luminance as it is.
+ATD = OpponentSpace(
+    (1.0, 1.0, 1.0), XYZ_TO_LMS1975, axes=XYZ_TO_ATD, directions=("ach", "rg", "yb")
+)

@@ -5,6 +5,8 @@ always given. For a pattern of unit amplitude:
 
 * ``michelson``: peak luminance (L + M) modulation over the background's;
 * ``rms``: standard deviation of luminance over its mean, of a full sinusoid (1/sqrt 2 of its peak);
+* ``rms_sqrt2``: sqrt 2 times that: of any pattern, the Michelson contrast of the sinusoid that has
+  as much energy (Vila-Tomás et al. 2026, vila_tomas2026);
 * ``dkl``: length of the modulation in DKL space over the background's L + M;
 * ``cone``: root mean square of the three cone contrasts (the unit of castleCSF).
 """
@@ -17,13 +19,19 @@ from typing import Literal, TypeAlias, TypeVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from fechner.stimuli.colour import Triple, dkl_matrix, transform
+from fechner.stimuli.colour import XYZ_TO_ATD, Triple, as_triple, dkl_matrix, transform
 
-Unit = Literal["michelson", "rms", "dkl", "cone"]
+Unit = Literal["michelson", "rms", "rms_sqrt2", "dkl", "cone"]
 UNITS: tuple[str, ...] = get_args(Unit)
 
 #: Units as they are written on axes.
-UNIT_NAMES: dict[Unit, str] = {"michelson": "Michelson", "rms": "RMS", "dkl": "DKL", "cone": "cone"}
+UNIT_NAMES: dict[Unit, str] = {
+    "michelson": "Michelson",
+    "rms": "RMS",
+    "rms_sqrt2": "√2 RMS",
+    "dkl": "DKL",
+    "cone": "cone",
+}
 Floats: TypeAlias = NDArray[np.float64]
 Value = TypeVar("Value", float, NDArray[np.float64])
 
@@ -54,10 +62,36 @@ def measure_contrast(modulation_lms: Triple, background_lms: Triple, unit: Unit)
         return float(np.sqrt(np.mean(cone_contrasts(modulation_lms, background_lms) ** 2)))
     if unit == "dkl":
         return float(np.linalg.norm(transform(dkl_matrix(background_lms), modulation))) / luminance
-    if unit in ("michelson", "rms"):
+    if unit in ("michelson", "rms", "rms_sqrt2"):
         michelson = float(abs(modulation[0] + modulation[1]) / luminance)
         return michelson / math.sqrt(2) if unit == "rms" else michelson
     raise ValueError(f"a contrast unit is one of {', '.join(UNITS)}, not '{unit}'.")
+
+
+def opponent_contrasts(xyz: NDArray[np.floating]) -> Triple:
+    """Return the contrasts of a picture in ``rms_sqrt2`` along A, T and D.
+
+    sqrt 2 times the standard deviation of each opponent channel of Jameson & Hurvich over the mean
+    luminance; a sinusoid's is its amplitude, in luminance its Michelson contrast.
+
+    Parameters
+    ----------
+    xyz
+        Pixels in XYZ along the last axis.
+
+    References
+    ----------
+    Vila-Tomás et al. (2026), key ``vila_tomas2026``.
+
+    Examples
+    --------
+    >>> wave = np.sin(2 * np.pi * np.arange(64) / 16)[:, None]
+    >>> pixels = 40 * (1 + wave * np.array([0.3, 0.2, 0.2]))
+    >>> [round(contrast, 6) for contrast in opponent_contrasts(pixels)]
+    [0.2, 0.1, 0.0]
+    """
+    channels = transform(XYZ_TO_ATD, np.asarray(xyz, dtype=np.float64).reshape(-1, 3))
+    return as_triple(math.sqrt(2) * channels.std(axis=0) / channels[:, 0].mean())
 
 
 def convert_contrast(

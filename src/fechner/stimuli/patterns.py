@@ -7,9 +7,10 @@ Formulas use tensor methods only, so that listing experiments never has to load 
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import lru_cache
+from threading import Lock
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
@@ -185,7 +186,38 @@ class Product:
         return max(self.carrier.highest_cpd, self.window.highest_cpd)
 
 
-@lru_cache(maxsize=8)
-def drawn(pattern: Pattern, field: Field, device: str = "cpu") -> Tensor:
-    """Draw a pattern, or remember it; [h, w]."""
-    return pattern.draw(field, device).expand(field.height_px, field.width_px)
+class _Drawing:
+    """Draws patterns and remembers the latest, up to so many bytes."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.most_bytes = most_bytes
+        self._known: OrderedDict[tuple[Pattern, Field, str], Tensor] = OrderedDict()
+        self._one_at_a_time = Lock()
+
+    def __call__(self, pattern: Pattern, field: Field, device: str = "cpu") -> Tensor:
+        """Draw a pattern, or remember it; [h, w]."""
+        key = (pattern, field, device)
+        with self._one_at_a_time:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key]
+        picture = pattern.draw(field, device).expand(field.height_px, field.width_px)
+        with self._one_at_a_time:
+            self._known[key] = picture
+            # The newest stays, whatever its size.
+            while len(self._known) > 1 and self._bytes > self.most_bytes:
+                self._known.popitem(last=False)
+        return picture
+
+    @property
+    def _bytes(self) -> int:
+        return sum(picture.nbytes for picture in self._known.values())
+
+    def cache_clear(self) -> None:
+        """Forget all."""
+        with self._one_at_a_time:
+            self._known.clear()
+
+
+#: Hundreds of small pictures, a few of a large display.
+drawn = _Drawing(most_bytes=1 << 27)

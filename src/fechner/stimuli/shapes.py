@@ -1,4 +1,4 @@
-"""Disks, edges, bars, rings and checks: patterns without a window."""
+"""Disks, squares, edges, bars, rings and checks: patterns without a window."""
 
 from __future__ import annotations
 
@@ -25,6 +25,38 @@ class Disk:
         x, y = field.grid(device)
         radius = (x.square() + y.square()).sqrt()
         return ((self.radius_deg - radius) * field.ppd + 0.5).clamp(0, 1)
+
+    @property
+    def highest_cpd(self) -> float:
+        """No carrier, no limit."""
+        return 0.0
+
+
+@dataclass(frozen=True)
+class Square:
+    """A uniform square with upright sides; a pixel that it covers in part takes that part.
+
+    Examples
+    --------
+    >>> from fechner.stimuli import Field
+    >>> Square(3 / 60).draw(Field.of(pixels=4, ppd=60)).round(decimals=6)[0].tolist()
+    [0.25, 0.5, 0.5, 0.25]
+    """
+
+    side_deg: float
+
+    def __post_init__(self) -> None:
+        if not self.side_deg > 0:
+            raise ValueError(f"side_deg is {self.side_deg:g}; it must be above 0.")
+
+    def draw(self, field: Field, device: str = "cpu") -> Tensor:
+        """Draw the pattern with unit amplitude."""
+        side_px = self.side_deg * field.ppd
+        x, y = (
+            (side_px / 2 + 0.5 - axis.abs() * field.ppd).clamp(0, min(1.0, side_px))
+            for axis in field.grid(device)
+        )
+        return x * y
 
     @property
     def highest_cpd(self) -> float:

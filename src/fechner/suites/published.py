@@ -44,7 +44,12 @@ EXTERNAL = "external command"
 
 
 #: Published tables by name, which is also their key in the bibliography, and the suite of each.
-PRESETS = {"cai2025": "encoders", "hammou2025": "metrics", "hernandez2025": "verbal"}
+PRESETS = {
+    "cai2025": "encoders",
+    "hammou2025": "metrics",
+    "hernandez2025": "verbal",
+    "vila_tomas2026": "decalogue",
+}
 
 
 @cache

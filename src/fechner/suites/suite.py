@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from fechner.errors import FechnerError
+from fechner.errors import FechnerError, UnknownNameError
 from fechner.experiments import Experiment
 from fechner.observers.abilities import LACKS, Ability, Need
 from fechner.observers.questions import Prompt
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Mode = Literal["default", "published"]
+
+#: What is to be detected in suites that ask in words.
+Stimuli = Literal["noise", "photographs"]
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,8 @@ class Asked:
         Whether pictures of few grey levels are dithered.
     album
         Photographs in classes, for tests that show some.
+    stimuli
+        What is to be detected: a band of noise, or of the photographs.
     """
 
     adaptive: bool | None = None
@@ -80,12 +85,19 @@ class Asked:
     prompts: tuple[Prompt, ...] | None = None
     dither: bool = False
     album: Album | None = None
+    stimuli: Stimuli = "noise"
 
     def __post_init__(self) -> None:
         if self.trials is not None and self.trials < 1:
             raise FechnerError(f"there is at least one trial, not {self.trials}.")
         if self.width is not None and not self.width > 0:
             raise FechnerError(f"the width of an interval is above 0, not {self.width:g}.")
+        known = get_args(Stimuli)
+        if self.stimuli not in known:
+            listed = f"there are {', '.join(known)}"
+            raise UnknownNameError("kind of stimuli", self.stimuli, known, listed)
+        if self.stimuli == "photographs" and self.album is None:
+            raise FechnerError("bands of photographs are made of some: give --images FOLDER.")
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from fechner.experiments import (
     BandRobustness,
     ConstantStimuli,
     Detection,
+    NaturalDetection,
 )
 from fechner.experiments.bands import Kind
 from fechner.experiments.base import Scene
@@ -68,6 +69,9 @@ def tests(options: Options) -> list[Test]:
         scene = replace(scene, display=replace(scene.display, dither=True))
     adaptive = not published if asked.adaptive is None else asked.adaptive
     contrasts = _PUBLISHED_CONTRASTS if published else _CONTRASTS
+    task = _TASK
+    if asked.stimuli == "photographs" and asked.album is not None:
+        task = NaturalDetection(**vars(_TASK), photographs=asked.album.photographs)
     prompts = chosen_prompts(asked.prompts)
     scorer = ContrastSensitivity(by_likelihood=published, arithmetic=published)
 
@@ -81,7 +85,7 @@ def tests(options: Options) -> list[Test]:
             test,
             title,
             "watson_malo2002",
-            _TASK,
+            task,
             scene,
             placement,
             labels=prompts.labels,

@@ -204,6 +204,48 @@ def test_batches_answer_as_single_questions_do(model: str, request: pytest.Fixtu
         assert one.usage.prompt_tokens > 30
 
 
+@pytest.mark.parametrize(("model", "eye"), [("llava", "vision_tower"), ("qwen", "visual")])
+def test_a_picture_is_encoded_once_for_all_prompts(
+    model: str, eye: str, request: pytest.FixtureRequest
+) -> None:
+    observer: Generative = request.getfixturevalue(model)
+    side = observer.wants.size_px[0]
+    prompts = [Prompt(f"Is there {what}? Respond just yes or no.") for what in "abcdefghijk"]
+    questions = [Question((row,), prompt) for row in range(3) for prompt in prompts]
+    seen: list[int] = []
+    hook = getattr(observer.model.base_model, eye).register_forward_hook(
+        lambda module, inputs, output: seen.append(inputs[0].numel())
+    )
+    try:
+        together = ask(observer, pictures(side, 3), *questions)
+        once = sum(seen)
+        seen.clear()
+        alone = [ask(observer, pictures(side, 3), each)[0] for each in questions]
+    finally:
+        hook.remove()
+    assert once == 3 / len(questions) * sum(seen)
+    for one, other in zip(together, alone, strict=True):
+        assert (one.choice, one.reply) == (other.choice, other.reply)
+        assert one.probabilities == pytest.approx(other.probabilities, rel=1e-4)
+
+
+def test_what_is_more_than_one_thing_per_picture_is_encoded_as_ever(
+    llava: Generative, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    questions = [Question((row,), prompt) for row in range(2) for prompt in (DETECT, OTHER)]
+    expected = ask(llava, pictures(), *questions)
+    encode = llava.model.base_model.get_image_features
+
+    def in_halves(pixel_values: torch.Tensor, **more: Any) -> Any:
+        found = encode(pixel_values=pixel_values, **more)
+        found.pooler_output = [half for each in found.pooler_output for half in each.chunk(2)]
+        return found
+
+    monkeypatch.setattr(llava.model.base_model, "get_image_features", in_halves)
+    found = ask(llava, pictures(), *questions)
+    assert [each.reply for each in found] == [each.reply for each in expected]
+
+
 def test_the_more_probable_option_is_chosen(sure: Generative) -> None:
     answers = ask(sure, pictures(n=16), *single(DETECT, n=16))
     assert {answer.choice for answer in answers} == {0, 1}

@@ -133,7 +133,7 @@ def test_the_service_without_a_key_says_which_variable(monkeypatch: pytest.Monke
     with pytest.raises(FechnerError, match="put it into the environment variable OPENAI_API_KEY"):
         resolve("openai/m")
     monkeypatch.setenv("OTHER", KEY)
-    assert resolve("openai/m@key=OTHER").name == "openai/m@key=OTHER"
+    assert resolve("openai/m@key=OTHER").name == "openai/m"
 
 
 def test_a_redirection_is_not_followed(frames: Frames) -> None:

@@ -57,10 +57,7 @@ def test_what_is_given_up_is_said_after_all_others() -> None:
         found.extend(sender(tries=3).replies(20, ask))
     # What is extended by a failing iterator keeps what came before.
     assert sorted(found) == [each for each in range(20) if each not in (3, 4)]
-    assert str(caught.value) == (
-        "2 of 20 questions were not answered: busy; lost; running the same command again asks only "
-        "those."
-    )
+    assert str(caught.value) == "2 of 20 questions were not answered: busy; lost."
     assert (ask.asked[3], ask.asked[4]) == (3, 3)
 
 
@@ -142,7 +139,7 @@ def test_a_server_that_was_never_there_is_soon_given_up() -> None:
 def test_some_failures_end_everything_at_once() -> None:
     ask = Unsteady({5: [RequestError("wrong key", "nothing")]})
     found = []
-    with pytest.raises(ObserverError, match=r"\d+ of 1000 .* wrong key; "):
+    with pytest.raises(ObserverError, match=r"\d+ of 1000 .* wrong key\.$"):
         found.extend(sender().replies(1000, ask))
     assert set(range(4)) <= set(found)
     assert sum(ask.asked.values()) < 20
@@ -152,7 +149,7 @@ def test_some_failures_end_everything_at_once() -> None:
 def test_a_question_that_cannot_be_answered_does_not_end_the_others() -> None:
     ask = Unsteady({5: [RequestError("too large", "question")] * 9})
     found = []
-    with pytest.raises(ObserverError, match="1 of 30 questions were not answered: too large; "):
+    with pytest.raises(ObserverError, match="1 of 30 questions were not answered: too large"):
         found.extend(sender().replies(30, ask))
     assert len(found) == 29
     assert ask.asked[5] == 1

@@ -8,7 +8,7 @@ from fechner.report.contenders import groups
 from fechner.report.page.content import Chapter, chapter
 from fechner.report.page.drawn import as_json, drawn
 from fechner.scores import distance
-from fechner.scores.panels import Axis, Line, Panel, Points, Surface
+from fechner.scores.panels import Axis, Bars, Line, Panel, Points, Surface
 
 
 @pytest.fixture(scope="module")
@@ -112,3 +112,12 @@ def test_every_kind_of_mark_becomes_plain_values() -> None:
     assert line["names"] == ["p", "q"]
     assert points["colour"] == [1, 10]
     assert content["y"]["ticks"] == ["a", "b"]
+
+
+def test_bars_are_plain_values() -> None:
+    bars = Bars(np.arange(2.0), np.array([0.5, 1.0]), np.array([0.4, np.nan]), np.ones(2), "all", 1)
+    panel = Panel("wording", "Wording", Axis("", ticks=("a", "b")), Axis("share"), (bars,))
+    content = json.loads(json.dumps(as_json(panel), allow_nan=False))
+    assert content["ordered"] is False
+    (mark,) = content["marks"]
+    assert (mark["type"], mark["group"], mark["low"]) == ("bars", 1, [0.4, None])

@@ -16,7 +16,7 @@ from fechner.report.paper.drawing import CHANCE, OWN, PEOPLE
 from fechner.report.paper.grid import Cell, Guide, draw_grid
 from fechner.report.paper.layout import Room, choose_grid
 from fechner.report.paper.style import HEIGHT_MM, MARKERS, PALETTE, paper_style, save
-from fechner.scores.panels import Axis, Line, Panel, Points, Surface
+from fechner.scores.panels import Axis, Bars, Line, Panel, Points, Surface
 
 X = np.geomspace(0.5, 32, 8)
 Y = np.geomspace(1, 1000, 6)
@@ -153,6 +153,48 @@ def test_groups_have_a_colour_and_a_marker_and_people_are_dashed() -> None:
 def test_colours_and_markers_do_not_come_again_together() -> None:
     pairs = {(PALETTE[k % len(PALETTE)], MARKERS[k % len(MARKERS)]) for k in range(72)}
     assert len(pairs) == 72
+
+
+def test_many_steps_of_one_quantity_have_a_colour_each_in_order() -> None:
+    x = np.arange(50.0)
+    steps = range(10)
+    marks = [
+        mark
+        for step in steps
+        for mark in (Points(x, x, group=step), Line(x, x + step, f"{step}", group=step))
+    ]
+    panel = replace(line_panel(*marks), groups="frequency", ordered=True)
+    figure = drawn(panel)
+    (axes,) = figure.axes
+    colours = [line.get_color() for line in axes.lines]
+    assert len(set(colours)) == 10
+    points = [to_hex(c.get_facecolor()[0]) for c in axes.collections]
+    assert points == colours
+    # Lighter by every step, so that they can be told without colour vision.
+    light = [sum(int(c[i : i + 2], 16) * w for i, w in ((1, 2), (3, 7), (5, 1))) for c in colours]
+    assert light == sorted(light)
+    (legend,) = figure.legends
+    assert legend.get_title().get_text() == "frequency"
+
+
+def test_bars_stand_side_by_side_on_zero_with_intervals() -> None:
+    x = np.arange(2.0)
+    nothing = np.full(2, np.nan)
+    bars = (
+        Bars(x, np.array([0.4, 0.8]), np.array([0.3, 0.7]), np.array([0.5, 1.1]), "all"),
+        Bars(x, np.array([0.5, 0.6]), nothing, nothing, "near threshold", group=1),
+    )
+    axis = Axis("", ticks=("entropy", "consistency"))
+    figure = drawn(Panel("wording", "Wording", axis, Axis("share"), bars))
+    (axes,) = figure.axes
+    boxes = [patch.get_bbox() for patch in axes.patches]
+    assert [box.y0 for box in boxes] == [0.0] * 4
+    assert [box.y1 for box in boxes] == [0.4, 0.8, 0.5, 0.6]
+    assert boxes[0].x1 == pytest.approx(boxes[2].x0)
+    assert axes.get_ylim()[0] == 0
+    assert axes.get_ylim()[1] > 1.1
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["all", "near threshold"]
 
 
 def test_bands_guides_and_named_places() -> None:

@@ -28,7 +28,7 @@ from fechner.stimuli import Frames
 _SERVICE = "https://api.openai.com/v1"
 
 #: Settings on which replies depend; the others only say how to get them.
-_DECODING = (
+DECODING = (
     "temperature",
     "max_tokens",
     "max_completion_tokens",
@@ -51,7 +51,7 @@ class Endpoint:
     model
         The rest of its name, after what all names of its family begin with.
     spec
-        Its name with settings, as in results.
+        Its name with the settings that answers depend on, as in results.
     key
         The environment variable with the key, never the key itself. Without it, OPENAI_API_KEY for
         the service of that name, and none for other addresses.
@@ -114,7 +114,7 @@ class Endpoint:
         self._server = Server(place.address, key, timeout_s=self.timeout_s, own=bool(place.key))
         self.sender = Sender(tries=self.tries, at_once=self.at_once, per_minute=self.rpm)
         self.readouts = ("choice", "probability") if self.logprobs else ("choice",)
-        settings = ", ".join(f"{each}={getattr(self, each)!r}" for each in _DECODING)
+        settings = ", ".join(f"{each}={getattr(self, each)!r}" for each in DECODING)
         self.fingerprint = f"{place.address}#{place.model} asked by PNG, {settings}"
 
     def choose(self, frames: Frames, questions: Sequence[Question]) -> Iterator[Answer]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fechner.errors import ObserverError
 from fechner.observers.abilities import Wants
+from fechner.observers.answering.encoding import EncodedPictures
 from fechner.observers.answering.preparing import Preparation
 from fechner.observers.answering.words import (
     answer_start,
@@ -141,10 +142,11 @@ class Generative:
     def choose(self, frames: Frames, questions: Sequence[Question]) -> Iterator[Answer]:
         """Answer each question, a batch at a time."""
         start = 0
+        pictures = EncodedPictures(self, frames, questions)
         while start < len(questions):
             places = range(start, min(start + self.batch_size, len(questions)))
             try:
-                answers = self._batch(frames, places, [questions[i] for i in places])
+                answers = self._batch(frames, places, [questions[i] for i in places], pictures)
             except ObserverError:
                 raise
             except Exception as error:
@@ -156,9 +158,14 @@ class Generative:
                 ) from error
             yield from answers
             start = places.stop
+            pictures.keep({row for question in questions[start:] for row in question.pictures})
 
     def _batch(
-        self, frames: Frames, places: Sequence[int], questions: Sequence[Question]
+        self,
+        frames: Frames,
+        places: Sequence[int],
+        questions: Sequence[Question],
+        encoded: EncodedPictures,
     ) -> list[Answer]:
         import torch
         from transformers import LogitsProcessorList
@@ -171,7 +178,10 @@ class Generative:
         with torch.no_grad(), quietly():
             inputs = self.preparation.inputs(pictures, texts).to(model.device, model.dtype)
             watch = _Watch(self, questions, frames)
-            written = model.generate(**inputs, logits_processor=LogitsProcessorList([watch]))
+            written = model.generate(
+                **encoded.put_into(inputs, [q.pictures for q in questions]),
+                logits_processor=LogitsProcessorList([watch]),
+            )
         replies = written[:, -len(watch.masses) :].tolist()
         lengths = inputs["attention_mask"].sum(dim=1).tolist()
         return [

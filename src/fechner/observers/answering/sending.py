@@ -18,7 +18,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Literal, Protocol, TypeVar
 
-from fechner.errors import ObserverError
+from fechner.errors import UnansweredError
 
 Reply = TypeVar("Reply")
 
@@ -50,6 +50,8 @@ class RequestError(Exception):
         Whether fewer requests at once may help.
     unreached
         Whether nobody was there at all.
+    advice
+        What to do about it, to be read after how often it happened.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class RequestError(Exception):
         wait_s: float | None = None,
         crowded: bool = False,
         unreached: bool = False,
+        advice: str = "",
     ) -> None:
         super().__init__(why)
         self.why = why
@@ -67,6 +70,7 @@ class RequestError(Exception):
         self.wait_s = wait_s
         self.crowded = crowded
         self.unreached = unreached
+        self.advice = advice
 
 
 Returned = tuple["_Task", "Reply | BaseException"]
@@ -122,8 +126,6 @@ class Sender:
         The most requests under way.
     per_minute
         The most requests sent in a minute; 0 for no limit.
-    again
-        What to do to get the missing answers, for people.
     """
 
     tries: int = 8
@@ -131,7 +133,6 @@ class Sender:
     per_minute: float = 0.0
     clock: Clock = field(default_factory=_WallClock)
     seed: int = 0
-    again: str = "running the same command again asks only those"
     window: float = _FIRST_WINDOW
     _reached: bool = False
     _failures: int = 0
@@ -151,13 +152,14 @@ class Sender:
 
         Raises
         ------
-        ObserverError
+        UnansweredError
             If some were not answered, after all others were yielded.
         """
         waiting = [_Task(float("-inf"), question) for question in range(n)]
         returned: SimpleQueue[Returned[Reply]] = SimpleQueue()
         under_way = 0
         given_up: Counter[str] = Counter()
+        advice: dict[str, None] = {}
         over: str | None = None
         while under_way or (waiting and over is None):
             pause = None
@@ -176,6 +178,7 @@ class Sender:
             if not isinstance(outcome, RequestError):
                 raise outcome
             over = self._failed(task, outcome, under_way) or over
+            advice |= {outcome.advice: None} if outcome.advice else {}
             if outcome.meaning == "again" and task.tries < self.tries:
                 heapq.heappush(waiting, task)
             else:
@@ -183,9 +186,8 @@ class Sender:
         missing = len(waiting) + given_up.total()
         if missing:
             why = over or "; ".join(_times(*each) for each in given_up.most_common(3))
-            raise ObserverError(
-                f"{missing} of {n} questions were not answered: {why}; {self.again}."
-            )
+            said = "; ".join([why, *advice])
+            raise UnansweredError(f"{missing} of {n} questions were not answered: {said}.")
 
     def _launch(self, waiting: list[_Task], under_way: int, carry: Callable[[_Task], None]) -> int:
         """Send whatever may be sent now; return how many."""

@@ -124,6 +124,7 @@ class Server:
                 f"{self.address} {what} ({self.scrub(str(cause)) or type(cause).__name__})",
                 crowded=True,
                 unreached=unreached,
+                advice="see whether a server runs there" if unreached else "",
             )
         except openai.OpenAIError as error:
             trouble = RequestError(f"{type(error).__name__}: {self.scrub(str(error))}", "nothing")

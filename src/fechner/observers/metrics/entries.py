@@ -176,5 +176,6 @@ METRICS: tuple[Entry | Family, ...] = (
         extra="",
         prefix="cmd:",
         ability="compares",
+        operational=("timeout",),
     ),
 )

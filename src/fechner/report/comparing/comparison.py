@@ -17,10 +17,12 @@ from fechner.report.comparing.standings import (
     left_out,
     stand,
 )
+from fechner.report.contenders import same_questions
 from fechner.scores import distance
 from fechner.scores.comparisons import LEVEL, Alike, Correction, alike, corrected
 from fechner.scores.paired import Difference, difference
 from fechner.scores.summary import MeanDistance, mean_distance
+from fechner.suites import Test
 
 #: More observers than this make more pairs than anyone reads.
 MOST = 6
@@ -230,10 +232,20 @@ def _asked(standings: Sequence[Standing]) -> list[str]:
     asked: dict[str, list[str]] = {}
     for each in standings:
         asked.setdefault(each.asked, []).append(each.label)
-    if len(asked) == 1:
+    if len(asked) == 1 or _same(standings):
         return []
     words = "; ".join(f"{', '.join(who)}: {what}" for what, who in asked.items())
     return [f"Not all were asked the same questions. {words}."]
+
+
+def _same(standings: Sequence[Standing]) -> bool:
+    """Whether all were asked the same in every test, as figures want it."""
+    known: dict[str, Test] = {}
+    return all(each.tests for each in standings) and all(
+        same_questions(known.setdefault(name, test), test)
+        for each in standings
+        for name, test in each.tests.items()
+    )
 
 
 def _without_answers(pairs: Sequence[Pair]) -> list[str]:

@@ -68,6 +68,21 @@ class Printed:
         return self.row.csf_based
 
 
+class Asked(NamedTuple):
+    """A row of the check list: what is asked of a test's answers, and who passes.
+
+    Parameters
+    ----------
+    answers
+        The check of each standing; None where the test was not measured.
+    """
+
+    test: Test
+    claim: str
+    rule: str
+    answers: list[Score | None]
+
+
 class Fact(NamedTuple):
     """A column of what is known of observers.
 
@@ -135,6 +150,26 @@ class Chapter:
     def tests(self) -> list[Test]:
         """The tests of the group."""
         return self.group.tests
+
+    @property
+    def checks(self) -> list[Asked]:
+        """What is asked by yes, partly or no, test by test; empty where nothing is."""
+        rows = []
+        for test in self.tests:
+            by_standing = [
+                {
+                    r.score.name: r.score
+                    for r in standing.results.get(test.id, ())
+                    if r.score.is_check
+                }
+                for standing in self.standings
+            ]
+            every = {name: score for own in by_standing for name, score in own.items()}
+            rows += [
+                Asked(test, score.claim, score.rule, [own.get(name) for own in by_standing])
+                for name, score in every.items()
+            ]
+        return rows
 
     def example(self, test: Test) -> Score:
         """Return any main score of a test, which says what it is called and which way is better."""

@@ -10,9 +10,11 @@ import numpy as np
 
 from fechner.errors import RunFolderError
 from fechner.report.contenders import Contender
-from fechner.report.depth import depth_panel
+from fechner.report.depth import depth_panel, readout_panels
 from fechner.report.page.content import Chapter, Place, Standing, place_of
-from fechner.scores.panels import Axis, Line, Mark, Panel, Points, Surface
+from fechner.report.palettes import GROUNDS, group_colours
+from fechner.runs import Result
+from fechner.scores.panels import Axis, Bars, Line, Mark, Panel, Points, Surface
 from fechner.suites import Test
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ def drawn(chapter: Chapter) -> dict[str, Any]:
             for test in chapter.tests
         },
         "depth": {test.id: _depth(chapter, test) for test in chapter.tests},
+        "readouts": {test.id: _readouts(chapter, test) for test in chapter.tests},
     }
 
 
@@ -95,15 +98,22 @@ def _panels(test: Test, contender: Contender, places: Sequence[Place]) -> list[l
     return found
 
 
+def _labelled(chapter: Chapter, test: Test) -> list[tuple[str, Result]]:
+    return [
+        (chapter.group.contenders[number].label, result)
+        for number, result in chapter.results
+        if result.test == test.id
+    ]
+
+
 def _depth(chapter: Chapter, test: Test) -> dict[str, Any] | None:
-    panel = depth_panel(
-        [
-            (chapter.group.contenders[number].label, result)
-            for number, result in chapter.results
-            if result.test == test.id
-        ]
-    )
+    panel = depth_panel(_labelled(chapter, test))
     return None if panel is None else as_json(panel)
+
+
+def _readouts(chapter: Chapter, test: Test) -> list[dict[str, Any]]:
+    found = readout_panels(_labelled(chapter, test))
+    return [{"label": label, **as_json(panel)} for label, panel in found.items()]
 
 
 def as_json(panel: Panel) -> dict[str, Any]:
@@ -113,6 +123,9 @@ def as_json(panel: Panel) -> dict[str, Any]:
         "title": panel.title,
         "groups": panel.groups,
         "stimuli": panel.stimuli,
+        "row": panel.row,
+        "ordered": panel.ordered,
+        "colours": [group_colours(panel, ground) for ground in GROUNDS] if panel.palette else None,
         "x": _axis(panel.x),
         "y": _axis(panel.y),
         "marks": [_mark(mark) for mark in panel.marks],
@@ -134,6 +147,8 @@ def _mark(mark: Mark) -> dict[str, Any]:
                 "log": mark.log,
                 "doubtful": np.argwhere(doubtful).tolist(),
                 "criterion": _number(mark.criterion),
+                "low": _number(mark.low),
+                "high": _number(mark.high),
             }
         case Line():
             values |= {"type": "line", "group": mark.group, "human": mark.human}
@@ -147,6 +162,9 @@ def _mark(mark: Mark) -> dict[str, Any]:
             values |= {"type": "points", "group": mark.group}
             if mark.colour is not None:
                 values |= {"colour": _numbers(mark.colour), "colourAxis": _axis(mark.colour_axis)}
+        case Bars():
+            values |= {"type": "bars", "group": mark.group}
+            values |= {"low": _numbers(mark.low), "high": _numbers(mark.high)}
     return values
 
 

@@ -102,9 +102,9 @@ class Sprite:
         return [(hz, hz / slower) for hz, slower in sorted(every.items()) if slower > 1]
 
     @property
-    def icons(self) -> list[str]:
-        """Where the strongest of every column is."""
-        return [self.place(shown.still) for shown in self.samples[0]]
+    def icons(self) -> list[list[str]]:
+        """Where the samples of every row are."""
+        return [[self.place(shown.still) for shown in row] for row in self.samples]
 
     def place(self, tile: int) -> str:
         """Return where a tile is, as CSS has it."""

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from fechner.errors import FechnerError, RunFolderError, UnknownNameError
-from fechner.report.contenders import Contender, contenders, groups
+from fechner.report.contenders import Contender, contenders, groups, same_questions
 from fechner.runs import Result, Run
 from fechner.suites import Test
 
@@ -23,13 +23,8 @@ def open_runs(runs: Runs) -> list[Run]:
 
 
 def choose_observers(runs: Sequence[Run], names: Sequence[str] | None) -> list[Contender]:
-    """Return the observers to show, which must have been asked the same questions."""
+    """Return the observers to show."""
     every = contenders(runs)
-    if len({(run.manifest.suite, run.manifest.options) for run in runs}) > 1:
-        asked = "; ".join(group.title for group in groups(runs))
-        raise FechnerError(
-            f"these runs were not asked the same questions ({asked}): draw them one by one."
-        )
     if not every:
         raise FechnerError(f"{runs[0].folder} has no observers yet.")
     found: list[Contender] = []
@@ -63,11 +58,21 @@ class Choice:
 
     @cached_property
     def tests(self) -> list[Test]:
-        """The test that was named, or all that any of the runs has."""
-        (group,) = groups(list(dict.fromkeys(each.run for each in self.contenders)))
-        known = {test.id: test for test in group.tests}
+        """The test that was named, or all that any of the runs has, if all were asked the same."""
+        together = groups(list(dict.fromkeys(each.run for each in self.contenders)))
+        known: dict[str, Test] = {}
+        differ = len({group.suite.name for group in together}) > 1
+        for test in (test for group in together for test in group.tests):
+            same = same_questions(known.setdefault(test.id, test), test)
+            differ = differ or (self.test in (None, test.id) and not same)
+        if differ:
+            asked = "; ".join(group.title for group in together)
+            raise FechnerError(
+                f"these runs were not asked the same questions ({asked}): draw them one by one."
+            )
         if self.test is None:
-            return group.tests
+            order = dict.fromkeys(t.id for g in together for t in g.suite.tests(g.options))
+            return [known[name] for name in order if name in known]
         if self.test not in known:
             where = f"there are {', '.join(known)}"
             raise UnknownNameError("test", self.test, known, where)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fechner.report.paper.lettering import number, width_mm
+from fechner.report.palettes import group_colours
+from fechner.report.paper.lettering import LINE_MM, number, width_mm
 from fechner.report.paper.style import INK, MARKERS, PALETTE
-from fechner.scores.panels import Axis, Floats, Line, Panel, Points, Surface
+from fechner.scores.panels import Axis, Bars, Floats, Line, Panel, Points, Surface
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +29,11 @@ HATCH = "/" * 5
 PALE = (1.0, 1.0, 1.0, 0.45)
 
 _LEVELS = 14
+#: From this part of the scale on, colours are lighter than ink can be told from.
+_LIGHT = 0.6
 ON_SURFACE_PT, _CASING_PT = 1.2, 2.6
+#: How much of the room between two names bars take.
+_BARS_FILL = 0.8
 #: More points than this are drawn without markers.
 _MARKED = 40
 
@@ -50,14 +55,16 @@ def draw(panel: Panel, axes: Axes, norms: dict[Axis, Normalize]) -> None:
     # Many bands over each other would hide the lines.
     bands = sum(isinstance(mark, Line) and mark.low is not None for mark in panel.marks)
     faint = min(0.18, 0.5 / max(bands, 1))
-    steps = ordered_groups(panel)
+    tones = tones_of(panel)
     for mark in panel.marks:
         if isinstance(mark, Surface):
-            _draw_surface(mark, axes)
+            _draw_surface(mark, axes, cells=bool(panel.x.ticks and panel.y.ticks))
         elif isinstance(mark, Line):
-            _draw_line(mark, axes, line_style(mark, cased, steps), cased, faint)
+            _draw_line(mark, axes, line_style(mark, cased, tones), cased, faint)
+        elif isinstance(mark, Bars):
+            _draw_bars(mark, axes, sorted({m.group for m in panel.marks if isinstance(m, Bars)}))
         else:
-            _draw_points(mark, axes, norms)
+            _draw_points(mark, axes, norms, tones)
 
 
 # Surfaces
@@ -73,12 +80,43 @@ def shades(surface: Surface) -> tuple[Floats, Floats]:
         lowest = np.nanmin(z[z > 0])
         z = np.log(np.maximum(z, lowest))
     known = z[~np.isnan(z)]
-    if len(known) == 0 or known.min() == known.max():
+    if len(known) == 0:
         return z, np.empty(0)
-    return z, np.linspace(known.min(), known.max(), _LEVELS + 1)
+    low, high = ends_of(surface, known)
+    return z, np.empty(0) if low == high else np.linspace(low, high, _LEVELS + 1)
 
 
-def _draw_surface(surface: Surface, axes: Axes) -> None:
+def ends_of(surface: Surface, known: Floats) -> tuple[float, float]:
+    """Return the ends of the scale of colours, of responses as they are coloured."""
+    given = [np.log(end) if surface.log else end for end in (surface.low, surface.high)]
+    ends = (float(known.min()), float(known.max()))
+    low, high = (g if np.isfinite(g) else end for g, end in zip(given, ends, strict=True))
+    return low, high
+
+
+def _draw_cells(surface: Surface, axes: Axes) -> None:
+    """Draw a cell for every response, with its number where there is room."""
+    z, levels = shades(surface)
+    ends = {"vmin": levels[0], "vmax": levels[-1]} if len(levels) else {}
+    axes.pcolormesh(surface.x, surface.y, z.T, shading="nearest", cmap="viridis", zorder=0, **ends)
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    box, mm = axes.get_window_extent(), 25.4 / figure.dpi
+    room = box.width * mm / max(1, len(surface.x)), box.height * mm / max(1, len(surface.y))
+    words = [[number(value, 2) if np.isfinite(value) else "" for value in row] for row in surface.z]
+    if max(width_mm(each) for row in words for each in row) + 0.8 > room[0] or room[1] < LINE_MM:
+        return
+    for i, row in enumerate(words):
+        for j, each in enumerate(row):
+            share = (z[i, j] - levels[0]) / (levels[-1] - levels[0]) if len(levels) else 0.0
+            ink = INK if share > _LIGHT else CASING
+            axes.text(surface.x[i], surface.y[j], each, color=ink, ha="center", va="center")
+
+
+def _draw_surface(surface: Surface, axes: Axes, cells: bool = False) -> None:
+    if cells:
+        _draw_cells(surface, axes)
+        return
     z, levels = shades(surface)
     if len(levels) == 0 or min(z.shape) < 2:
         axes.pcolormesh(surface.x, surface.y, z.T, shading="nearest", cmap="viridis", zorder=0)
@@ -120,7 +158,9 @@ def _hatch(surface: Surface, axes: Axes) -> None:
 def scale_numbers(surface: Surface) -> tuple[str, str, str]:
     """Return the lowest response, the criterion and the highest response, empty where unknown."""
     values = surface.z[np.isfinite(surface.z)]
-    ends = (values.min(), values.max()) if len(values) else (np.nan, np.nan)
+    own = (values.min(), values.max()) if len(values) else (np.nan, np.nan)
+    given = (surface.low, surface.high)
+    ends = [g if np.isfinite(g) else end for g, end in zip(given, own, strict=True)]
     numbers = (ends[0], surface.criterion, ends[1])
     low, criterion, high = (number(v, 2) if np.isfinite(v) else "" for v in numbers)
     return low, criterion, high
@@ -165,34 +205,34 @@ def draw_scale(surface: Surface, strip: Axes, ends: bool) -> None:
 # Lines and points
 
 
-def ordered_groups(panel: Panel) -> int:
-    """Return how many groups of lines a scale of colours tells apart; 0 if single colours do.
+def tones_of(panel: Panel) -> tuple[str, ...]:
+    """Return colours that stand for groups, or tell their order; none where any will do.
 
-    Groups in which people did the same as the observer are steps of one quantity.
+    Single colours are told apart more easily than steps of a scale, as long as there are enough of
+    them.
     """
-    lines = [mark for mark in panel.marks if isinstance(mark, Line)]
-    groups = len({line.group for line in lines})
-    ordered = any(line.human and line.group > 0 for line in lines)
-    return groups if ordered and groups > len(PALETTE) else 0
-
-
-def _step_colour(group: int, steps: int) -> str:
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
+    if panel.palette:
+        return group_colours(panel)
+    marks = [mark for mark in panel.marks if isinstance(mark, Line | Points)]
+    groups = max((mark.group for mark in marks), default=0) + 1
+    if not panel.ordered or groups <= len(PALETTE):
+        return ()
     # The yellow end would not be seen on paper.
-    return to_hex(colormaps["viridis"](0.88 * group / (steps - 1)))
+    return tuple(to_hex(colormaps["viridis"](0.88 * k / (groups - 1))) for k in range(groups))
 
 
-def line_style(line: Line, cased: bool, steps: int = 0) -> dict[str, Any]:
+def line_style(line: Line, cased: bool, tones: Sequence[str] = ()) -> dict[str, Any]:
     """Return how a line is drawn; people dashed.
 
     Parameters
     ----------
-    steps
-        As of ``ordered_groups``.
+    tones
+        As of ``tones_of``.
     """
-    colour = _step_colour(line.group, steps) if steps else PALETTE[line.group % len(PALETTE)]
+    colour = tones[line.group] if tones else PALETTE[line.group % len(PALETTE)]
     style: dict[str, Any] = {
         "color": INK if cased and line.human else colour,
         "linestyle": PEOPLE if line.human else "-",
@@ -218,22 +258,42 @@ def _draw_line(line: Line, axes: Axes, style: dict[str, Any], cased: bool, faint
         axes.scatter(line.x[line.doubtful], line.y[line.doubtful], zorder=5, **open_marks)
 
 
-def point_style(points: Points) -> dict[str, Any]:
-    """Return how points of one group are drawn."""
+def point_style(points: Points, tones: Sequence[str] = ()) -> dict[str, Any]:
+    """Return how points of one group are drawn; ``tones`` as of ``tones_of``."""
+    if tones:
+        return {"color": tones[points.group], "marker": MARKERS[0]}
     return {
         "color": PALETTE[points.group % len(PALETTE)],
         "marker": MARKERS[points.group % len(MARKERS)],
     }
 
 
-def _draw_points(points: Points, axes: Axes, norms: dict[Axis, Normalize]) -> None:
+def _draw_points(
+    points: Points, axes: Axes, norms: dict[Axis, Normalize], tones: Sequence[str]
+) -> None:
     shared: dict[str, Any] = {"s": 5.0, "linewidths": 0.0, "zorder": 2}
     if points.colour is None:
         # Few enough to stand alone, and told apart by their shapes too.
-        axes.scatter(points.x, points.y, **point_style(points), **{**shared, "s": 11.0})
+        size = shared["s"] if tones else 11.0
+        axes.scatter(points.x, points.y, **point_style(points, tones), **{**shared, "s": size})
         return
     norm = norms[points.colour_axis]
     axes.scatter(points.x, points.y, c=points.colour, norm=norm, cmap="viridis", **shared)
+
+
+def bar_style(bars: Bars) -> dict[str, Any]:
+    """Return how bars of one group are drawn."""
+    return {"color": PALETTE[bars.group % len(PALETTE)], "linewidth": 0.0}
+
+
+def _draw_bars(bars: Bars, axes: Axes, groups: Sequence[int]) -> None:
+    width = _BARS_FILL / len(groups)
+    at = bars.x + width * (groups.index(bars.group) - (len(groups) - 1) / 2)
+    axes.bar(at, bars.y, width, zorder=2, **bar_style(bars))
+    known = np.isfinite(bars.low) & np.isfinite(bars.high)
+    ends = np.stack([bars.y - bars.low, bars.high - bars.y])[:, known].clip(0.0)
+    style: dict[str, Any] = {"fmt": "none", "ecolor": INK, "elinewidth": 0.7, "capsize": 1.5}
+    axes.errorbar(at[known], bars.y[known], ends, zorder=3, **style)
 
 
 def colour_norms(panels: Sequence[Panel]) -> dict[Axis, Normalize]:

@@ -16,10 +16,11 @@ from fechner.report.paper.drawing import (
     OWN,
     PEOPLE,
     LineStyle,
+    bar_style,
     has_surface,
     line_style,
-    ordered_groups,
     point_style,
+    tones_of,
 )
 from fechner.report.paper.lettering import (
     LARGE_PT,
@@ -33,7 +34,7 @@ from fechner.report.paper.lettering import (
 )
 from fechner.report.paper.scales import ticks_between
 from fechner.report.paper.style import INK, axes_at, inches
-from fechner.scores.panels import Axis, Line, Panel, Points, Surface
+from fechner.scores.panels import Axis, Bars, Line, Panel, Points, Surface
 
 if TYPE_CHECKING:
     from matplotlib.colors import Normalize
@@ -113,13 +114,20 @@ def key_of(panels: Sequence[Panel], guides: Sequence[tuple[str, LineStyle]], roo
     found: dict[str, Any] = {}
     lines = [mark for mark in marks if isinstance(mark, Line)]
     people = {line.group for line in lines if line.human}
-    both = bool(people & {line.group for line in lines if not line.human})
+    measured = {line.group for line in lines if not line.human}
+    both = bool(people & measured)
     for panel in panels:
-        look = (has_surface(panel), ordered_groups(panel))
+        look = (has_surface(panel), tones_of(panel))
+        # Lines that look the same are named together.
+        named: dict[int, dict[str, Line]] = {}
         for line in (mark for mark in panel.marks if isinstance(mark, Line)):
             # Where people and observer did the same, colours are named once, and dashes too.
-            if line.label and not (both and line.human):
-                found.setdefault(line.label, line_sample(**line_style(line, *look)))
+            if line.label and not (both and line.human and line.group in measured):
+                same = line.group if panel.palette else len(named)
+                named.setdefault(same, {}).setdefault(line.label, line)
+        for same_look in (named[group] for group in (sorted(named) if panel.palette else named)):
+            words, line = ", ".join(same_look), next(iter(same_look.values()))
+            found.setdefault(words, line_sample(**line_style(line, *look)))
     if both:
         found.setdefault("people", line_sample(color=INK, linestyle=PEOPLE))
         found.setdefault("observer", line_sample(color=INK))
@@ -130,10 +138,13 @@ def key_of(panels: Sequence[Panel], guides: Sequence[tuple[str, LineStyle]], roo
         if points.label and points.colour is None:
             style = point_style(points)
             found.setdefault(points.label, line_sample(linestyle="", markeredgewidth=0.0, **style))
+    for bars in (mark for mark in marks if isinstance(mark, Bars)):
+        found.setdefault(bars.label, _patch(**bar_style(bars)))
     found.update(_of_surfaces([mark for mark in marks if isinstance(mark, Surface)]))
     for words, dashes in guides:
         found[words] = line_sample(color=INK, linewidth=0.7, linestyle=dashes)
-    several = both and len({line.group for line in lines}) > 1
+    steps = both or any(panel.ordered for panel in panels)
+    several = steps and len({line.group for line in lines}) > 1
     return Key.of(found, room_mm, heading=panels[0].groups or panels[0].title if several else "")
 
 
@@ -147,10 +158,13 @@ def _of_surfaces(surfaces: Sequence[Surface]) -> dict[str, Any]:
             color=OWN, linewidth=ON_SURFACE_PT
         )
     for name in dict.fromkeys(surface.label for surface in surfaces):
-        logs = {surface.log for surface in surfaces if surface.label == name}
+        own = [surface for surface in surfaces if surface.label == name]
+        logs = {surface.log for surface in own}
+        given = {(surface.low, surface.high) for surface in own if np.isfinite(surface.low)}
+        whose = "on one scale" if len(given) == 1 else "each on its own scale"
         how = " (log or linear)" if len(logs) > 1 else " (log)" if True in logs else ""
         shades = colormaps["viridis"](np.linspace(0, 1, 6))
-        found[f"{plain(name)}, each on its own scale{how}"] = tuple(
+        found[f"{plain(name)}, {whose}{how}"] = tuple(
             Patch(facecolor=shade, linewidth=0.0) for shade in shades
         )
     if any(surface.doubtful is not None and surface.doubtful.any() for surface in surfaces):
@@ -158,6 +172,12 @@ def _of_surfaces(surfaces: Sequence[Surface]) -> dict[str, Any]:
             facecolor="#B4C8CE", edgecolor=INK, hatch=HATCH, linewidth=0.0
         )
     return found
+
+
+def _patch(**style: Any) -> Any:
+    from matplotlib.patches import Patch
+
+    return Patch(**style)
 
 
 def line_sample(**style: Any) -> Any:

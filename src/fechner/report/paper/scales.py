@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from fechner.report.paper.lettering import LINE_MM, fitted, number, width_mm
-from fechner.scores.panels import Axis, Floats, Line, Panel, Surface
+from fechner.scores.panels import Axis, Bars, Floats, Line, Panel, Surface
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,6 +97,8 @@ def _span(panel: Panel, which: Which, within: Sequence[float]) -> tuple[float, f
     if which == "y" and not surfaces:
         for line in (mark for mark in panel.marks if isinstance(mark, Line)):
             parts += [band for band in (line.low, line.high) if band is not None]
+        for bars in (mark for mark in panel.marks if isinstance(mark, Bars)):
+            parts += [bars.low, bars.high, np.zeros(1)]
     values = np.concatenate([np.ravel(part) for part in parts] + [np.array(within)])
     values = values[np.isfinite(values) & ((values > 0) | (not axis.log))]
     if len(values) == 0:
@@ -119,7 +121,8 @@ def _padded(low: float, high: float, panel: Panel, axis: Axis) -> tuple[float, f
         more = (high / low) ** _MARGIN
         return low / more, high * more
     more = (high - low) * _MARGIN
-    return low - more, high + more
+    standing = low == 0 and any(isinstance(mark, Bars) for mark in panel.marks)
+    return low - (0 if standing else more), high + more
 
 
 def ticks_of(scale: Scale, which: Which, room_mm: float) -> Ticks:

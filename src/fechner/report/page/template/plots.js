@@ -88,6 +88,17 @@
     if (!flat.length) return [];
     const least = Math.min(...flat);
     const shade = (v) => (v === null ? null : mark.log ? Math.log10(Math.max(v, least)) : v);
+    const ends = mark.low === null ? {} : { zauto: false, zmin: shade(mark.low), zmax: shade(mark.high) };
+    // What has names has no values in between.
+    if (panel.x.ticks.length && panel.y.ticks.length) {
+      return [{
+        type: "heatmap", x: mark.x, y: mark.y, z: mark.z.map((row) => row.map(shade)), colorscale: "Viridis", xgap: 1, ygap: 1, ...ends,
+        text: mark.z.map((row) => row.map((v) => (v === null ? "" : v.toFixed(2)))), texttemplate: "%{text}", hoverongaps: false,
+        customdata: mark.z.map((row, j) => row.map((v, i) => `${plain(panel.x.ticks[i])}, ${plain(panel.y.ticks[j])}<br>${plain(mark.label)}: ${format(v)}`)),
+        colorbar: { thickness: 9, outlinewidth: 0, title: { text: plain(mark.label), side: "right", font: { size: 11 } } },
+        hovertemplate: "%{customdata}<extra></extra>",
+      }];
+    }
     const traces = [{
       type: "contour", x: mark.x, y: mark.y, z: mark.z.map((row) => row.map(shade)), customdata: mark.z,
       colorscale: "Viridis", ncontours: 14, contours: { coloring: "heatmap" }, line: { width: 0.5, color: "rgba(255,255,255,.45)" },
@@ -112,22 +123,40 @@
     return traces;
   }
 
-  // Lines that have a human counterpart each are an ordered set; others are kinds.
-  const isOrdered = (panel) => panel.marks.some((mark) => mark.human && mark.group > 0);
+  // Steps of one quantity have a ramp; kinds have colours of their own.
   function tint(group, panel) {
-    if (!isOrdered(panel)) return COLOURS[group % COLOURS.length];
-    const groups = new Set(panel.marks.map((mark) => mark.group)).size;
+    if (panel.colours) return panel.colours[isDark() ? 1 : 0][group];
+    if (!panel.ordered) return COLOURS[group % COLOURS.length];
+    const groups = 1 + Math.max(...panel.marks.map((mark) => mark.group));
     const ramp = RAMPS[isDark() ? "dark" : "light"];
-    return ramp[Math.round((group / Math.max(1, groups - 1)) * (ramp.length - 1))];
+    const at = (group / Math.max(1, groups - 1)) * (ramp.length - 1);
+    const [one, other] = [ramp[Math.floor(at)], ramp[Math.min(Math.ceil(at), ramp.length - 1)]];
+    const mixed = [1, 3, 5].map((i) => {
+      const [a, b] = [one, other].map((hex) => parseInt(hex.slice(i, i + 2), 16));
+      return Math.round(a + (b - a) * (at % 1)).toString(16).padStart(2, "0");
+    });
+    return `#${mixed.join("")}`;
   }
 
   const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
   function key(panel) {
-    const chips = panel.marks.filter((mark) => mark.type === "line" && !mark.human).map((mark) => {
+    // People and observer have the same steps, which are named once; what has one colour is named together.
+    const together = new Map();
+    const measured = new Set(panel.marks.filter((mark) => !mark.human).map((mark) => mark.group));
+    for (const mark of panel.marks) {
+      if (!mark.label || mark.type === "surface" || ((panel.ordered || panel.colours) && mark.human && measured.has(mark.group))) continue;
+      const same = panel.colours ? `group ${mark.group}` : `${mark.group} ${mark.label} ${mark.human}`;
+      together.set(same, together.has(same) ? { ...mark, label: `${together.get(same).label}, ${mark.label}` } : mark);
+    }
+    const named = [...together.values()];
+    if (panel.colours) named.sort((a, b) => a.group - b.group);
+    const chips = named.map((mark) => {
       const chip = document.createElement("span");
       const swatch = document.createElement("i");
-      swatch.style.background = tint(mark.group, panel);
+      const tone = tint(mark.group, panel);
+      if (mark.type === "points") swatch.className = "dot";
+      swatch.style.background = mark.human ? `repeating-linear-gradient(90deg, ${tone} 0 4px, transparent 4px 6px)` : tone;
       chip.append(swatch, mark.label);
       return chip;
     });
@@ -142,7 +171,7 @@
 
   function line(mark, panel, context) {
     const tone = context.onSurface ? "#1c1d22" : tint(mark.group, panel);
-    const turn = isOrdered(panel) ? 0 : Math.floor(mark.group / COLOURS.length) % DASHES.length;
+    const turn = panel.ordered ? 0 : Math.floor(mark.group / COLOURS.length) % DASHES.length;
     const dash = mark.human ? "dash" : DASHES[turn];
     const traces = [];
     if (mark.low) {
@@ -177,14 +206,24 @@
       marker: mark.colour ? {
         size: 5.5, color: shade, colorscale: "Viridis", line: { width: 0.5, color: colour("--soft") },
         colorbar: { thickness: 9, outlinewidth: 0, title: { text: plain(mark.colourAxis.label), side: "right", font: { size: 11 } }, ...(mark.colourAxis.log ? logTicks(mark.colour) : {}) },
-      } : { size: 7, color: COLOURS[mark.group % COLOURS.length], symbol: SYMBOLS[mark.group % SYMBOLS.length] },
+      } : { size: panel.ordered ? 5 : 7, color: tint(mark.group, panel), symbol: panel.ordered ? "circle" : SYMBOLS[mark.group % SYMBOLS.length] },
       hovertemplate: `${plain(panel.x.label)}: %{x:.3g}<br>${plain(panel.y.label)}: %{y:.3g}${mark.colour ? `<br>${plain(mark.colourAxis.label)}: %{customdata:.3g}` : ""}<extra></extra>`,
+    }];
+  }
+
+  function bars(mark, panel) {
+    const apart = (ends, sign) => ends.map((end, i) => (end === null || mark.y[i] === null ? 0 : sign * (end - mark.y[i])));
+    return [{
+      type: "bar", x: mark.x, y: mark.y, name: plain(mark.label), marker: { color: tint(mark.group, panel) },
+      error_y: { type: "data", symmetric: false, thickness: 1.2, width: 3, color: colour("--ink"), array: apart(mark.high, 1), arrayminus: apart(mark.low, -1) },
+      text: mark.x.map((at) => plain(panel.x.ticks[at])), textposition: "none",
+      hovertemplate: `%{text}, ${plain(mark.label)}: %{y:.3g}<extra></extra>`,
     }];
   }
 
   function traces(panel) {
     const onSurface = panel.marks.some((mark) => mark.type === "surface");
-    const drawers = { surface, line, points };
+    const drawers = { surface, line, points, bars };
     return panel.marks.flatMap((mark) => drawers[mark.type](mark, panel, { onSurface }));
   }
 
@@ -219,11 +258,11 @@
   }
 
   // Small pictures of the stimuli under the axis, where they stand on it.
-  function placeStimuli(canvas, section) {
+  function placeStimuli(canvas, section, row) {
     const strip = canvas.parentElement.querySelector(".axis-stimuli");
     if (!strip) return;
     const { xaxis, _size: size } = canvas._fullLayout;
-    const [at, icons] = [JSON.parse(section.dataset.at), JSON.parse(section.dataset.icons)];
+    const [at, icons] = [JSON.parse(section.dataset.at), JSON.parse(section.dataset.icons)[row]];
     const shape = `${section.dataset.width} / ${section.dataset.height}`;
     let last = -Infinity;
     strip.replaceChildren(...at.flatMap((value, column) => {
@@ -240,39 +279,50 @@
 
   // A surface fills its axes; lines beside human ones share theirs with observers of the same people.
   const people = (panel) => JSON.stringify(panel.marks.filter((mark) => mark.human).map((mark) => mark.y));
-  function range(name, panel, everybody) {
+  function range(name, panel, everybody, beside) {
     const ticks = panel[name].ticks.length;
     if (ticks) return { range: [-0.5, ticks - 0.5] };
     const plane = panel.marks.find((mark) => mark.type === "surface");
-    if (!plane && !isOrdered(panel)) return {};
-    const alike = everybody.flat(2).filter((other) => other.kind === panel.kind && people(other) === people(panel));
-    const values = plane ? plane[name] : alike.flatMap((other) => other.marks.flatMap((mark) => mark[name]));
-    const ends = values.filter((v) => v !== null).map((v) => (panel[name].log ? Math.log10(v) : v));
+    const fromZero = panel.marks.some((mark) => mark.type === "bars");
+    if (!plane && !panel.ordered && !fromZero && !panel.marks.some((mark) => mark.human)) return {};
+    // Several panels of one kind are parts of one measurement.
+    const alike = beside.length > 1 ? beside : everybody.flat(2).filter((other) => other.kind === panel.kind && people(other) === people(panel));
+    const parts = name === "y" ? ["y", "low", "high"] : ["x"];
+    const values = plane ? plane[name] : alike.flatMap((other) => other.marks.flatMap((mark) => parts.flatMap((part) => mark[part] || [])));
+    const ends = values.filter((v) => v !== null && (v > 0 || !panel[name].log)).map((v) => (panel[name].log ? Math.log10(v) : v));
+    if (!ends.length) return {};
     const [low, high] = [Math.min(...ends), Math.max(...ends)];
+    if (fromZero) return { range: [Math.min(0, low), 1.04 * high] };
     const room = plane ? 0 : 0.04 * (high - low);
     return { range: [low - room, high + room] };
   }
 
+  // Labels of more than two decades would stand on each other.
+  const sparse = (spec, more) => (spec.log && more.range && more.range[1] - more.range[0] > 2
+    ? { ...more, ticktext: ONE_TWO_FIVE.map((v) => (v.toExponential()[0] === "1" ? String(v) : "")) } : more);
+
   function drawPanel(figure) {
     const chapter = data[figure.closest(".chapter").dataset.chapter];
     const section = figure.closest(".test");
-    const { contender, kind } = figure.dataset;
-    const place = Number(figure.querySelector("select")?.value || 0);
-    const found = (chapter.panels[section.dataset.test][contender][place] || []).find((panel) => panel.kind === kind);
+    const { contender, kind, part } = figure.dataset;
+    const place = Number(figure.querySelector("select")?.value ?? figure.dataset.place);
+    const beside = (chapter.panels[section.dataset.test][contender][place] || []).filter((panel) => panel.kind === kind);
+    const found = beside[part];
     const canvas = figure.querySelector(".canvas");
     const score = chapter.scores[section.dataset.test][contender][place];
     figure.querySelector(".score").textContent = score ? `${format(score[0])} [${format(score[1])}, ${format(score[2])}]` : "";
     if (!found) return;
     const zoomKey = `${figure.closest(".chapter").dataset.chapter} ${section.dataset.test} ${kind}`;
-    const specification = layout({ xaxis: axis(found.x, range("x", found, chapter.panels[section.dataset.test])), yaxis: axis(found.y, range("y", found, chapter.panels[section.dataset.test])) });
+    const everybody = chapter.panels[section.dataset.test];
+    const specification = layout({ xaxis: axis(found.x, sparse(found.x, range("x", found, everybody, beside))), yaxis: axis(found.y, sparse(found.y, range("y", found, everybody, beside))) });
     canvas.zoomKey = zoomKey;
     Plotly.react(canvas, traces(found), specification, CONFIG).then(() => {
       if (!canvas.classList.contains("drawn")) {
         canvas.classList.add("drawn");
         link(canvas, zoomKey);
-        canvas.on("plotly_afterplot", () => placeStimuli(canvas, section));
+        canvas.on("plotly_afterplot", () => placeStimuli(canvas, section, found.row));
       }
-      placeStimuli(canvas, section);
+      placeStimuli(canvas, section, found.row);
       const state = zooms.get(zoomKey);
       if (state && Object.keys(state).length) follow(canvas, state);
     });
@@ -323,15 +373,27 @@
     }), CONFIG).then(() => canvas.classList.add("drawn"));
   }
 
-  const draw = (figure) => ({ panel: drawPanel, depth: drawDepth, profile: drawProfile })[figure.dataset.plot](figure);
+  function drawReadouts(figure) {
+    const chapter = data[figure.closest(".chapter").dataset.chapter];
+    const panel = chapter.readouts[figure.closest(".test").dataset.test][figure.dataset.number];
+    const canvas = figure.querySelector(".canvas");
+    const specification = layout({ xaxis: axis(panel.x, { ...range("x", panel, [], []), tickangle: "auto" }), yaxis: axis(panel.y, range("y", panel, [], [])) });
+    Plotly.react(canvas, traces(panel), specification, CONFIG).then(() => canvas.classList.add("drawn"));
+  }
 
-  const HEADINGS = { surface: "People dashed; the observer's own contour through the human threshold where people are most sensitive, orange; × cannot be shown as meant. Zoom is linked.", directions: "Level is human: dashed lines are level, at the mean response." };
+  const draw = (figure) => ({ panel: drawPanel, depth: drawDepth, readouts: drawReadouts, profile: drawProfile })[figure.dataset.plot](figure);
 
-  function card(chapter, section, number, kind, example) {
+  const HEADINGS = { surface: "People dashed; the observer's own contour through the human threshold where people are most sensitive, orange; × cannot be shown as meant. Zoom is linked.", directions: "Level is human: dashed lines are level, at the mean response.", curves: "People's curves are scaled to the observer's by one factor." };
+
+  function card(chapter, section, number, kind, part, example) {
     const contender = chapter.contenders[number];
     const figure = document.createElement("figure");
     figure.className = "plot";
-    Object.assign(figure.dataset, { plot: "panel", contender: number, kind });
+    // An observer may recognise at another place than it is compared at.
+    const every = contender.places.map((_, index) => index);
+    const scored = every.filter((index) => chapter.scores[section.dataset.test][number][index]);
+    const places = scored.length ? scored : every;
+    Object.assign(figure.dataset, { plot: "panel", contender: number, kind, part, place: places[0] });
     const caption = document.createElement("figcaption");
     const name = document.createElement("b");
     name.textContent = contender.label;
@@ -340,10 +402,10 @@
     below.append(Object.assign(document.createElement("span"), { className: "score" }));
     caption.append(name, below);
     figure.append(caption);
-    if (contender.places.length > 1) {
+    if (places.length > 1) {
       const choice = document.createElement("select");
       choice.setAttribute("aria-label", "Layer and read-out");
-      contender.places.forEach(([layer, readout], index) => choice.append(new Option(`${layer}, ${readout}`, index)));
+      for (const index of places) choice.append(new Option(contender.places[index].join(", "), index));
       choice.addEventListener("change", () => {
         for (const other of all(`figure[data-contender="${number}"] select`, section)) other.value = choice.value;
         for (const other of all(`figure[data-contender="${number}"]`, section)) drawPanel(other);
@@ -368,18 +430,37 @@
     for (const section of all(".test", main)) {
       const own = chapter.panels[section.dataset.test];
       const every = own.flatMap((places) => places.flat());
-      const kinds = new Map(every.map((panel) => [panel.kind, panel.title]));
+      const kinds = [...new Set(every.map((panel) => panel.kind))];
       const room = section.querySelector(".panels");
-      for (const [kind, title] of kinds) {
-        const heading = document.createElement("h4");
-        heading.textContent = `${title} `;
-        if (HEADINGS[kind]) heading.append(Object.assign(document.createElement("small"), { textContent: HEADINGS[kind] }));
-        const example = every.find((panel) => panel.kind === kind);
-        if (isOrdered(example) || example.groups) heading.append(key(example));
-        room.append(heading);
-        for (const number of order) {
-          if (own[number].some((panels) => panels.some((panel) => panel.kind === kind))) room.append(card(chapter, section, number, kind, example));
+      const parts = (panels, kind) => panels.filter((panel) => panel.kind === kind);
+      for (const kind of kinds) {
+        const many = Math.max(...own.flatMap((places) => places.map((panels) => parts(panels, kind).length)));
+        for (let part = 0; part < many; part += 1) {
+          const alike = own.flatMap((places) => places.flatMap((panels) => parts(panels, kind)[part] || []));
+          // Whoever has most to show stands for all.
+          const example = alike.reduce((most, panel) => (panel.marks.length > most.marks.length ? panel : most));
+          const heading = document.createElement("h4");
+          heading.textContent = `${alike[alike.length - 1].title} `;
+          if (HEADINGS[kind] && part === 0) heading.append(Object.assign(document.createElement("small"), { textContent: `${HEADINGS[kind]} ` }));
+          if (example.groups) heading.append(key(example));
+          room.append(heading);
+          for (const number of order) {
+            if (own[number].some((panels) => parts(panels, kind)[part])) room.append(card(chapter, section, number, kind, part, example));
+          }
         }
+      }
+      const maps = chapter.readouts[section.dataset.test];
+      if (maps.length) {
+        const heading = document.createElement("h4");
+        heading.textContent = maps[0].title;
+        section.querySelector(".readouts").append(heading, ...maps.map((panel, number) => {
+          const figure = Object.assign(document.createElement("figure"), { className: "plot" });
+          Object.assign(figure.dataset, { plot: "readouts", number });
+          const caption = document.createElement("figcaption");
+          caption.append(Object.assign(document.createElement("b"), { textContent: panel.label, title: panel.label }));
+          figure.append(caption, Object.assign(document.createElement("div"), { className: "canvas" }));
+          return figure;
+        }));
       }
       const depth = chapter.depth[section.dataset.test];
       if (depth) {

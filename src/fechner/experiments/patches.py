@@ -1,0 +1,237 @@
+"""Curves of uniform patches: brightness, colour, and quasi-monochromatic fields.
+
+Properties 1 and 2 of Vila-Tomás et al. (2026).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from fechner import human
+from fechner.experiments.curves import Curve, Shown
+from fechner.human.spectral import SpectralFields
+from fechner.observers.abilities import Need
+from fechner.stimuli import ATD, Layer, OpponentSpace, Square, Stimulus
+from fechner.stimuli.colour import DIRECTION_NAMES, Triple, as_triple
+
+if TYPE_CHECKING:
+    from fechner.stimuli.contrast import Floats
+
+
+_FORMULAE = {"lightness": "difference in CIELAB lightness", "ciede2000": "CIEDE2000 difference"}
+
+
+def _numbers(values: Floats) -> tuple[float, ...]:
+    return tuple(float(value) for value in values)
+
+
+@dataclass(frozen=True)
+class Brightness:
+    """Show grey squares of rising luminance on backgrounds of several luminances.
+
+    The response is the distance to the darkest square on the same background. People's curve on
+    the darkest background is compared with; on lighter ones a square looks darker.
+
+    Parameters
+    ----------
+    white_xyz
+        The grey of all of them, at luminance 1.
+    formula
+        What people's curve is.
+    """
+
+    abscissae: tuple[float, ...]
+    backgrounds_cdm2: tuple[float, ...]
+    white_xyz: Triple
+    side_deg: float = 1.0
+    formula: Literal["lightness", "ciede2000"] = "lightness"
+
+    label: ClassVar[str] = "luminance (cd/m2)"
+    seeds: ClassVar[int] = 1
+    by_channel: ClassVar[bool] = False
+    needs: ClassVar[tuple[Need, ...]] = ()
+
+    @property
+    def method(self) -> str:
+        """What is shown and what is known of people."""
+        backgrounds = self.backgrounds_cdm2
+        return (
+            f"A grey square of {self.side_deg:g} degree at {len(self.abscissae)} luminances from "
+            f"{self.abscissae[0]:g} to {self.abscissae[-1]:g} cd/m2, on {len(backgrounds)} "
+            f"backgrounds from {backgrounds[0]:g} to {backgrounds[-1]:g} cd/m2. The response is "
+            "the difference from the darkest square on the same background. The human curve is the "
+            f"{_FORMULAE[self.formula]} with the background as white, on the darkest background; "
+            "on lighter ones a square looks darker."
+        )
+
+    def __len__(self) -> int:
+        return len(self.backgrounds_cdm2)
+
+    def curves(self) -> Sequence[Curve]:
+        """List a curve for each background."""
+        darkest = min(self.backgrounds_cdm2)
+        at = np.array(self.abscissae)
+        return [
+            Curve(
+                "ach",
+                f"on {background:.3g} cd/m2",
+                background,
+                human=self._human(background) if background == darkest else (),
+                # The darkest square is what all are compared with.
+                ideal=(math.nan, *(-background,) * (len(at) - 1)),
+            )
+            for background in self.backgrounds_cdm2
+        ]
+
+    def _human(self, background_cdm2: float) -> tuple[float, ...]:
+        at = np.array(self.abscissae)
+        return _numbers(human.brightness(at, background_cdm2, formula=self.formula))
+
+    def shown(self, curve: int, x: float, seed: int, space: OpponentSpace) -> Shown:
+        """Return a square, and the darkest one."""
+        background, test, darkest = (
+            as_triple(luminance * np.array(self.white_xyz))
+            for luminance in (self.backgrounds_cdm2[curve], x, self.abscissae[0])
+        )
+        square = Square(self.side_deg)
+        return Shown(_on(background, test, square), _on(background, darkest, square))
+
+
+@dataclass(frozen=True)
+class Colour:
+    """Show squares of one luminance in steps of red-green or yellow-blue, on coloured backgrounds.
+
+    The response is the distance to the background, negative where the square is greener or bluer
+    than that. People's curves on grey are compared with; a square looks less red on red.
+
+    Parameters
+    ----------
+    abscissae, backgrounds
+        T or D of squares and backgrounds, in cd/m2.
+    """
+
+    abscissae: tuple[float, ...]
+    backgrounds: tuple[float, ...]
+    luminance_cdm2: float = 70.0
+    side_deg: float = 1.0
+    channels: tuple[str, ...] = ("rg", "yb")
+
+    label: ClassVar[str] = "T or D of the test (cd/m2)"
+    seeds: ClassVar[int] = 1
+    by_channel: ClassVar[bool] = False
+    needs: ClassVar[tuple[Need, ...]] = ("colour",)
+
+    @property
+    def method(self) -> str:
+        """What is shown and what is known of people."""
+        names = " or ".join(DIRECTION_NAMES[channel] for channel in self.channels)
+        on = ", ".join(f"{value:.3g}" for value in self.backgrounds)
+        return (
+            f"A square of {self.side_deg:g} degree and {self.luminance_cdm2:g} cd/m2 that is "
+            f"{names} by {len(self.abscissae)} steps from {self.abscissae[0]:g} to "
+            f"{self.abscissae[-1]:g} cd/m2, on backgrounds of the same luminance at {on} cd/m2 of "
+            "the same direction. The response is the difference from the background, negative on "
+            "the green or blue side of it. Human curves are CIEDE2000 differences with the "
+            "background as white, on grey; on a redder background a square looks greener."
+        )
+
+    def __len__(self) -> int:
+        return len(self._conditions)
+
+    def curves(self) -> Sequence[Curve]:
+        """List a curve for each direction and background."""
+        return [
+            Curve(
+                channel,
+                f"on {background:+.3g}" if background else "on grey",
+                background,
+                channel,
+                () if background else self._human(channel),
+                (-background,) * len(self.abscissae),
+            )
+            for channel, background in self._conditions
+        ]
+
+    def _human(self, channel: str) -> tuple[float, ...]:
+        tests = [self._xyz(channel, x, ATD) for x in self.abscissae]
+        grey = ATD.background_xyz(self.luminance_cdm2)
+        return _numbers(human.colour_response(tests, grey, channel))
+
+    def _xyz(self, channel: str, value: float, space: OpponentSpace) -> Triple:
+        grey = np.array(space.background_xyz(self.luminance_cdm2))
+        return as_triple(grey + value * np.array(space.modulation_xyz(channel, 1.0)))
+
+    @property
+    def _conditions(self) -> list[tuple[str, float]]:
+        return [(channel, each) for channel in self.channels for each in self.backgrounds]
+
+    def shown(self, curve: int, x: float, seed: int, space: OpponentSpace) -> Shown:
+        """Return a square on its background, and the background."""
+        channel, background = self._conditions[curve]
+        on, test = (self._xyz(channel, value, space) for value in (background, x))
+        return Shown(
+            _on(on, test, Square(self.side_deg)), Stimulus(on), float(np.sign(x - background))
+        )
+
+
+@dataclass(frozen=True)
+class SpectralSensitivity:
+    """Show fields of nearly one wavelength.
+
+    Curves are changes of an observer's own opponent channels, with sign, from the flat spectrum
+    alone; where it has none, the distance from that stands for the first.
+    """
+
+    fields: SpectralFields
+
+    label: ClassVar[str] = "wavelength (nm)"
+    seeds: ClassVar[int] = 1
+    by_channel: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("colour",)
+
+    @property
+    def abscissae(self) -> tuple[float, ...]:
+        """Wavelengths in nm."""
+        return self.fields.wavelengths_nm
+
+    @property
+    def method(self) -> str:
+        """What is shown and what is known of people."""
+        return (
+            f"Uniform fields of {len(self.abscissae)} wavelengths from {self.abscissae[0]:.0f} to "
+            f"{self.abscissae[-1]:.0f} nm, narrow bands of constant energy on a flat spectrum of "
+            f"{self.fields.flat_xyz[1]:.3g} cd/m2, the weakest that keeps all fields within what "
+            "the display can show. The response is the change of the mean of each opponent channel "
+            "from the flat spectrum; of observers without opponent channels it is the difference "
+            "from that, which only the luminosity function is compared with. Human curves are the "
+            "luminosity function and the opponent functions of Jameson and Hurvich."
+        )
+
+    def __len__(self) -> int:
+        return 3
+
+    def curves(self) -> Sequence[Curve]:
+        """List the three channels."""
+        known = human.jameson_hurvich(np.array(self.abscissae))
+        return [
+            Curve(channel, "", float(number), "", _numbers(values), _numbers(values))
+            for number, (channel, values) in enumerate(
+                zip(("ach", "rg", "yb"), known.T, strict=True)
+            )
+        ]
+
+    def shown(self, curve: int, x: float, seed: int, space: OpponentSpace) -> Shown:
+        """Return a field, and the flat spectrum."""
+        field = self.fields.fields_xyz[self.abscissae.index(x)]
+        return Shown(Stimulus(field), Stimulus(self.fields.flat_xyz))
+
+
+def _on(background_xyz: Triple, patch_xyz: Triple, pattern: Square) -> Stimulus:
+    """Return a patch of one colour on a background of another."""
+    step = as_triple(np.array(patch_xyz) - np.array(background_xyz))
+    return Stimulus(background_xyz, (Layer(pattern, step, 1.0),))

@@ -1,0 +1,161 @@
+"""How bright and how coloured a patch looks on a background: colour differences from it.
+
+CIELAB takes the background as its white, which makes the eye adapt to it: brightness saturates,
+and colours shift with their surround. It has no crispening: the slope is not steepest where the
+patch is as bright as the background.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fechner.human.arguments import checked
+from fechner.stimuli.colour import as_triple, xyz_to_lab
+
+__all__ = ["brightness", "colour_difference_2000", "colour_response"]
+
+Floats = NDArray[np.float64]
+
+#: Chroma below this is no colour: what is left of it after rounding has no sign.
+_NO_CHROMA = 1e-9
+
+
+def brightness(
+    luminances_cdm2: ArrayLike,
+    background_cdm2: float,
+    darkest_cdm2: float | None = None,
+    formula: Literal["lightness", "ciede2000"] = "lightness",
+) -> Floats:
+    """Return how much brighter patches look than the darkest, on a background.
+
+    Parameters
+    ----------
+    luminances_cdm2 : array_like
+        Luminance of each patch, cd/m2.
+    background_cdm2 : float
+        Luminance around it, to which the eye is adapted.
+    darkest_cdm2 : float or None
+        What they are compared with; None is the darkest of them.
+    formula
+        The difference in CIELAB's lightness, or CIEDE2000 as in the public code of Vila-Tomás et
+        al. (2026). That is made for surfaces darker than white: of patches much lighter than
+        their background it says that they look the same on all backgrounds, or darker on a dark
+        one.
+
+    Returns
+    -------
+    ndarray of float64
+        The difference from the darkest, with the background as white.
+
+    References
+    ----------
+    CIE 015; Vila-Tomás et al. (2026), key ``vila_tomas2026``; CIE 142, key ``cie142_2001``.
+
+    Examples
+    --------
+    >>> brightness([0.1, 6.410526, 120.0], 1.0).round(3).tolist()
+    [0.0, 161.645, 518.319]
+    >>> brightness([0.1, 6.410526, 120.0], 1.0, formula="ciede2000").round(3).tolist()
+    [0.0, 79.715, 110.177]
+    """
+    luminance = checked("luminances_cdm2", luminances_cdm2, or_zero=True)
+    background = float(checked("background_cdm2", background_cdm2))
+    darkest = (
+        luminance.min()
+        if darkest_cdm2 is None
+        else checked("darkest_cdm2", darkest_cdm2, or_zero=True)
+    )
+    white = (background,) * 3
+    patches = xyz_to_lab(np.stack([luminance] * 3, axis=-1), white)
+    least = xyz_to_lab(np.stack([darkest] * 3, axis=-1), white)
+    if formula == "lightness":
+        return np.asarray(np.abs(patches[..., 0] - least[..., 0]))[()]
+    return colour_difference_2000(patches, least)
+
+
+def colour_response(tests_xyz: ArrayLike, background_xyz: ArrayLike, channel: str) -> Floats:
+    """Return how different from its background a patch looks, and to which side.
+
+    Parameters
+    ----------
+    tests_xyz : array_like
+        XYZ of each patch along the last axis.
+    background_xyz : array_like
+        XYZ around them.
+    channel : str
+        ``"rg"``: positive is reddish, negative greenish; ``"yb"``: yellowish and bluish.
+
+    Returns
+    -------
+    ndarray of float64
+        CIEDE2000 from the background, which is white, with the sign of a* or b*; 0 where that is 0.
+
+    References
+    ----------
+    Vila-Tomás et al. (2026), key ``vila_tomas2026``, in the form of their public code; CIE 142,
+    key ``cie142_2001``.
+
+    Examples
+    --------
+    >>> patches = [[60.0, 70.0, 70.0], [70.0, 70.0, 70.0], [80.0, 70.0, 70.0]]
+    >>> colour_response(patches, (70.0, 70.0, 70.0), "rg").round(2).tolist()
+    [-20.03, 0.0, 19.07]
+    """
+    tests = checked("tests_xyz", tests_xyz, or_zero=True)
+    background = checked("background_xyz", background_xyz)
+    if channel not in ("rg", "yb"):
+        raise ValueError(f"channel is '{channel}'; use rg or yb.")
+    lab = xyz_to_lab(tests, as_triple(background))
+    side = lab[..., 1 if channel == "rg" else 2]
+    sign = np.where(np.abs(side) < _NO_CHROMA, 0.0, np.sign(side))
+    return np.asarray(sign * colour_difference_2000(lab, np.array([100.0, 0.0, 0.0])))[()]
+
+
+def colour_difference_2000(lab: ArrayLike, other_lab: ArrayLike) -> Floats:
+    """Return CIEDE2000 of colours in CIELAB, all parametric factors 1.
+
+    References
+    ----------
+    CIE 142, key ``cie142_2001``; in the steps of Sharma, Wu & Dalal (2005), key ``sharma2005``.
+
+    Examples
+    --------
+    >>> float(colour_difference_2000([50.0, 2.6772, -79.7751], [50.0, 0.0, -82.7485]).round(4))
+    2.0425
+    """
+    lightness1, a1, b1 = np.moveaxis(np.asarray(lab, dtype=np.float64), -1, 0)
+    lightness2, a2, b2 = np.moveaxis(np.asarray(other_lab, dtype=np.float64), -1, 0)
+    stretch = 1.5 - 0.5 * _saturation((np.hypot(a1, b1) + np.hypot(a2, b2)) / 2)
+    colour1, colour2 = stretch * a1 + 1j * b1, stretch * a2 + 1j * b2
+    chroma1, chroma2 = np.abs(colour1), np.abs(colour2)
+    hue1, hue2 = np.angle(colour1) % (2 * np.pi), np.angle(colour2) % (2 * np.pi)
+    grey = chroma1 * chroma2 == 0
+    turn = np.where(grey, 0.0, hue2 - hue1)
+    turn = turn - 2 * np.pi * np.sign(turn) * (np.abs(turn) > np.pi)
+    hue = np.where(chroma1 == 0, hue2, hue1) + turn / 2
+
+    chroma = (chroma1 + chroma2) / 2
+    from_50 = ((lightness1 + lightness2) / 2 - 50) ** 2
+    hue_weight = (
+        1
+        - 0.17 * np.cos(hue - np.radians(30))
+        + 0.24 * np.cos(2 * hue)
+        + 0.32 * np.cos(3 * hue + np.radians(6))
+        - 0.20 * np.cos(4 * hue - np.radians(63))
+    )
+    by_lightness = (lightness2 - lightness1) / (1 + 0.015 * from_50 / np.sqrt(20 + from_50))
+    by_chroma = (chroma2 - chroma1) / (1 + 0.045 * chroma)
+    by_hue = 2 * np.sqrt(chroma1 * chroma2) * np.sin(turn / 2) / (1 + 0.015 * chroma * hue_weight)
+    from_blue = (np.degrees(hue) % 360 - 275) / 25
+    rotation = -2 * _saturation(chroma) * np.sin(np.radians(60) * np.exp(-(from_blue**2)))
+    square = by_lightness**2 + by_chroma**2 + by_hue**2 + rotation * by_chroma * by_hue
+    return np.asarray(np.sqrt(np.maximum(square, 0.0)))[()]
+
+
+def _saturation(chroma: Floats) -> Floats:
+    """Return sqrt(C^7 / (C^7 + 25^7)), from 0 for greys to 1."""
+    power = (chroma / 25) ** 7
+    return np.asarray(np.sqrt(power / (power + 1)))

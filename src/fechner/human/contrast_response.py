@@ -1,0 +1,206 @@
+"""How the response to a pattern grows with its contrast, alone and on a mask.
+
+One formula for the just noticeable difference of contrast at any contrast, frequency, colour and
+mask, as the authors of Vila-Tomás et al. (2026, ``vila_tomas2026``) put published data together in
+their public code. The response is its Fechner integral: the number of just noticeable differences
+between nothing and a contrast. It is a formula, not a measurement: masking is Gaussian in log
+frequency and falls with the angle, 2.6 times more slowly than Campbell & Kulikowski (1966) found,
+there is no facilitation by weak masks, and it grows at most with the root of the mask's contrast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fechner.human.arguments import checked
+from fechner.human.spatial_observer import (
+    chromatic_rg_csf,
+    chromatic_yb_csf,
+    standard_spatial_observer,
+)
+
+__all__ = ["CHANNELS", "contrast_increment", "contrast_response", "threshold_elevation"]
+
+Floats = NDArray[np.float64]
+
+#: Sensitivity of each channel, and the frequency below which its increments no longer change.
+_CHANNELS: dict[str, tuple[Callable[[ArrayLike], Floats], float]] = {
+    "ach": (standard_spatial_observer, 0.03),
+    "rg": (chromatic_rg_csf, 4.0),
+    "yb": (chromatic_yb_csf, 4.0),
+}
+CHANNELS = tuple(_CHANNELS)
+
+#: Contrasts of masks count from here on, and widths of their effect.
+_MASK_CONTRAST = 0.018
+_MASK_EXPONENT = 0.5
+_MASK_LOG10 = 0.25
+_MASK_DEG = 45.0
+
+#: Points of Gauss-Legendre quadrature between 0 and each contrast; 40 give 8 digits.
+_POINTS = 64
+
+
+def threshold_elevation(
+    frequency_cpd: ArrayLike,
+    mask_frequency_cpd: ArrayLike,
+    mask_contrast: ArrayLike,
+    mask_angle_deg: ArrayLike = 0.0,
+) -> Floats:
+    """Return by how much a mask raises the threshold of a pattern.
+
+    Parameters
+    ----------
+    frequency_cpd : array_like
+        Spatial frequency of the pattern, cycles per degree.
+    mask_frequency_cpd : array_like
+        That of the mask, or of the pattern that was adapted to.
+    mask_contrast : array_like
+        Contrast of the mask; below 0.018 it has no effect.
+    mask_angle_deg : array_like
+        Angle between pattern and mask.
+
+    Returns
+    -------
+    ndarray of float64
+        Threshold with the mask over threshold without, 1 or more.
+
+    References
+    ----------
+    Vila-Tomás et al. (2026), key ``vila_tomas2026``; after Blakemore & Campbell (1969), key
+    ``blakemore_campbell1969``, and Legge & Foley (1980), key ``legge_foley1980``.
+
+    Examples
+    --------
+    >>> threshold_elevation(3.0, [1.5, 3.0, 6.0, 12.0], 0.2).round(5).tolist()
+    [1.32637, 3.33333, 1.32637, 1.00365]
+    """
+    frequency = checked("frequency_cpd", frequency_cpd)
+    mask_frequency = checked("mask_frequency_cpd", mask_frequency_cpd)
+    contrast = checked("mask_contrast", mask_contrast, or_zero=True)
+    angle = np.abs((np.asarray(mask_angle_deg, dtype=np.float64) + 90) % 180 - 90)
+    exponent = (
+        _MASK_EXPONENT
+        * np.exp(-((np.log10(frequency / mask_frequency) / _MASK_LOG10) ** 2))
+        * np.exp(-angle / _MASK_DEG)
+    )
+    return np.asarray(np.maximum(contrast / _MASK_CONTRAST, 1.0) ** exponent)[()]
+
+
+def contrast_increment(
+    contrast: ArrayLike,
+    frequency_cpd: ArrayLike,
+    channel: str = "ach",
+    *,
+    mask_frequency_cpd: ArrayLike | None = None,
+    mask_contrast: ArrayLike = 0.0,
+    mask_angle_deg: ArrayLike = 0.0,
+) -> Floats:
+    """Return the contrast that must be added to a contrast to be noticed.
+
+    Parameters
+    ----------
+    contrast : array_like
+        Contrast of the pattern, 0 or more: Michelson, or ``rms_sqrt2``, which is the same for a
+        grating; of the opponent signal over luminance for the chromatic channels.
+    frequency_cpd : array_like
+        Its spatial frequency, cycles per degree.
+    channel : str
+        ``"ach"``, ``"rg"`` or ``"yb"``.
+    mask_frequency_cpd, mask_contrast, mask_angle_deg : array_like
+        As in `threshold_elevation`; None is a mask of the same frequency.
+
+    Returns
+    -------
+    ndarray of float64
+        The increment; at contrast 0 it is the threshold.
+
+    References
+    ----------
+    Vila-Tomás et al. (2026), key ``vila_tomas2026``, in the form of their public code.
+
+    Examples
+    --------
+    >>> contrast_increment([0.0, 0.01, 0.1], 6.0).round(5).tolist()
+    [0.00689, 0.00711, 0.02832]
+    """
+    contrast = checked("contrast", contrast, or_zero=True)
+    frequency = checked("frequency_cpd", frequency_cpd)
+    if channel not in _CHANNELS:
+        raise ValueError(f"channel is '{channel}'; use one of {', '.join(CHANNELS)}.")
+    sensitivity, lowest_cpd = _CHANNELS[channel]
+    threshold = 1 / sensitivity(frequency)
+    limited = np.maximum(frequency, lowest_cpd)
+    exponent = 0.8 * limited**1.7 / (0.5 + limited**1.7)
+    factor = 0.3 - 0.03 * np.log10(limited)
+    # A Weber-like law, factor x C^exponent, that takes over from the threshold where they meet.
+    slope = (factor * contrast**exponent - threshold) / (
+        (factor / threshold) ** (-1 / exponent) + contrast
+    )
+    increment = threshold + contrast * np.maximum(0.6, 2 * limited / 25) * slope
+    mask_frequency = frequency if mask_frequency_cpd is None else mask_frequency_cpd
+    elevation = threshold_elevation(frequency, mask_frequency, mask_contrast, mask_angle_deg)
+    return np.asarray(increment * elevation)[()]
+
+
+def contrast_response(
+    contrasts: ArrayLike,
+    frequency_cpd: ArrayLike,
+    channel: str = "ach",
+    *,
+    mask_frequency_cpd: ArrayLike | None = None,
+    mask_contrast: ArrayLike = 0.0,
+    mask_angle_deg: ArrayLike = 0.0,
+    step: float | None = None,
+) -> Floats:
+    """Return how strongly contrasts are seen: the integral of 1 / `contrast_increment`.
+
+    Parameters
+    ----------
+    contrasts : array_like
+        Contrasts of the pattern, 0 or more.
+    frequency_cpd, channel, mask_frequency_cpd, mask_contrast, mask_angle_deg
+        As in `contrast_increment`; all are broadcast.
+    step : float or None
+        None integrates. A number makes the sum of the authors' code instead, over contrasts step,
+        2 step and so on, times the step; contrasts must be multiples of it.
+
+    Returns
+    -------
+    ndarray of float64
+        Number of just noticeable differences from 0.
+
+    References
+    ----------
+    Vila-Tomás et al. (2026), key ``vila_tomas2026``.
+
+    Examples
+    --------
+    >>> contrast_response(0.2, [1.5, 3.0, 6.0, 12.0, 24.0], step=0.01).round(2).tolist()
+    [5.97, 8.53, 9.3, 6.73, 3.13]
+    >>> contrast_response([0.1, 0.2], 6.0).round(2).tolist()
+    [7.33, 9.99]
+    """
+    contrast = checked("contrasts", contrasts, or_zero=True)
+    frequency = checked("frequency_cpd", frequency_cpd)
+
+    mask_frequency = frequency if mask_frequency_cpd is None else mask_frequency_cpd
+    elevation = threshold_elevation(frequency, mask_frequency, mask_contrast, mask_angle_deg)
+    if step is None:
+        # With C = C_max t^2 the power of C at its low end does no harm to the quadrature.
+        nodes, weights = np.polynomial.legendre.leggauss(_POINTS)
+        t = (nodes + 1) / 2
+        at: Floats = contrast[..., None] * t**2
+        width = contrast[..., None] * t * weights
+    else:
+        size = float(checked("step", step))
+        steps = np.round(contrast / size)
+        if not np.allclose(steps * size, contrast, rtol=0, atol=1e-9):
+            raise ValueError(f"contrasts are not multiples of the step of {size:g}.")
+        at = size * np.arange(1.0, steps.max(initial=0.0) + 1)
+        width = np.where(at <= contrast[..., None] + size / 2, size, 0.0)
+    unmasked = (width / contrast_increment(at, frequency[..., None], channel)).sum(axis=-1)
+    return np.asarray(unmasked / elevation)[()]

@@ -1,0 +1,127 @@
+"""Panels of curves: responses over the abscissa, people's dashed, on one scale for all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fechner.experiments import Curves
+from fechner.scores.curve_set import CurveSet, curves_of
+from fechner.scores.panels import Axis, Line, Palette, Panel
+from fechner.stimuli.colour import DIRECTION_NAMES
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+#: Channels in the order of their colours.
+_CHANNELS = ("ach", "rg", "yb")
+
+
+@dataclass(frozen=True)
+class CurvePanels:
+    """Makes a panel for each group of curves.
+
+    Parameters
+    ----------
+    log
+        Whether both axes are logarithmic, as of sensitivities.
+    elevation
+        Whether curves are shown as threshold elevations, as they are scored.
+    """
+
+    log: bool = False
+    elevation: bool = False
+
+    def __call__(self, experiment: Curves, data: xr.Dataset) -> list[Panel]:
+        """Return the panels of one layer and read-out."""
+        curves = curves_of(data, self.elevation)
+        # Elevations have a scale of their own.
+        scale = 1.0 if self.elevation else _scale(curves)
+        return [
+            self._panel(experiment, curves, curves.group == group, scale)
+            for group in dict.fromkeys(curves.group)
+        ]
+
+    def _panel(
+        self, experiment: Curves, curves: CurveSet, rows: NDArray[np.bool_], scale: float
+    ) -> Panel:
+        channels = dict.fromkeys(curves.channel[rows])
+        several = len(channels) > 1
+        places, palette = self._colours(curves, rows)
+        lines: list[Line] = []
+        # In the order of their colours.
+        for number, row in sorted(zip(places, np.flatnonzero(rows), strict=True)):
+            name = DIRECTION_NAMES[curves.channel[row]] if several else curves.condition[row]
+            response, human = curves.response[row], scale * curves.human[row]
+            if np.isfinite(response).any():
+                lines.append(Line(curves.abscissae, self._drawn(response), name, group=int(number)))
+            if np.isfinite(human).any():
+                lines.append(
+                    Line(curves.abscissae, self._drawn(human), name, group=int(number), human=True)
+                )
+        group = curves.group[rows][0]
+        of = group if group not in channels else DIRECTION_NAMES[group]
+        what = "Threshold elevation by adaptation" if self.elevation else "Response"
+        return Panel(
+            "elevations" if self.elevation else "curves",
+            f"{what}, {of}" if of else what,
+            Axis(experiment.task.label, log=self.log or self.elevation),
+            Axis("elevation over its largest" if self.elevation else "response", log=self.log),
+            tuple(lines),
+            groups="channel" if several else "condition",
+            ordered=not several,
+            palette=palette,
+            row=self._row(experiment, curves, rows),
+        )
+
+    def _row(self, experiment: Curves, curves: CurveSet, rows: NDArray[np.bool_]) -> int:
+        """Return which row of the samples stands for a group: its first curve that people have."""
+        # A gallery, and curves that show the same, have other rows.
+        if len(experiment.samples()) != len(rows):
+            return 0
+        known = rows & np.isfinite(curves.human).any(axis=1)
+        return int(np.flatnonzero(known if known.any() else rows)[0])
+
+    def _colours(
+        self, curves: CurveSet, rows: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], Palette]:
+        """Return the place of each curve in the order of colours, and what these stand for.
+
+        As in Vila-Tomás et al. (2026): from the curve that should lie highest to the lowest, where
+        that is the same everywhere; curves of one rank have one colour.
+        """
+        channel, level, ideal = curves.channel[rows], curves.level[rows], curves.ideal[rows]
+        if len(set(channel)) > 1:
+            return np.array([_CHANNELS.index(each) for each in channel]), "channels"
+        if self.elevation:
+            return _ranks(level), "adaptors"
+        place = np.nanmax(np.where(np.isnan(ideal), -np.inf, ideal), axis=1)
+        fixed = (np.isnan(ideal) | (ideal == place[:, None])).all() and len(set(place)) > 1
+        if not fixed:
+            return _ranks(level), ""
+        both_sides = level.min() < 0 < level.max()
+        sides: dict[str, Palette] = {"rg": "red-green", "yb": "yellow-blue"}
+        return _ranks(-place), sides.get(channel[0], "adaptors") if both_sides else "adaptors"
+
+    def _drawn(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.where(values > 0, values, np.nan) if self.log else values
+
+
+def _ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return places from the smallest on, equal ones for equal values."""
+    return np.unique(values, return_inverse=True)[1]
+
+
+def _scale(curves: CurveSet) -> float:
+    """Return the factor that brings people's curves closest to the responses."""
+    both = np.isfinite(curves.human) & np.isfinite(curves.response)
+    human, response = curves.human[both], curves.response[both]
+    square = float(human @ human)
+    factor = float(human @ response) / square if square else 1.0
+    # Of curves that go the other way, at least the size is shown.
+    if factor > 0:
+        return factor
+    return float(np.sqrt((response @ response) / square)) if square else 1.0

@@ -1,0 +1,107 @@
+"""Whether curves lie above each other in the order they should.
+
+At every abscissa the curves of a group have an ideal order, in which some may be tied. Two ways to
+score it: pairs of curves that lie the right way round, and the rank correlation of Vila-Tomás et
+al. (2026), which pools the places of curves over all abscissae.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+class Concordance:
+    """Pairs of curves in the right order less those in the wrong one (Somers' d), by abscissa.
+
+    Pairs that are tied in the ideal order do not count; curves that are equal count as neither. A
+    perfect order is 1, a reversed one -1; tau b could not reach 1 where the ideal order has ties.
+
+    Parameters
+    ----------
+    ideal
+        [curves, abscissae]; NaN for points that have no place.
+
+    Examples
+    --------
+    >>> ideal = np.array([[3.0, 3.0], [2.0, 2.0], [2.0, 2.0]])
+    >>> order = Concordance(ideal)
+    >>> order(np.array([[9.0, 1.0], [5.0, 5.0], [7.0, 5.0]]))
+    array([ 1., -1.])
+    """
+
+    def __init__(self, ideal: Floats) -> None:
+        first, second = np.triu_indices(len(ideal), 1)
+        self.pairs = first, second
+        with np.errstate(invalid="ignore"):
+            wanted = np.sign(ideal[first] - ideal[second])
+        self.wanted = np.where(np.isnan(wanted), 0.0, wanted)
+
+    def __call__(self, responses: Floats) -> Floats:
+        """Return the concordance at each abscissa; NaN where no pair is left to order.
+
+        Parameters
+        ----------
+        responses
+            [curves, abscissae]; NaN where nothing was shown.
+        """
+        first, second = self.pairs
+        found = np.sign(responses[first] - responses[second])
+        counts = (self.wanted != 0) & np.isfinite(found)
+        agreement = np.where(counts, found * self.wanted, 0.0).sum(axis=0)
+        pairs = counts.sum(axis=0)
+        return np.where(pairs > 0, agreement / np.maximum(pairs, 1), np.nan)
+
+
+class PooledKendall:
+    """Kendall's tau b between the places of curves, all abscissae pooled.
+
+    At each abscissa curves are listed from the highest to the lowest; the lists of all abscissae
+    are compared with the ideal ones number by number, as in the public code of Vila-Tomás et al.
+    (2026). What is listed is which curve has a place, not which place a curve has.
+
+    Parameters
+    ----------
+    ideal
+        [curves, abscissae].
+    counts
+        How often each abscissa occurs in each bootstrap sample, [resamples, abscissae].
+
+    Examples
+    --------
+    >>> ideal = np.array([[3.0, 3.0], [2.0, 2.0], [1.0, 1.0]])
+    >>> PooledKendall(ideal, np.ones((1, 2)))(ideal)
+    array([1.])
+    """
+
+    def __init__(self, ideal: Floats, counts: Floats) -> None:
+        self.counts = counts
+        self.x = _places(ideal)
+
+    def __call__(self, responses: Floats) -> Floats:
+        """Return tau b for each bootstrap sample."""
+        y = _places(responses)
+        # Signs of all pairs, summed over the curves of two abscissae: [abscissae, abscissae].
+        sign_x, sign_y = (
+            np.sign(places[:, :, None, None] - places[None, None]) for places in (self.x, y)
+        )
+        product, own_x, own_y = (
+            signs.sum(axis=(0, 2)) for signs in (sign_x * sign_y, sign_x**2, sign_y**2)
+        )
+        top, left, right = (
+            np.einsum("ra,ab,rb->r", self.counts, each, self.counts)
+            for each in (product, own_x, own_y)
+        )
+        with np.errstate(invalid="ignore"):
+            return np.asarray(top / np.sqrt(left * right))
+
+
+def _places(values: Floats) -> Floats:
+    """Return the curves from the highest to the lowest at each abscissa."""
+    return np.argsort(-values, axis=0, kind="stable").astype(float)

@@ -1,0 +1,153 @@
+"""Agreement of curves with people's: shape, order, elevations, intervals, what was left out."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from fechner.experiments.limits import REASONS
+from fechner.scores import CurveAgreement
+from fechner.scores.curve_checks import ORDERED, SATURATES
+from fechner.scores.paired import paired
+
+X = np.linspace(0.03, 0.3, 10)
+HUMAN = np.array([np.tanh(gain * X) for gain in (12.0, 6.0, 3.0)])
+
+
+def curves(response, human=HUMAN, ideal=HUMAN, seeds: int = 1, **changes) -> xr.Dataset:
+    response = np.repeat(np.asarray(response)[:, None, :, None, None], seeds, axis=1)
+    n = len(human)
+    coords = {
+        "abscissa": ("x", X),
+        "channel": ("curve", ["ach"] * n),
+        "condition": ("curve", [f"c{i}" for i in range(n)]),
+        "level": ("curve", np.arange(float(n))),
+        "group": ("curve", [""] * n),
+        "layer": ["output"],
+        "readout": ["l2"],
+    }
+    data = {
+        "response": (("curve", "seed", "x", "layer", "readout"), response),
+        "human": (("curve", "x"), human),
+        "ideal": (("curve", "x"), ideal),
+        "dropped": (
+            ("curve", "x"),
+            np.zeros(human.shape, np.uint8),
+            {"meanings": " ".join(REASONS)},
+        ),
+    }
+    return xr.Dataset({**data, **changes}, coords=coords)
+
+
+def scores(data: xr.Dataset, **how) -> dict:
+    return {score.name: score for score in CurveAgreement(**how)(data)}
+
+
+def test_a_scale_is_free_and_an_offset_too() -> None:
+    found = scores(curves(7 * HUMAN + 2))
+    assert found["pearson"].value == pytest.approx(1)
+    assert found["order"].value == pytest.approx(1)
+    assert found["agreement"].value == pytest.approx(1)
+    assert "mean of pearson and order" in found["agreement"].note
+
+
+def test_one_scale_for_all_curves() -> None:
+    each_its_own = HUMAN * np.array([[1.0], [3.0], [9.0]])
+    assert scores(curves(each_its_own))["pearson"].value < 0.9
+
+
+def test_curves_that_do_not_move_agree_with_nothing() -> None:
+    found = scores(curves(np.ones_like(HUMAN)))
+    assert [found[name].value for name in ("pearson", "order", "agreement")] == [0, 0, 0]
+    assert "same to every stimulus" in found["agreement"].note
+
+
+def test_correlation_is_numpys() -> None:
+    response = HUMAN + 0.3 * np.random.default_rng(0).standard_normal(HUMAN.shape)
+    expected = np.corrcoef(HUMAN.ravel(), response.ravel())[0, 1]
+    found = scores(curves(response))["pearson"]
+    assert found.value == pytest.approx(expected)
+    assert found.low < found.value < found.high
+    assert found.resampled == "abscissae"
+
+
+@pytest.mark.parametrize("order", ["concordance", "pooled"])
+def test_intervals_hold_what_more_abscissae_would_show(order: str) -> None:
+    """Noise on every point: intervals over abscissae hold the mean over observers."""
+    generator = np.random.default_rng(3)
+    found = [
+        scores(curves(HUMAN + 0.2 * generator.standard_normal(HUMAN.shape)), order=order)
+        for _ in range(150)
+    ]
+    for name in ("pearson", "order"):
+        truth = np.mean([each[name].value for each in found])
+        inside = np.mean([each[name].low <= truth <= each[name].high for each in found])
+        assert inside > 0.88, name
+
+
+def test_elevations_are_ratios_to_the_first_curve() -> None:
+    raised = np.array([1 + 4 * np.exp(-((np.arange(10) - peak) ** 2) / 4) for peak in (3, 6)])
+    base = HUMAN[0]
+    human = np.stack([base, *(base / raised)])
+    data = curves(5 * human, human=human, ideal=human)
+    found = scores(data, elevation=True)
+    assert found["pearson"].value == pytest.approx(1)
+    assert found["order"].value == pytest.approx(1)
+    # Half of the elevation everywhere has the same shape over its largest.
+    milder = np.stack([base, *(base / (1 + (raised - 1) / 2))])
+    assert scores(curves(milder, human=human, ideal=human), elevation=True)[
+        "pearson"
+    ].value == pytest.approx(1)
+
+
+def test_points_left_out_are_named_and_shared() -> None:
+    dropped = np.zeros(HUMAN.shape, np.uint8)
+    dropped[0, -3:] = REASONS.index("out-of-gamut")
+    flags = (("curve", "x"), dropped, {"meanings": " ".join(REASONS)})
+    wrong_there = HUMAN.copy()
+    wrong_there[0, -3:] = -9
+    part = curves(wrong_there, dropped=flags)
+    found = scores(part)
+    assert found["pearson"].value == pytest.approx(1)
+    assert "3 of 30 points left out: out-of-gamut" in found["pearson"].note
+    at = {"layer": 0, "readout": 0}
+    difference = paired(CurveAgreement(), part.isel(at), curves(2 * wrong_there).isel(at))
+    assert difference.value == pytest.approx(0, abs=1e-12)
+
+
+def test_checks_are_shares_of_curves_with_their_rule() -> None:
+    saturating = scores(curves(np.tanh(12 * X) * np.ones((3, 1))), checks=(SATURATES, ORDERED))
+    assert saturating["check-saturates"].value == 1
+    assert saturating["check-saturates"].note.startswith("yes: the slope over the last third")
+    assert saturating["check-ordered"].value == 0
+    straight = scores(curves(X * np.array([[3.0], [2.0], [1.0]])), checks=(SATURATES, ORDERED))
+    assert straight["check-saturates"].value == 0
+    assert straight["check-saturates"].low == 0 < straight["check-saturates"].high
+    assert straight["check-ordered"].value == 1
+
+
+def stacked(layers: list[xr.Dataset]) -> xr.Dataset:
+    data = xr.concat(layers, "layer", data_vars="minimal", coords="minimal", compat="override")
+    return data.assign_coords(layer=[f"l{number}" for number in range(len(layers))])
+
+
+def test_a_layer_is_chosen_where_it_is_not_scored() -> None:
+    """Of many layers of noise the best is no better than chance on the other half."""
+    generator = np.random.default_rng(5)
+    noise = [curves(generator.standard_normal(HUMAN.shape)) for _ in range(60)]
+    data = stacked(noise)
+    found = CurveAgreement()(data)
+    best = max(score.value for score in found if score.name == "agreement")
+    (committed,) = (score for score in found if score.name == "agreement-committed")
+    assert best > 0.3
+    assert committed.value < best / 2
+    assert "chosen on the other half" in committed.note
+    assert committed.low < committed.value < committed.high
+
+
+def test_the_right_layer_is_chosen() -> None:
+    data = stacked([curves(-HUMAN), curves(HUMAN), curves(0 * HUMAN)])
+    committed = CurveAgreement()(data)[-1]
+    assert committed.name == "agreement-committed"
+    assert committed.value == pytest.approx(1)
+    assert committed.note.startswith("at l1, chosen")
+    assert committed.layer == "l2"

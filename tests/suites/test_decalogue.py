@@ -1,0 +1,156 @@
+"""The tests of decalogue can be passed: by people's own formulas, and not by nothing."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from fechner import human
+from fechner.experiments import Curves
+from fechner.observers.abilities import Wants
+from fechner.stimuli import ATD, Stimulus
+from fechner.suites import Options, preset, suite
+
+TESTS = {test.id: test for test in suite("decalogue").tests(Options())}
+PUBLISHED = {test.id: test for test in suite("decalogue").tests(Options(mode="published"))}
+
+
+@dataclass
+class Someone:
+    """Answers by a formula from what a stimulus is made of, without looking at pixels."""
+
+    respond: object
+    wants: Wants = field(default_factory=Wants)
+
+
+class ByFormula:
+    """Shows recipes instead of pictures."""
+
+    layers, readouts = ["formula"], ["response"]
+
+    def __init__(self, respond) -> None:
+        self.observer = Someone(respond)
+
+    def differences(self, tests, references, scene) -> np.ndarray:
+        found = [self.observer.respond(t, r) for t, r in zip(tests, references, strict=True)]
+        return np.array(found)[:, None, None]
+
+    def channel_changes(self, tests, references, scene) -> np.ndarray:
+        return np.array(
+            [
+                [_atd(np.array(t.background_xyz) - np.array(r.background_xyz))]
+                for t, r in zip(tests, references, strict=True)
+            ]
+        )
+
+
+def _atd(xyz: np.ndarray) -> np.ndarray:
+    return np.array(ATD.axes) @ xyz
+
+
+def measured(experiment: Curves, presenter: ByFormula) -> xr.Dataset:
+    pieces = [experiment.measure(piece, presenter) for piece in experiment.pieces()]
+    return xr.concat(pieces, "curve", data_vars="minimal") if len(pieces) > 1 else pieces[0]
+
+
+def person(test: Stimulus, reference: Stimulus) -> float:
+    """See contrast as people do: the formula behind properties 3 to 10, or CIEDE2000."""
+    if not test.layers:
+        return abs(test.background_xyz[1] - reference.background_xyz[1])
+    *masks, target = test.layers
+    if not hasattr(target.pattern, "frequency_cpd"):
+        return _seen_patch(test, reference)
+    mask = {}
+    if masks:
+        angle = masks[0].pattern.orientation_deg - target.pattern.orientation_deg
+        mask = {
+            "mask_frequency_cpd": masks[0].pattern.frequency_cpd,
+            "mask_contrast": masks[0].contrast,
+            "mask_angle_deg": angle,
+        }
+    atd = _atd(np.array(target.modulation_xyz))
+    channel = ATD.directions[int(np.argmax(np.abs(atd)))]
+    return float(
+        human.contrast_response([target.contrast], target.pattern.frequency_cpd, channel, **mask)[0]
+    )
+
+
+def _seen_patch(test: Stimulus, reference: Stimulus) -> float:
+    background = np.array(test.background_xyz)
+    patch = background + np.array(test.layers[0].modulation_xyz)
+    if reference.layers:
+        other = background + np.array(reference.layers[0].modulation_xyz)
+        return float(human.brightness([other[1], patch[1]], background[1])[1])
+    channel = "rg" if test.background_xyz[0] != patch[0] else "yb"
+    return abs(float(human.colour_response([patch], background, channel)[0]))
+
+
+def near_threshold(test: Stimulus, reference: Stimulus) -> float:
+    """See contrasts so low that the response is contrast times sensitivity."""
+    (target,) = test.layers
+    channel = ATD.directions[int(np.argmax(np.abs(_atd(np.array(target.modulation_xyz)))))]
+    csf = {
+        "ach": human.standard_spatial_observer,
+        "rg": human.chromatic_rg_csf,
+        "yb": human.chromatic_yb_csf,
+    }[channel]
+    return float(target.contrast * csf(target.pattern.frequency_cpd))
+
+
+@pytest.fixture(scope="module")
+def people() -> dict[str, xr.Dataset]:
+    return {
+        id: measured(test.experiment, ByFormula(near_threshold if id == "sensitivity" else person))
+        for id, test in TESTS.items()
+    }
+
+
+@pytest.mark.parametrize("id", TESTS)
+def test_people_pass(people: dict[str, xr.Dataset], id: str) -> None:
+    test, data = TESTS[id], people[id]
+    scores = {score.name: score for score in test.scorer(data)}
+    assert scores["agreement"].value > 0.99
+    if "pearson" in scores:
+        assert scores["pearson"].value > 0.99
+    orders = [score for name, score in scores.items() if name.startswith("order")]
+    assert orders
+    for score in orders:
+        assert score.value == pytest.approx(1.0)
+    checks = {name: score for name, score in scores.items() if name.startswith("check")}
+    assert checks
+    # CIELAB has no crispening; all else that is said of people is true of their formulas.
+    assert {name for name, score in checks.items() if score.value < 0.8} <= {"check-crispens"}
+    assert test.panels(data.isel(layer=0, readout=0))
+
+
+def test_all_printed_cells_are_scores_of_ours(people: dict[str, xr.Dataset]) -> None:
+    """Figure 13 has 22 cells; properties 8 to 10 share one of them."""
+    ours = {f"{id}/{score.name}" for id, data in people.items() for score in TESTS[id].scorer(data)}
+    printed = {name for row in preset("vila_tomas2026") for name in row.scores if "/" in name}
+    assert len(printed) == 24
+    assert printed <= ours
+
+
+def test_people_pass_in_published_mode_too(people: dict[str, xr.Dataset]) -> None:
+    for id in ("contrast", "masking-energy", "masking-frequency", "masking-orientation"):
+        scores = PUBLISHED[id].scorer(people[id])
+        orders = [score.value for score in scores if score.name.startswith("order")]
+        assert orders == pytest.approx([1] * len(orders))
+
+
+def test_published_brightness_is_another_curve() -> None:
+    """CIEDE2000 saturates much more than lightness where patches are lighter than white."""
+    ours, theirs = (
+        np.array(tests["brightness"].experiment.task.curves()[0].human)
+        for tests in (TESTS, PUBLISHED)
+    )
+    assert np.corrcoef(ours, theirs)[0, 1] < 0.99
+    assert theirs[-1] == pytest.approx(96.19, abs=0.01)
+
+
+def test_means_of_printed_cells_are_those_of_the_table() -> None:
+    for row in preset("vila_tomas2026"):
+        for id in TESTS:
+            cells = [value for name, value in row.scores.items() if name.startswith(f"{id}/")]
+            assert row.scores[id] == pytest.approx(np.mean(cells), abs=1e-4)
