@@ -2,6 +2,7 @@
 
     python benchmarks/networks.py --suite    # efficientnet_lite0: suite against bare forward passes
     python benchmarks/networks.py --layers   # ViT: 12 blocks x 6 read-outs against one of each
+    python benchmarks/networks.py --readouts # efficientnet_lite0, decalogue: 6 read-outs to one
     python benchmarks/networks.py --batches  # efficientnet_lite0: scores at batch sizes 1, 3, 8, 32
 
 Each takes minutes.
@@ -57,26 +58,20 @@ def suite() -> None:
     )
 
 
-def measure_vit(layers: str, readouts: str, folder: str) -> None:
-    """Measure a random 12-block ViT; run in a process of its own so that memory can be told."""
+def measure_part(what: str, layers: str, readouts: str, folder: str) -> None:
+    """Measure one network; run in a process of its own so that memory can be told."""
     import torch
 
-    from fechner import evaluate, observe
-    from fechner.observers.torchvision_fix import import_torchvision
-
-    import_torchvision()
-    import timm
+    from fechner import evaluate
 
     torch.set_num_threads(THREADS)
-    torch.manual_seed(0)
-    model = timm.create_model("vit_small_patch16_224", num_classes=0)
+    observer, options = {"vit": vit, "decalogue": decalogue}[what]()
     started = time.process_time()
     evaluate(
-        observe(model, name="vit-small", version="1"),
-        tests=["frequency-ach", "luminance"],
-        layers=layers.split(","),
+        observer,
+        **options,
+        layers=layers.split(",") if layers else None,
         readouts=readouts.split(","),
-        scores_only=True,
         threads=THREADS,
         out=folder,
         progress=False,
@@ -85,25 +80,53 @@ def measure_vit(layers: str, readouts: str, folder: str) -> None:
     print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3)
 
 
-def layers(repeats: int = 3) -> None:
-    every = ("blocks.*", ",".join(ALL_READOUTS))
-    one = ("blocks.11", "angle")
-    ratios, more = [], []
+def vit():
+    """Return a random ViT of 12 blocks, and what it is asked."""
+    import torch
+
+    from fechner import observe
+    from fechner.observers.torchvision_fix import import_torchvision
+
+    import_torchvision()
+    import timm
+
+    torch.manual_seed(0)
+    model = timm.create_model("vit_small_patch16_224", num_classes=0)
+    asked = {"tests": ["frequency-ach", "luminance"], "scores_only": True}
+    return observe(model, name="vit-small", version="1"), asked
+
+
+def decalogue():
+    """Return what is asked of all natural stages of a real network."""
+    return "efficientnet_lite0", {"suite": "decalogue"}
+
+
+def against(what: str, every: tuple[str, str], one: tuple[str, str], repeats: int) -> None:
+    """Compare the cost of much with that of little, each in a process of its own."""
     for _ in range(repeats):
         found = []
-        for what in (every, one):
+        for part in (every, one):
             with tempfile.TemporaryDirectory() as folder:
-                command = [sys.executable, __file__, "--part", *what, str(Path(folder) / "run")]
+                run = str(Path(folder) / "run")
+                command = [sys.executable, __file__, "--part", what, *part, run]
                 done = subprocess.run(command, check=True, capture_output=True, text=True)
             found.append([float(number) for number in done.stdout.split()[-2:]])
         (seconds, memory), (seconds_one, memory_one) = found
-        ratios.append(seconds / seconds_one)
-        more.append(memory - memory_one)
         print(
-            f"ViT-S/16, 12 blocks x 6 read-outs: {seconds:.1f} CPU s, {memory:.0f} MB; "
-            f"last block, one read-out: {seconds_one:.1f} CPU s, {memory_one:.0f} MB; "
-            f"ratio {ratios[-1]:.3f} (limit 1.15), {more[-1]:+.0f} MB (limit 300)"
+            f"{what}, {every[0] or 'all stages'} x 6 read-outs: {seconds:.1f} CPU s, "
+            f"{memory:.0f} MB; {one[0] or 'all stages'}, one read-out: {seconds_one:.1f} CPU s, "
+            f"{memory_one:.0f} MB; ratio {seconds / seconds_one:.3f} (limit 1.15), "
+            f"{memory - memory_one:+.0f} MB (limit 300)",
+            flush=True,
         )
+
+
+def layers() -> None:
+    against("vit", ("blocks.*", ",".join(ALL_READOUTS)), ("blocks.11", "angle"), repeats=3)
+
+
+def readouts() -> None:
+    against("decalogue", ("", ",".join(ALL_READOUTS)), ("", "l2"), repeats=1)
 
 
 def batches() -> None:
@@ -134,13 +157,15 @@ if __name__ == "__main__":
     parser.add_argument("--suite", action="store_true", help="suite against bare passes")
     parser.add_argument("--layers", action="store_true", help="all layers against one")
     parser.add_argument("--batches", action="store_true", help="scores at several batch sizes")
-    parser.add_argument("--part", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--readouts", action="store_true", help="six read-outs against one")
+    parser.add_argument("--part", nargs=4, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.part:
-        measure_vit(*arguments.part)
+        measure_part(*arguments.part)
     for chosen, function in (
         (arguments.suite, suite),
         (arguments.layers, layers),
+        (arguments.readouts, readouts),
         (arguments.batches, batches),
     ):
         if chosen:

@@ -35,8 +35,8 @@ _ELSEWHERE = (
     r"(fechner\.report\.comparing\.(standings|trends)|collections|numpy|np|pathlib|pd|torch|xr)\..*"
 )
 _TYPES = (
-    "(ArrayLike|Ask|By|Changed|Figure|Fit|Flags|Floats|Image|InitVar|Light|NDArray|Name|Normalisation"
-    "|Path|Recognised|Record|Runs|Same|Scale|Seed|Someone|Tap|Tensor|Triple|Value|What)"
+    "(Abscissa|ArrayLike|Ask|By|Changed|CurveSet|Figure|Fit|Flags|Floats|Image|InitVar|Light"
+    "|NDArray|Name|Normalisation|Passed|Path|Recognised|Record|Runs|Same|Scale|Seed|Someone|Tap|Tensor|Triple|Value|What)"
 )
 _WORDS = r"(array_like|float64|ndarray|optional|shape|\d|.*\".*|.* (and|to) \w+)"
 nitpick_ignore_regex = [("py:.*", _ELSEWHERE), ("py:.*", rf"(.*\.)?{_TYPES}"), ("py:.*", _WORDS)]

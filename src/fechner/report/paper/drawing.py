@@ -103,14 +103,29 @@ def _draw_cells(surface: Surface, axes: Axes) -> None:
     assert figure is not None
     box, mm = axes.get_window_extent(), 25.4 / figure.dpi
     room = box.width * mm / max(1, len(surface.x)), box.height * mm / max(1, len(surface.y))
-    words = [[number(value, 2) if np.isfinite(value) else "" for value in row] for row in surface.z]
-    if max(width_mm(each) for row in words for each in row) + 0.8 > room[0] or room[1] < LINE_MM:
+    words = [[_in_a_cell(value) for value in row] for row in surface.z]
+    if max(width_mm(each) for row in words for each in row) + 0.4 > room[0] or room[1] < LINE_MM:
         return
     for i, row in enumerate(words):
         for j, each in enumerate(row):
             share = (z[i, j] - levels[0]) / (levels[-1] - levels[0]) if len(levels) else 0.0
             ink = INK if share > _LIGHT else CASING
             axes.text(surface.x[i], surface.y[j], each, color=ink, ha="center", va="center")
+
+
+def _in_a_cell(value: float) -> str:
+    """Return a number as short as it can be told from others.
+
+    Examples
+    --------
+    >>> _in_a_cell(0.123), _in_a_cell(-0.5), _in_a_cell(1.0), _in_a_cell(np.nan)
+    ('.12', '\N{MINUS SIGN}.50', '1.00', '')
+    """
+    if not np.isfinite(value):
+        return ""
+    text = f"{abs(value):.2f}"
+    short = text[1:] if text.startswith("0.") else text
+    return f"\N{MINUS SIGN}{short}" if value < 0 and float(text) else short
 
 
 def _draw_surface(surface: Surface, axes: Axes, cells: bool = False) -> None:
