@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fechner.human.arguments import checked
 from fechner.stimuli.colour import as_triple, xyz_to_lab
+from fechner.stimuli.colour_difference import delta_e_2000
 
 __all__ = ["brightness", "colour_difference_2000", "colour_response"]
 
@@ -126,36 +127,12 @@ def colour_difference_2000(lab: ArrayLike, other_lab: ArrayLike) -> Floats:
     >>> float(colour_difference_2000([50.0, 2.6772, -79.7751], [50.0, 0.0, -82.7485]).round(4))
     2.0425
     """
-    lightness1, a1, b1 = np.moveaxis(np.asarray(lab, dtype=np.float64), -1, 0)
-    lightness2, a2, b2 = np.moveaxis(np.asarray(other_lab, dtype=np.float64), -1, 0)
-    stretch = 1.5 - 0.5 * _saturation((np.hypot(a1, b1) + np.hypot(a2, b2)) / 2)
-    colour1, colour2 = stretch * a1 + 1j * b1, stretch * a2 + 1j * b2
-    chroma1, chroma2 = np.abs(colour1), np.abs(colour2)
-    hue1, hue2 = np.angle(colour1) % (2 * np.pi), np.angle(colour2) % (2 * np.pi)
-    grey = chroma1 * chroma2 == 0
-    turn = np.where(grey, 0.0, hue2 - hue1)
-    turn = turn - 2 * np.pi * np.sign(turn) * (np.abs(turn) > np.pi)
-    hue = np.where(chroma1 == 0, hue2, hue1) + turn / 2
+    import torch
 
-    chroma = (chroma1 + chroma2) / 2
-    from_50 = ((lightness1 + lightness2) / 2 - 50) ** 2
-    hue_weight = (
-        1
-        - 0.17 * np.cos(hue - np.radians(30))
-        + 0.24 * np.cos(2 * hue)
-        + 0.32 * np.cos(3 * hue + np.radians(6))
-        - 0.20 * np.cos(4 * hue - np.radians(63))
+    one, other = np.broadcast_arrays(
+        np.asarray(lab, dtype=np.float64), np.asarray(other_lab, dtype=np.float64)
     )
-    by_lightness = (lightness2 - lightness1) / (1 + 0.015 * from_50 / np.sqrt(20 + from_50))
-    by_chroma = (chroma2 - chroma1) / (1 + 0.045 * chroma)
-    by_hue = 2 * np.sqrt(chroma1 * chroma2) * np.sin(turn / 2) / (1 + 0.015 * chroma * hue_weight)
-    from_blue = (np.degrees(hue) % 360 - 275) / 25
-    rotation = -2 * _saturation(chroma) * np.sin(np.radians(60) * np.exp(-(from_blue**2)))
-    square = by_lightness**2 + by_chroma**2 + by_hue**2 + rotation * by_chroma * by_hue
-    return np.asarray(np.sqrt(np.maximum(square, 0.0)))[()]
-
-
-def _saturation(chroma: Floats) -> Floats:
-    """Return sqrt(C^7 / (C^7 + 25^7)), from 0 for greys to 1."""
-    power = (chroma / 25) ** 7
-    return np.asarray(np.sqrt(power / (power + 1)))
+    # Colours lie along dimension 1 there.
+    pictures = (torch.as_tensor(each.copy()).reshape(-1, 3, 1, 1) for each in (one, other))
+    found: Floats = delta_e_2000(*pictures).numpy()
+    return found.reshape(one.shape[:-1])[()]

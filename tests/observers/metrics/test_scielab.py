@@ -7,7 +7,6 @@ import pytest
 import torch
 from scipy.ndimage import correlate1d
 
-from fechner.observers.metrics.colour_difference import delta_e_1976, delta_e_2000, lab, recolour
 from fechner.observers.metrics.scielab import (
     CODED_GAUSSIANS,
     GAUSSIANS,
@@ -18,6 +17,7 @@ from fechner.observers.metrics.scielab import (
     seen_lab,
 )
 from fechner.stimuli.colour import D65_XYZ, inverse
+from fechner.stimuli.colour_difference import delta_e_1976, delta_e_2000, lab, recolour
 
 GREY = torch.tensor(D65_XYZ, dtype=torch.float64).mul(0.2).reshape(1, 3, 1, 1)
 

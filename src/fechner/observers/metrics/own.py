@@ -9,15 +9,6 @@ import math
 from typing import TYPE_CHECKING, Any, Literal
 
 from fechner.observers.abilities import Wants
-from fechner.observers.metrics.colour_difference import (
-    delta_e_1976,
-    delta_e_2000,
-    delta_itp,
-    hyab,
-    ictcp,
-    lab,
-    recolour,
-)
 from fechner.observers.metrics.luma import luma, mean_squared_error
 from fechner.observers.metrics.metric import About, Kind, Metric
 from fechner.observers.metrics.nlpd import nlpd as pyramid_distance
@@ -28,6 +19,15 @@ from fechner.observers.metrics.speed_qa import information, speed, speed_video, 
 from fechner.observers.metrics.structure import Odd, moments, ms_ssim_loss, scales, ssim_loss
 from fechner.stimuli import Clips, Frames
 from fechner.stimuli.colour import D65_XYZ, as_triple
+from fechner.stimuli.colour_difference import (
+    delta_e_1976,
+    delta_e_2000,
+    delta_itp,
+    hyab,
+    ictcp,
+    lab,
+    recolour,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor

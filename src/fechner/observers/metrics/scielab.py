@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from fechner.observers.metrics.colour_difference import delta_e_1976, lab, recolour
 from fechner.observers.metrics.filtering import extend
 from fechner.stimuli.colour import D65_XYZ, Matrix, Triple, inverse
+from fechner.stimuli.colour_difference import delta_e_1976, lab, recolour
 
 if TYPE_CHECKING:
     import torch

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from fechner.observers.metrics.colour_difference import (
+from fechner.stimuli.colour_difference import (
     BT709_TO_BT2020,
     delta_e_1976,
     delta_e_2000,

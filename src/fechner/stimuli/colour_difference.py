@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from fechner.observers.metrics.gradients import angle, length, root
 from fechner.stimuli.colour import D65_XYZ, Matrix, Triple, transform, xyz_to_lab
+from fechner.stimuli.gradients import angle, length, root
 
 if TYPE_CHECKING:
     from torch import Tensor
