@@ -1,9 +1,9 @@
 import numpy as np
 
-from fechner.report.depth import depth_panel
+from fechner.report.depth import depth_panel, readout_panels
 from fechner.runs import Result
 from fechner.scores import Score
-from fechner.scores.panels import Line, Panel
+from fechner.scores.panels import Line, Panel, Surface
 
 
 def result(value: float, layer: str, readout: str = "angle", main: bool = True) -> Result:
@@ -55,3 +55,35 @@ def test_other_layers_share_a_scale_from_first_to_last() -> None:
     np.testing.assert_allclose(found["a angle"].x, [0, 0.5, 1])
     np.testing.assert_allclose(found["b l2"].x, [0, 1])
     assert found["b l2"].names == ("p", "q")
+
+
+def surface(panel: Panel) -> Surface:
+    (mark,) = panel.marks
+    assert isinstance(mark, Surface)
+    return mark
+
+
+def test_several_layers_by_several_read_outs_are_a_heat_map() -> None:
+    labelled = [
+        ("deep", result(0.1 * i + j, layer, readout))
+        for i, layer in enumerate("xyz")
+        for j, readout in enumerate(("l2", "l1"))
+        if (layer, readout) != ("z", "l1")
+    ]
+    labelled += [("flat", result(5.0, "x", readout)) for readout in ("l2", "l1")]
+    labelled += [("single", result(5.0, layer)) for layer in "xy"]
+    labelled += [("deep", result(9.0, "x", "l2", main=False))]
+    found = readout_panels(labelled)
+    assert list(found) == ["deep"]
+    assert (found["deep"].x.ticks, found["deep"].y.ticks) == (("x", "y", "z"), ("l2", "l1"))
+    np.testing.assert_allclose(surface(found["deep"]).z, [[0, 1], [0.1, 1.1], [0.2, np.nan]])
+
+
+def test_heat_maps_have_one_scale() -> None:
+    places = [(layer, readout) for layer in "xy" for readout in ("l2", "l1")]
+    labelled = [("a", result(k / 4, *place)) for k, place in enumerate(places)]
+    labelled += [("b", result(-k / 4, *place)) for k, place in enumerate(places)]
+    found = [surface(panel) for panel in readout_panels(labelled).values()]
+    assert [(each.low, each.high) for each in found] == [(-0.75, 0.75)] * 2
+    (one, _) = readout_panels(labelled, (-1.0, 1.0)).values()
+    assert (surface(one).low, surface(one).high) == (-1, 1)

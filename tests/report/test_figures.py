@@ -25,6 +25,7 @@ KINDS = [
     (None, "scores"),
     (None, "layers"),
     (MATCHING, "stimuli"),
+    (MATCHING, "readouts"),
 ]
 VIT = "timm/vit_small_patch16_224.dino"
 
@@ -191,6 +192,32 @@ def test_layers_by_one_readout(shown_run: Run) -> None:
 
 
 # Many observers
+
+
+def test_read_outs_are_heat_maps_of_the_scores(shown_run: Run) -> None:
+    drawn = figure(shown_run, kind="readouts", dpi=80)
+    maps = [axes for axes in drawn.axes if axes.get_xlabel() or axes.axison]
+    assert len(maps) == 4  # two tests of two observers that have layers
+    (mesh,) = figure(shown_run, MATCHING, "readouts", observers=["network"]).axes[0].collections
+    by_place = {
+        (result.score.readout, result.score.layer): result.score.value
+        for result in shown_run.assess()[0]
+        if (result.observer, result.test, result.main) == ("network", MATCHING, True)
+    }
+    np.testing.assert_allclose(np.ravel(mesh.get_array()), list(_by_readout(by_place)))
+
+
+def _by_readout(values: dict[tuple[str, str], float]) -> list[float]:
+    readouts = dict.fromkeys(readout for readout, _ in values)
+    layers = dict.fromkeys(layer for _, layer in values)
+    return [values[readout, layer] for readout in readouts for layer in layers]
+
+
+def test_read_outs_need_several(odd_run: Run, shown_run: Run) -> None:
+    with pytest.raises(FechnerError, match="several layers by several read-outs"):
+        figure(odd_run, kind="readouts")
+    with pytest.raises(FechnerError, match="leave --layer and --readout out"):
+        figure(shown_run, kind="readouts", readout="l2")
 
 
 def test_thirty_observers_do_not_fit_into_one_column(shown_run: Run, tmp_path: Path) -> None:

@@ -39,12 +39,31 @@ ODD = 'a|b & "c", <script>_{%}'
 def test_every_format_takes_odd_names_missing_cells_and_nan(format: str) -> None:
     results = [
         result("pixels", "area", 0.5),
+        result("pixels", "area", 0.5, rule=ODD),
         result(ODD, "luminance", math.nan, note="not computable: constant"),
     ]
     text = FORMATS[format](results)
     assert "pixels" in text
     assert text.endswith("\n")
     assert FORMATS[format]([]).endswith("\n")
+
+
+def test_checks_are_a_table_of_words_with_the_rules_once() -> None:
+    text = FORMATS["checks"](
+        [
+            result("a", "area", 0.9),
+            result("a", "area", 1.0, rule="the end is high"),
+            result("b", "area", 0.5, rule="the end is high"),
+            result("b", "luminance", 0.0, rule="the end is high"),
+            result("b", "luminance", 1.0, rule="of another layer", last=False),
+        ]
+    )
+    lines = text.splitlines()
+    assert lines[0].split() == ["test", "claim", "a", "b"]
+    assert lines[2].split() == ["area", "alignment", "yes", "200/200", "partly", "100/200"]
+    assert lines[3].split() == ["luminance", "alignment", "no", "0/200"]
+    assert lines[4:] == ["alignment: the end is high (area, luminance)"]
+    assert "nothing is asked" in FORMATS["checks"]([result("a", "area", 0.9)])
 
 
 def test_csv_reads_back() -> None:

@@ -58,7 +58,7 @@ def test_one_scale_for_all_curves() -> None:
 def test_curves_that_do_not_move_agree_with_nothing() -> None:
     found = scores(curves(np.ones_like(HUMAN)))
     assert [found[name].value for name in ("pearson", "order", "agreement")] == [0, 0, 0]
-    assert "same to every stimulus" in found["agreement"].note
+    assert "the same and flat" in found["agreement"].note
 
 
 def test_correlation_is_numpys() -> None:
@@ -151,3 +151,22 @@ def test_the_right_layer_is_chosen() -> None:
     assert committed.value == pytest.approx(1)
     assert committed.note.startswith("at l1, chosen")
     assert committed.layer == "l2"
+
+
+def test_missing_curves_are_named_by_what_is_special_about_them() -> None:
+    response = HUMAN.copy()
+    response[2] = np.nan
+    assert "no curve of c2" in scores(curves(response))["agreement"].note
+    channels = curves(response).assign_coords(channel=("curve", ["ach", "rg", "yb"]))
+    assert "no curve of yellow-blue" in scores(channels)["agreement"].note
+    grouped = curves(response).assign_coords(group=("curve", ["low", "low", "high"]))
+    assert "no curve of high c2" in scores(grouped)["agreement"].note
+    assert "no curve" not in scores(curves(HUMAN))["agreement"].note
+
+
+def test_checks_say_so_and_have_their_rule() -> None:
+    found = scores(curves(HUMAN), checks=(SATURATES,))
+    check = found["check-saturates"]
+    assert check.is_check
+    assert (check.claim, check.verdict, check.rule) == ("saturates", "yes", SATURATES.rule)
+    assert not found["agreement"].is_check

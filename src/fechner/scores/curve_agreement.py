@@ -18,7 +18,7 @@ from fechner.scores.alignment import outputs
 from fechner.scores.bootstrap import cluster_counts, interval
 from fechner.scores.curve_checks import Check
 from fechner.scores.curve_set import CurveSet, curves_of
-from fechner.scores.notes import SAME_ANSWERS, TOO_FEW, join_notes, left_out
+from fechner.scores.notes import TOO_FEW, join_notes, left_out
 from fechner.scores.order import Concordance, PooledKendall
 from fechner.scores.paired import in_common
 from fechner.scores.score import Resampled, Score
@@ -34,6 +34,9 @@ _agreement = partial(Score, higher_is_better=True, best=1.0, chance=0.0, resampl
 
 #: Abscissae needed to speak of a curve.
 _FEWEST_POINTS = 3
+
+#: Why an agreement is 0.
+_FLAT = "all curves are the same and flat, which agrees with nothing"
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,7 @@ class CurveAgreement:
         if len(curves.abscissae) < _FEWEST_POINTS or not cells:
             note = join_notes(note, TOO_FEW)
         elif np.nanmax(curves.response) == np.nanmin(curves.response):
-            note = join_notes(note, SAME_ANSWERS)
+            note = join_notes(note, _FLAT)
         note = join_notes(note, _without_a_point(curves))
         main = _Cell(
             "agreement",

@@ -20,7 +20,7 @@ from fechner.report.comparing.tables import COLUMNS, FORMATS, records, sections
 from fechner.scores import Score, distance
 from fechner.scores.comparisons import Alike, alike, corrected
 from fechner.scores.paired import Difference, paired
-from fechner.scores.summary import mean_distance
+from fechner.scores.summary import mean_difference, mean_distance
 from fechner.suites import Options, suite
 
 TESTS = ["masking-coherent", "matching-frequency"]
@@ -217,7 +217,8 @@ def standing(label: str, **scores: float) -> Standing:
 
 def comparison(first: str, second: str, *findings: Finding) -> Comparison:
     a, b = standing(first, x=0.1, y=0.2), standing(second, x=0.3, y=math.nan)
-    pair = Pair(a, b, findings, Alike(0.5, 0.03, (2, 2)), 0.06)
+    mean = mean_difference(*(list(each.scores.values()) for each in (a, b)))
+    pair = Pair(a, b, findings, Alike(0.5, 0.03, (2, 2)), 0.06, mean)
     distances = tuple((each, mean_distance(list(each.scores.values()))) for each in (a, b))
     return Comparison((pair,), distances, "holm", ())
 
@@ -281,7 +282,8 @@ def test_notes_have_a_column_where_there_are_any() -> None:
 
 def test_one_test_has_nothing_over_tests() -> None:
     a = standing("a", x=0.5)
-    pair = Pair(a, a, (made_up("x", 0.5, 0.5, 0.5),), Alike(0.0, 1.0, (1, 1)), 1.0)
+    findings, mean = (made_up("x", 0.5, 0.5, 0.5),), mean_difference([], [])
+    pair = Pair(a, a, findings, Alike(0.0, 1.0, (1, 1)), 1.0, mean)
     found = Comparison((pair,), ((a, mean_distance(list(a.scores.values()))),), "holm", ())
     assert len(sections(found).sections) == 1
 
@@ -354,7 +356,8 @@ def test_json_is_strict_and_has_both_scores() -> None:
     assert (read["correction"], read["tested"]) == ("holm", 1)
     assert len(read["mean_distances"]) == 2
     assert read["over_tests"][0]["value"] == 0.5
-    assert len(records(found)) == 5
+    assert len(read["mean_differences"]) == 1
+    assert len(records(found)) == 6
 
 
 def test_numbers_agree_between_formats(shown_run: Run) -> None:

@@ -61,8 +61,9 @@ def watched(browser: Browser, file: Path) -> Iterator[Watched]:
 
 
 def test_every_plot_is_drawn(watched: Watched) -> None:
-    # The profile; per test three observers by one or two kinds of panel, and depth.
-    assert watched.draw_all() == 1 + (3 * 2 + 1) + (3 + 1)
+    # The profile; per test three observers by one or two kinds of panel, depth, and read-outs of
+    # the two that have layers.
+    assert watched.draw_all() == 1 + (3 * 2 + 1 + 2) + (3 + 1 + 2)
     page = watched.page
     assert page.locator(".test .contourlayer .contour").count() > 3
     assert page.locator(".axis-stimuli i").count() >= 6 * 3
@@ -153,7 +154,7 @@ def test_dark_and_light(browser: Browser, file: Path) -> None:
     dark = watched.page.evaluate(ground)
     watched.page.locator("#theme").click()
     assert watched.page.evaluate(ground) != dark
-    assert watched.draw_all() == 12
+    assert watched.draw_all() == 16
     assert watched.wrong == []
     context.close()
 

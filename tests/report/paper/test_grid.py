@@ -177,6 +177,43 @@ def test_many_steps_of_one_quantity_have_a_colour_each_in_order() -> None:
     assert legend.get_title().get_text() == "frequency"
 
 
+def test_colours_that_stand_for_something_are_named_together() -> None:
+    lines = tuple(
+        Line(X, X * (k + 1), label, group=group)
+        for k, (label, group) in enumerate([("none", 0), ("+1", 1), ("-1", 1), ("same", 2)])
+    )
+    panel = replace(line_panel(*lines), palette="adaptors", ordered=True, groups="mask")
+    figure = drawn(panel)
+    found = [line.get_color() for line in figure.axes[0].lines]
+    assert found == ["#0072b2", "#b0b0b0", "#b0b0b0", "#d4351c"]
+    assert {"none", "+1, -1", "same"} <= set(words(figure))
+
+
+def test_people_that_nobody_followed_are_named_too() -> None:
+    lines = (
+        Line(X, X, "achromatic", group=0),
+        Line(X, X, "achromatic", group=0, human=True),
+        Line(X, 2 * X, "red-green", group=1, human=True),
+    )
+    panel = replace(line_panel(*lines), palette="channels", groups="channel")
+    assert {"achromatic", "red-green", "people", "observer"} <= set(words(drawn(panel)))
+
+
+def test_named_places_are_cells_with_their_numbers() -> None:
+    values = np.array([[0.5, -0.25], [1.0, np.nan], [0.0, 0.126]])
+    surface = Surface(np.arange(3.0), np.arange(2.0), values, "agreement", low=-1.0, high=1.0)
+    axes = (Axis("layer", ticks=("a", "b", "c")), Axis("read-out", ticks=("l2", "l1")))
+    figure = drawn(Panel("readouts", "Score", *axes, (surface,)), columns=1)
+    (mesh,) = figure.axes[0].collections
+    assert mesh.get_clim() == (-1, 1)
+    assert {".50", "\N{MINUS SIGN}.25", "1.00", ".00", ".13"} <= set(words(figure))
+    assert "agreement, on one scale" in words(figure)
+    # Where there is no room for numbers, there are none.
+    many = replace(surface, x=np.arange(60.0), z=np.tile(values, (20, 1)))
+    axes = (Axis("layer", ticks=tuple(map(str, range(60)))), axes[1])
+    assert ".50" not in words(drawn(Panel("readouts", "Score", *axes, (many,)), columns=1))
+
+
 def test_bars_stand_side_by_side_on_zero_with_intervals() -> None:
     x = np.arange(2.0)
     nothing = np.full(2, np.nan)

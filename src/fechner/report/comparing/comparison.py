@@ -21,7 +21,12 @@ from fechner.report.contenders import same_questions
 from fechner.scores import distance
 from fechner.scores.comparisons import LEVEL, Alike, Correction, alike, corrected
 from fechner.scores.paired import Difference, difference
-from fechner.scores.summary import MeanDistance, mean_distance
+from fechner.scores.summary import (
+    MeanDifference,
+    MeanDistance,
+    mean_difference,
+    mean_distance,
+)
 from fechner.suites import Test
 
 #: More observers than this make more pairs than anyone reads.
@@ -63,6 +68,8 @@ class Pair:
         Whether their distances from people come from one distribution over tests.
     alike_corrected
         The p-value of that, corrected for all pairs.
+    mean
+        The difference of their mean distances, paired test by test.
     """
 
     first: Standing
@@ -70,6 +77,7 @@ class Pair:
     findings: tuple[Finding, ...]
     alike: Alike
     alike_corrected: float
+    mean: MeanDifference
 
     def tests(self, who: int) -> list[str]:
         """Return the tests in which one is known to be closer to people, or neither."""
@@ -192,8 +200,9 @@ def _pair(first: Standing, second: Standing) -> Pair:
         for test in tests
         if test in first.answers and test in second.answers
     )
-    far = [[distance(each.scores[test]) for test in tests] for each in (first, second)]
-    return Pair(first, second, found, alike(*far), float("nan"))
+    own = [[each.scores[test] for test in tests] for each in (first, second)]
+    far = [[distance(score) for score in scores] for scores in own]
+    return Pair(first, second, found, alike(*far), float("nan"), mean_difference(*own))
 
 
 def _finding(test: str, first: Standing, second: Standing) -> Finding:

@@ -58,8 +58,10 @@ def sections(comparison: Comparison) -> Sections:
     if max(mean.n for _, mean in comparison.distances) > 1:
         tables += [_distances(comparison), _over_tests(comparison)]
         notes.append(
-            "Kolmogorov-Smirnov: the largest gap between the shares of tests below a distance; it "
-            "does not pair tests, so it finds less."
+            "Mean difference: of distances, the first minus the second, with a 95 % interval over "
+            "tests that are paired; below 0 the first is closer to people. Kolmogorov-Smirnov: the "
+            "largest gap between the shares of tests below a distance, with its p; it does not "
+            "pair tests, so it finds less."
         )
     verdicts = [_verdict(pair, comparison) for pair in comparison.pairs]
     return Sections(verdicts, tables, notes, comparison.warnings)
@@ -150,13 +152,21 @@ def _distances(comparison: Comparison) -> Section:
 
 def _over_tests(comparison: Comparison) -> Section:
     return Section(
-        "Are two observers' distances alike over tests? (Kolmogorov-Smirnov)",
-        ["first", "second", "tests", "largest gap", *p_header(comparison.correction)],
+        "Two observers' distances over tests: paired means, and Kolmogorov-Smirnov",
+        [
+            "first",
+            "second",
+            "tests",
+            "mean difference",
+            "largest gap",
+            *p_header(comparison.correction),
+        ],
         [
             [
                 pair.first.label,
                 pair.second.label,
                 str(min(pair.alike.n)),
+                bracketed(pair.mean.value, pair.mean.low, pair.mean.high),
                 number(pair.alike.statistic),
                 *p_values(pair.alike.p, pair.alike_corrected, comparison.correction),
             ]
@@ -195,6 +205,20 @@ def records(comparison: Comparison) -> list[dict[str, Any]]:
             "n": mean.n,
         }
         for each, mean in comparison.distances
+    ]
+    rows += [
+        {
+            "what": "mean-difference",
+            "first": pair.first.label,
+            "second": pair.second.label,
+            "suite": pair.first.suite,
+            "value": pair.mean.value,
+            "low": pair.mean.low,
+            "high": pair.mean.high,
+            "p": pair.mean.p,
+            "n": pair.mean.n,
+        }
+        for pair in comparison.pairs
     ]
     rows += [
         {
@@ -257,6 +281,7 @@ def _to_json(comparison: Comparison) -> str:
         "tested": comparison.tested,
         "differences": differences,
         "mean_distances": [row for row in rows if row["what"] == "mean-distance"],
+        "mean_differences": [row for row in rows if row["what"] == "mean-difference"],
         "over_tests": [row for row in rows if row["what"] == "kolmogorov-smirnov"],
         "notes": [*comparison.warnings, *comparison.notes],
     }

@@ -408,7 +408,7 @@
       for (const index of places) choice.append(new Option(contender.places[index].join(", "), index));
       choice.addEventListener("change", () => {
         for (const other of all(`figure[data-contender="${number}"] select`, section)) other.value = choice.value;
-        for (const other of all(`figure[data-contender="${number}"]`, section)) drawPanel(other);
+        for (const other of all(`figure[data-contender="${number}"]`, section)) draw(other);
       });
       below.append(choice);
     }
@@ -455,7 +455,7 @@
         heading.textContent = maps[0].title;
         section.querySelector(".readouts").append(heading, ...maps.map((panel, number) => {
           const figure = Object.assign(document.createElement("figure"), { className: "plot" });
-          Object.assign(figure.dataset, { plot: "readouts", number });
+          Object.assign(figure.dataset, { plot: "readouts", number, contender: chapter.contenders.findIndex((each) => each.label === panel.label) });
           const caption = document.createElement("figcaption");
           caption.append(Object.assign(document.createElement("b"), { textContent: panel.label, title: panel.label }));
           figure.append(caption, Object.assign(document.createElement("div"), { className: "canvas" }));
