@@ -99,6 +99,14 @@ def test_elevations_are_ratios_to_the_first_curve() -> None:
     ].value == pytest.approx(1)
 
 
+def test_rounding_is_no_elevation() -> None:
+    base = HUMAN[0]
+    noise = 1 + 1e-7 * np.random.default_rng(2).standard_normal((3, 10))
+    human = np.stack([base, base / 2, base / 3])
+    found = scores(curves(base * noise, human=human, ideal=human), elevation=True)
+    assert found["agreement"].value == 0
+
+
 def test_points_left_out_are_named_and_shared() -> None:
     dropped = np.zeros(HUMAN.shape, np.uint8)
     dropped[0, -3:] = REASONS.index("out-of-gamut")

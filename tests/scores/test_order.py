@@ -41,3 +41,10 @@ def test_pooled_kendall_is_that_of_the_lists() -> None:
     for count, value in zip(counts.astype(int), found, strict=True):
         x, y = (np.repeat(each, count, axis=1).ravel() for each in lists)
         assert value == pytest.approx(kendalltau(x, y).statistic)
+
+
+def test_rounding_is_no_order() -> None:
+    ideal = np.arange(4.0)[:, None]
+    responses = (1 + np.arange(4.0) * 1e-7)[:, None]
+    assert Concordance(ideal)(responses) == 0
+    assert Concordance(ideal)((1 + np.arange(4.0) * 1e-3)[:, None]) == 1

@@ -9,7 +9,7 @@ their order, are known.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -135,7 +135,7 @@ class Curves:
     reference: str
     task: CurveTask
     scene: Scene
-    gallery: CurveTask | None = None
+    gallery: CurveTask | None = field(default=None, compare=False)
     version: int = 1
 
     asks: ClassVar[Ability] = "compares"

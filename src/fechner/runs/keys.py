@@ -14,6 +14,8 @@ from fechner.observers.abilities import Ability
 def parameters(thing: Any) -> Any:
     """Return a dataclass as plain JSON values, with the names of its classes.
 
+    Fields that are not compared are left out: nothing that is measured depends on them.
+
     Examples
     --------
     >>> from fechner.stimuli import Gabor
@@ -21,7 +23,8 @@ def parameters(thing: Any) -> Any:
     'Gabor'
     """
     if is_dataclass(thing) and not isinstance(thing, type):
-        values = {field.name: parameters(getattr(thing, field.name)) for field in fields(thing)}
+        compared = [field.name for field in fields(thing) if field.compare]
+        values = {name: parameters(getattr(thing, name)) for name in compared}
         return {"kind": type(thing).__name__, **values}
     if isinstance(thing, tuple | list):
         return [parameters(item) for item in thing]

@@ -14,7 +14,7 @@ import numpy as np
 
 from fechner.scores.curve_set import CurveSet
 from fechner.scores.notes import TOO_FEW
-from fechner.scores.order import Concordance
+from fechner.scores.order import Concordance, above
 from fechner.scores.rates import wilson
 from fechner.scores.score import CHECK, Score
 
@@ -182,7 +182,7 @@ def _attenuates(curves: CurveSet) -> Passed:
             there = np.isfinite(curves.response[[alone, row]]).all(axis=0)
             if there.any():
                 with_mask, without = curves.response[[row, alone]][:, there].sum(axis=1)
-                passed.append(bool(with_mask < without))
+                passed.append(bool(above(with_mask, without) < 0))
     return np.array(passed, dtype=bool)
 
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fechner.scores.order import EQUAL
+
 if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
@@ -50,7 +52,7 @@ def _as_elevations(curves: CurveSet) -> CurveSet:
         with np.errstate(divide="ignore", invalid="ignore"):
             raised = np.maximum(values[:1] / values[1:] - 1, 0)
         # Where there is no response at all, nothing can be said of it.
-        raised = np.where(np.isfinite(raised), raised, np.nan)
+        raised = np.where(np.isfinite(raised), np.where(raised > EQUAL, raised, 0.0), np.nan)
         largest = np.nanmax(np.where(np.isnan(raised), 0, raised), axis=1, keepdims=True)
         return np.asarray(raised / np.where(largest > 0, largest, 1.0))
 

@@ -17,6 +17,23 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
+#: Responses that differ by less, relatively, are equal: rounding in single precision is no order.
+EQUAL = 1e-5
+
+
+def above(first: Floats, second: Floats) -> Floats:
+    """Return 1 where the first lies above the second, -1 where below, 0 where they are equal.
+
+    Examples
+    --------
+    >>> above(np.array([1.0, 1.0, 2.0]), np.array([1.0 + 1e-7, 2.0, 1.0])).tolist()
+    [0.0, -1.0, 1.0]
+    """
+    apart = first - second
+    size = np.maximum(np.abs(first), np.abs(second))
+    return np.where(np.abs(apart) <= EQUAL * size, 0.0, np.sign(apart))
+
+
 class Concordance:
     """Pairs of curves in the right order less those in the wrong one (Somers' d), by abscissa.
 
@@ -52,7 +69,7 @@ class Concordance:
             [curves, abscissae]; NaN where nothing was shown.
         """
         first, second = self.pairs
-        found = np.sign(responses[first] - responses[second])
+        found = above(responses[first], responses[second])
         counts = (self.wanted != 0) & np.isfinite(found)
         agreement = np.where(counts, found * self.wanted, 0.0).sum(axis=0)
         pairs = counts.sum(axis=0)
