@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 #: Responses that differ by less, relatively, are equal: rounding in single precision is no order.
-EQUAL = 1e-5
+EQUAL = 1e-6
 
 
 def above(first: Floats, second: Floats) -> Floats:
