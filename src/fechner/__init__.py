@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fechner import human, psychometrics, stimuli
+    from fechner import human, physiology, psychometrics, stimuli
     from fechner.errors import FechnerError
     from fechner.observers import Wants, observe
     from fechner.runs import Run, evaluate
@@ -24,6 +24,7 @@ __all__ = [
     "evaluate",
     "human",
     "observe",
+    "physiology",
     "psychometrics",
     "stimuli",
 ]
@@ -41,7 +42,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
-    if name in ("human", "psychometrics", "stimuli"):
+    if name in ("human", "physiology", "psychometrics", "stimuli"):
         return importlib.import_module(f"fechner.{name}")
     raise AttributeError(f"module 'fechner' has no attribute '{name}'")
 

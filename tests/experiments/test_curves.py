@@ -26,7 +26,7 @@ FIELDS = spectral_fields(display("decalogue"), [450.0, 550.0, 620.0])
 CONTRASTS = (0.05, 0.1, 0.3)
 TASKS = {
     "spectral": SpectralSensitivity(FIELDS),
-    "brightness": Brightness((1.0, 20.0, 90.0), (2.0, 120.0), (0.98, 1.0, 1.09)),
+    "brightness": Brightness((1.0, 20.0, 90.0), (2.0, 120.0)),
     "colour": Colour((-20.0, 0.0, 5.0, 20.0), (0.0, 10.0)),
     "noise": NoiseCurves(
         "contrast",

@@ -39,15 +39,12 @@ class Brightness:
 
     Parameters
     ----------
-    white_xyz
-        The grey of all of them, at luminance 1.
     formula
         What people's curve is.
     """
 
     abscissae: tuple[float, ...]
     backgrounds_cdm2: tuple[float, ...]
-    white_xyz: Triple
     side_deg: float = 1.0
     formula: Literal["lightness", "ciede2000"] = "lightness"
 
@@ -95,7 +92,7 @@ class Brightness:
     def shown(self, curve: int, x: float, seed: int, space: OpponentSpace) -> Shown:
         """Return a square, and the darkest one."""
         background, test, darkest = (
-            as_triple(luminance * np.array(self.white_xyz))
+            space.background_xyz(luminance)
             for luminance in (self.backgrounds_cdm2[curve], x, self.abscissae[0])
         )
         square = Square(self.side_deg)

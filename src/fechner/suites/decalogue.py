@@ -71,15 +71,8 @@ _NO_MASK = 1000.0
 
 
 _SPECTRAL = SpectralSensitivity(spectral_fields(_SCENE.display))
-_BRIGHTNESS = Brightness(
-    _steps(0.5, 120, 20),
-    _steps(1, 160, 5),
-    _WHITE,
-)
-_COLOUR = Colour(
-    _steps(-20, 20, 15),
-    (-150 / 7, -60 / 7, 0.0, 60 / 7, 150 / 7),
-)
+_BRIGHTNESS = Brightness(_steps(0.5, 120, 20), _steps(1, 160, 5))
+_COLOUR = Colour(_steps(-20, 20, 15), (-150 / 7, -60 / 7, 0.0, 60 / 7, 150 / 7))
 _SENSITIVITY = NoiseCurves(
     "frequency_cpd", _FREQUENCIES, tuple(Condition(channel) for channel in _CHANNELS)
 )
