@@ -97,6 +97,16 @@ def test_frequencies_that_pixels_cannot_hold_are_left_out() -> None:
     ]
 
 
+def test_frequencies_that_an_observer_with_few_pixels_cannot_see_are_left_out() -> None:
+    class Small(Opponent):
+        wants = Wants(light="cdm2", dtype="float64", size_px=(32, 32))
+
+    task = NoiseCurves("frequency_cpd", (2.0, 6.0, 10.0, 20.0), (Condition(),), seeds=2)
+    data = measured(task, lift(Small(), "compares", ["l2"]))
+    assert data.attrs["seen_ppd"] == 16
+    assert data["dropped"].values[0].tolist() == [0, 0, 1, 1]
+
+
 def test_masks_are_in_the_reference_too() -> None:
     shown = TASKS["noise"].shown(1, 0.1, 0, ATD)
     mask, test = shown.test.layers

@@ -270,7 +270,7 @@ def test_observers_without_gradients() -> None:
             "no window in a field of 9 x 9 px",
         ),
         (lambda o: by_noise(record(o, conditions=SMALL), noise="pink"), "binary or gaussian"),
-        (lambda o: by_noise(record(o, conditions=SMALL), pictures=2), "many pictures"),
+        (lambda o: by_noise(record(o, conditions=SMALL), pictures=19), "many pictures"),
         (lambda o: Conditions(of="lux"), "light or pixels"),
         (lambda o: Conditions(field=Field(9, 9, 9.0, frames=2)), "still pictures"),
     ],

@@ -104,7 +104,7 @@ def test_lists_that_are_none(tmp_path: Path, text: str, why: str) -> None:
 def test_folders_that_are_none(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(FechnerError, match=r"there is no .*nowhere; give a folder"):
         open_album(tmp_path / "nowhere")
-    with pytest.raises(FechnerError, match="has pictures of 0 classes, and two are needed"):
+    with pytest.raises(FechnerError, match="has 0 folders of pictures, and two are needed"):
         open_album(folder / "fig")
     folder.rename(tmp_path / "val")
     with pytest.raises(FechnerError, match=r"did you mean .*val\?"):

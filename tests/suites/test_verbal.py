@@ -346,6 +346,9 @@ def test_what_a_run_would_ask() -> None:
     assert plan.questions == 10 * 2 * 32
     (plan,) = preview("pixels", suite="verbal", tests="detection")
     assert plan.questions == 0
+    # Observers that read no words are asked one question.
+    (few,) = preview("pixels", suite="verbal", tests="detection", trials=12)
+    assert (few.pictures, few.questions) == (120, 0)
 
 
 def test_metrics_and_encoders_have_sensitivity_curves(tmp_path: Path) -> None:

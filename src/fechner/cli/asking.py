@@ -61,7 +61,7 @@ STIMULI = Annotated[
     _option(help="What is to be detected: a band of noise, or of the photographs of --images."),
 ]
 MAX_TRIALS = Annotated[
-    int | None, _option(help="Stop after so many answers, earlier starts included.", min=1)
+    int | None, _option(help="Stop after so many answers in words, earlier starts included.", min=1)
 ]
 MAX_COST = Annotated[
     float | None,

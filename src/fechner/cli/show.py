@@ -29,7 +29,7 @@ def command(
     path = out or Path(f"{suite}.png")
     if path.suffix.lower() != ".png":
         raise FechnerError(f"'{path.name}' should end in .png, which is what is written.")
-    sheet = contact_sheet([test.experiment for test in chosen])
+    sheet = contact_sheet([test.gallery or test.experiment for test in chosen])
     try:
         sheet.save(path, format="PNG")
     except OSError as error:

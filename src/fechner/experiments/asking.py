@@ -117,6 +117,10 @@ class Asking:
             for index in range(len(self.task.score_abscissae))
         ]
 
+    def without_words(self) -> Asking:
+        """Return what observers are asked that read no words: one question for all."""
+        return replace(self, questions=self.questions[:1], labels=self.labels[:1])
+
     def measure(self, piece: Piece, interviewer: Interviewer) -> xr.Dataset:
         """Ask about one abscissa."""
         index = piece.start

@@ -9,7 +9,7 @@ their order, are known.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -122,20 +122,13 @@ class CurveTask(Protocol):
 
 @dataclass(frozen=True)
 class Curves:
-    """Measure the curves of a task.
-
-    Parameters
-    ----------
-    gallery
-        What people are shown of it, if that is more telling than the task itself.
-    """
+    """Measure the curves of a task."""
 
     id: str
     title: str
     reference: str
     task: CurveTask
     scene: Scene
-    gallery: CurveTask | None = field(default=None, compare=False)
     version: int = 1
 
     asks: ClassVar[Ability] = "compares"
@@ -210,11 +203,11 @@ class Curves:
 
     def _dropped(self, grid: _Grid, presenter: Presenter) -> NDArray[np.uint8]:
         """Flag points of which a draw cannot be shown, [curves, abscissae]."""
-        field = self.scene.drawn_field(presenter.observer.wants)
-        display = self.scene.display
+        wants, display = presenter.observer.wants, self.scene.display
+        drawn, seen = self.scene.drawn_field(wants), self.scene.seen_field(wants)
         flags = np.array(
             [
-                [[flag_stimulus(each.test, display, field) for each in draw] for draw in draws]
+                [[flag_stimulus(s.test, display, drawn, seen) for s in draw] for draw in draws]
                 for draws in grid
             ],
             dtype=np.uint8,
@@ -246,7 +239,7 @@ class Curves:
 
     def samples(self) -> Sequence[Sequence[Sample]]:
         """Return a row of tests for each curve; curves that show the same have one row."""
-        task = self.gallery or self.task
+        task = self.task
         at = [task.abscissae[column] for column in _spread(len(task.abscissae), 10)]
         curves = task.curves()
         rows = {

@@ -49,12 +49,17 @@ def flag_contrasts(
     return flags
 
 
-def flag_stimulus(stimulus: Stimulus, display: Display, field: Field) -> int:
-    """Say why a stimulus cannot be shown as meant, to the last pixel; 0 if it can."""
-    if stimulus.layers and _aliases(stimulus.layers, field):
+def flag_stimulus(stimulus: Stimulus, display: Display, drawn: Field, seen: Field) -> int:
+    """Say why a stimulus cannot be shown as meant, to the last pixel; 0 if it can.
+
+    Parameters
+    ----------
+    drawn, seen
+        The field that is drawn, and what is left of its pixels after resampling.
+    """
+    if stimulus.layers and any(_aliases(stimulus.layers, field) for field in (drawn, seen)):
         return REASONS.index("aliased")
-    fits = fits_gamut(stimulus, field, display)
-    return 0 if fits else REASONS.index("out-of-gamut")
+    return 0 if fits_gamut(stimulus, drawn, display) else REASONS.index("out-of-gamut")
 
 
 def _aliases(layers: Sequence[Layer], field: Field) -> bool:

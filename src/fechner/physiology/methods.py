@@ -19,6 +19,8 @@ from fechner.physiology.recording import Progress, Recording
 NoiseKind = Literal["binary", "gaussian"]
 
 _CUT_SD = 3.0
+#: Of fewer pictures nothing can be said, not even how uncertain it is.
+_FEWEST_PICTURES = 20
 #: Pictures of which the graph is kept for gradients.
 _COPIES = 8
 
@@ -171,8 +173,11 @@ def by_noise(
 
     if noise not in get_args(NoiseKind):
         raise FechnerError(f"noise is {' or '.join(get_args(NoiseKind))}, not '{noise}'.")
-    if pictures < 3:
-        raise FechnerError(f"reverse correlation needs many pictures, not {pictures}.")
+    if pictures < _FEWEST_PICTURES:
+        raise FechnerError(
+            f"reverse correlation needs many pictures, {_FEWEST_PICTURES} at the very least, not "
+            f"{pictures}."
+        )
     conditions = recording.conditions
     reach = _CUT_SD if noise == "gaussian" else 1.0
     conditions.check_contrast(contrast * reach, f"{noise} noise, at its extremes")

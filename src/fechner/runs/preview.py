@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fechner.experiments import Asking
 from fechner.observers import catalogue
 from fechner.observers.abilities import Dtype
 from fechner.observers.devices import best_device, check_device
+from fechner.observers.lifts import LIFTS
 from fechner.observers.names import take_apart
 from fechner.observers.readouts import check_readouts
 from fechner.runs.folder import refuse_other_things, settled
@@ -77,10 +79,15 @@ def preview(
     found = []
     for name in names:
         answered = trials.spent(name).trials if out is not None else 0
+        entry = catalogue().get(take_apart(name)[0])
+        silent = entry is not None and entry.ability != "answers"
         for test in chosen:
-            pieces = [p for p in test.experiment.pieces() if p.for_scores or not scores_only]
+            experiment = test.experiment
+            if entry is not None and LIFTS[entry.ability][experiment.asks].make is None:
+                continue  # it cannot be asked
+            if silent and isinstance(experiment, Asking):
+                experiment = experiment.without_words()
+            pieces = [p for p in experiment.pieces() if p.for_scores or not scores_only]
             pictures, questions = sum(p.images for p in pieces), sum(p.questions for p in pieces)
-            entry = catalogue().get(take_apart(name)[0])
-            silent = entry is not None and entry.ability != "answers"
             found.append(Preview(name, test.id, pictures, 0 if silent else questions, answered))
     return found

@@ -239,6 +239,10 @@ def _orders(
             whole = np.isfinite(response).all(axis=0) & np.isfinite(ideal).all(axis=0)
             if not whole.any():
                 continue
+            if np.ptp(response[:, whole]) == 0:
+                # Lists of equal curves would be in the order of their numbers.
+                yield name, 0.0, np.zeros(len(counts)), int(whole.sum())
+                continue
             once = PooledKendall(ideal[:, whole], np.ones((1, whole.sum())))
             many = PooledKendall(ideal[:, whole], counts[:, whole])
             value = float(once(response[:, whole])[0])

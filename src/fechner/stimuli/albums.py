@@ -109,8 +109,8 @@ def _of_folder(folder: Path, per_class: int | None, most: int | None, seed: int)
         inside = next((each for each in ("val", "train") if (folder / each).is_dir()), None)
         hint = f"; did you mean {folder / inside}?" if inside else "."
         raise FechnerError(
-            f"{folder} has pictures of {len(names)} classes, and two are needed: give a folder "
-            f"with one folder of pictures for each class{hint}"
+            f"{folder} has {len(names)} folders of pictures, and two are needed: give a folder "
+            f"with one folder of pictures for each class, named after it{hint}"
         )
     chosen = _chosen(names, most, seed)
     photographs = tuple(

@@ -299,12 +299,12 @@ def tests(options: Options) -> list[Test]:
             "vila_tomas2026",
             replace(task, **changes),
             replace(scene, space=row.space),
-            row.gallery,
         )
         scorer = CurveAgreement(
             "pooled" if published else "concordance", row.panels.elevation, row.checks
         )
-        found.append(Test(experiment, scorer, row.panels))
+        gallery = replace(experiment, task=row.gallery) if row.gallery else None
+        found.append(Test(experiment, scorer, row.panels, gallery=gallery))
     return found
 
 

@@ -32,12 +32,15 @@ class Test:
     uses
         Ids of other tests whose answers the scorer and the maker of panels are handed, too, where
         they were measured.
+    gallery
+        What people are shown of it, if that is more telling than its own stimuli.
     """
 
     experiment: Experiment
     scorer: Scorer
     makes_panels: MakesPanels
     uses: tuple[str, ...] = ()
+    gallery: Experiment | None = None
 
     @property
     def id(self) -> str:
