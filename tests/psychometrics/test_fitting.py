@@ -270,3 +270,13 @@ def test_mistakes_are_told(levels: object, n: object, k: object, message: str) -
 def test_wrong_settings_are_told(wrong: dict[str, object]) -> None:
     with pytest.raises(FechnerError):
         fit([0.1, 0.2], [10, 10], [1, 9], **wrong)
+
+
+def test_fits_say_in_a_line_what_they_are() -> None:
+    levels = np.array([0.0, 0.05, 0.1, 0.2, 0.4])
+    one = fit(levels, 40, [2, 8, 20, 33, 39])
+    assert repr(one).startswith(f"Fit(weibull: threshold {one.threshold:.3g} [")
+    assert repr(one).count("[") == 4
+    assert repr(fit(levels, 40, [1, 1, 0, 2, 1])).endswith("threshold above)")
+    many = fit(levels, 40, [[2, 8, 20, 33, 39], [1, 1, 0, 2, 1]])
+    assert repr(many) == "Fit of 2 weibull functions, 1 with a threshold"

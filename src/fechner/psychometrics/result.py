@@ -34,7 +34,7 @@ class Goodness(NamedTuple):
     p: NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Fit:
     """Psychometric functions with what is known and not known of their parameters.
 
@@ -95,6 +95,22 @@ class Fit:
     log_density: NDArray[np.float64]
     draws: NDArray[np.float64]
     steps: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        """Return the four estimates with their intervals, or how many functions there are."""
+        if self.threshold.ndim:
+            found = np.isfinite(self.threshold)
+            return (
+                f"Fit of {' x '.join(map(str, self.threshold.shape))} {self.shape} functions, "
+                f"{found.sum()} with a threshold"
+            )
+        own = Parameters(self.threshold, self.slope, self.guess, self.lapse)
+        parts = [
+            f"{name} {value:.3g} [{low:.3g}, {high:.3g}]"
+            for name, value, low, high in zip(own._fields, own, self.low, self.high, strict=True)
+        ]
+        beyond = f", threshold {self.censored}" if self.censored else ""
+        return f"Fit({self.shape}: {', '.join(parts)}{beyond})"
 
     def __getitem__(self, index: Any) -> Fit:
         """Return the fit of some of the functions, by an index into the leading axes."""
