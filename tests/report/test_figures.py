@@ -1,7 +1,9 @@
 """Figures of runs: what is shown of which observers, and what is said when it is not there."""
 
+import inspect
 import json
 import math
+import re
 import shutil
 from pathlib import Path
 
@@ -10,10 +12,13 @@ import pytest
 from PIL import Image
 from printed import check_legible, size_mm, words
 
+import fechner.cli.figure
+import fechner.scores
 from fechner import Run, evaluate
 from fechner.errors import FechnerError, UnknownNameError
+from fechner.report import figures
 from fechner.report.comparing.comparison import compare
-from fechner.report.figures import figure, save
+from fechner.report.figures import PANELS, figure, save
 from fechner.report.paper.style import HEIGHT_MM
 from fechner.suites import preset
 
@@ -292,6 +297,7 @@ def test_a_test_that_one_run_does_not_have(shown_run: Run, tmp_path: Path) -> No
         ({"test": SURFACE, "kind": "surfaec"}, "did you mean 'surface'?"),
         ({"kind": "scors"}, "did you mean 'scores'?"),
         ({"kind": "surface"}, "name a test for its own"),
+        ({"test": MATCHING, "kind": "curves"}, "take matches: it has matches, scores, layers"),
     ],
 )
 def test_wrong_names_get_the_nearest_and_what_there_is(
@@ -315,6 +321,18 @@ def test_what_cannot_be_drawn_is_one_sentence(shown_run: Run, asked: dict, sente
     with pytest.raises(FechnerError) as error:
         figure(shown_run, **asked)
     assert sentence in str(error.value)
+
+
+def test_panels_of_all_suites_are_known_by_name() -> None:
+    """As their makers name them, and as the help and the guide say."""
+    makers = Path(fechner.scores.__file__).parent.glob("*_panels.py")
+    source = "".join(path.read_text("utf-8") for path in makers)
+    assert all(f'"{kind}"' in source for kind in PANELS)
+    help_text = inspect.getsource(fechner.cli.figure)
+    guide = (Path(__file__).parents[2] / "docs/howto/figures.md").read_text("utf-8")
+    for kind in (*PANELS, *figures.KINDS):
+        assert kind in "".join(re.findall(r'"([^"]*)"', help_text))
+        assert f"`{kind}`" in guide
 
 
 def test_a_surface_that_was_not_measured(odd_run: Run) -> None:

@@ -61,7 +61,8 @@ def test_channels_have_their_colours_and_names() -> None:
 
 def test_masks_are_coloured_by_how_much_they_should_attenuate() -> None:
     low, high = panels("masking-orientation", lambda k, x: x * (k + 1))
-    assert low.title != high.title
+    assert (low.name, high.name) == ("low: 3 cpd", "high: 12 cpd")
+    assert (low.title, high.title) == ("Response, low: 3 cpd", "Response, high: 12 cpd")
     assert (low.kind, low.palette, low.ordered) == ("curves", "adaptors", True)
     group = {label: line.group for label, line in lines(low).items()}
     assert group["no mask"] == 0
@@ -125,3 +126,14 @@ def test_curves_without_a_point_are_not_drawn() -> None:
     low, _ = CurvePanels()(TESTS["masking-energy"].experiment, data)
     assert "mask 0.3" not in lines(low)
     assert list(lines(low, human=True)) == ["no mask"]
+
+
+def test_people_are_drawn_only_where_they_are_compared_with() -> None:
+    # By distance, there is one curve and nothing to hold people's other channels against.
+    nothing = np.nan
+    (panel,) = panels("spectral", lambda k, x: x if k == 0 else nothing * x)
+    assert list(lines(panel)) == list(lines(panel, human=True)) == ["achromatic"]
+    # Where there is nothing at all, people are still to be seen.
+    (panel,) = panels("spectral", lambda k, x: nothing * x)
+    assert not lines(panel)
+    assert len(lines(panel, human=True)) == 3

@@ -21,8 +21,10 @@ def command(
     kind: Annotated[
         str | None,
         typer.Option(
-            help="scores, layers, readouts, stimuli, or a panel of the test: surface, responses, "
-            "matches, directions, curves; default: the first panel of the test, or all scores."
+            help="scores, layers, readouts, stimuli, or a panel of the test, in quotation marks if "
+            "it has several words: surface, responses, matches, directions, curves, elevations, "
+            "csf, csf of bands, psychometric functions, d-prime, wording, accuracy with noise, "
+            "accuracy without a band; default: the first panel of the test, or all scores."
         ),
     ] = None,
     observers: Annotated[

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from fechner.errors import FechnerError, UnknownNameError
 from fechner.report.contenders import Contender
 from fechner.report.depth import depth_panel, ends_of, readout_panels
+from fechner.report.paper.cells import Cell, Guide, cells_of, name_of
 from fechner.report.paper.choice import Choice, Runs, choose_observers, choose_place, open_runs
 from fechner.report.paper.drawing import CHANCE, PEOPLE
-from fechner.report.paper.grid import Cell, Guide, draw_grid
+from fechner.report.paper.grid import draw_grid
 from fechner.report.paper.score_chart import Row, draw_scores
 from fechner.report.paper.stimuli import draw_stimuli
 from fechner.report.paper.style import check_columns, check_path, paper_style, save
@@ -27,7 +28,24 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-__all__ = ["KINDS", "check_path", "figure", "save"]
+__all__ = ["KINDS", "PANELS", "check_path", "figure", "save"]
+
+#: Kinds of panels that tests of the suites have; those of other makers are drawn as well.
+PANELS = (
+    "surface",
+    "responses",
+    "matches",
+    "directions",
+    "curves",
+    "elevations",
+    "csf",
+    "csf of bands",
+    "psychometric functions",
+    "d-prime",
+    "wording",
+    "accuracy with noise",
+    "accuracy without a band",
+)
 
 
 def figure(
@@ -111,25 +129,37 @@ def _panels(asked: Choice, kind: str | None) -> Figure:
             f"only what scores need of '{test.id}' was measured: run it without --scores-only to "
             f"see more than {', '.join([*kinds, *KINDS])}."
         )
-    if kind not in kinds:
+    there = [*kinds, *KINDS]
+    if kind not in there and kind in PANELS:
+        # What other tests have is spelt well, so the nearest spelling is of no use.
         raise UnknownNameError(
-            "kind of figure",
+            f"kind of figure of '{test.id}'",
             kind,
-            [*kinds, *KINDS],
-            f"test '{test.id}' has {', '.join([*kinds, *KINDS])}",
+            (),
+            f"take {kinds[0]}: it has {', '.join(there)}",
+        )
+    if kind not in there:
+        raise UnknownNameError(
+            "kind of figure", kind, there, f"test '{test.id}' has {', '.join(there)}"
         )
     cells: list[Cell] = []
+    shown = {label: [p for p in panels if p.kind == kind] for label, panels in found.items()}
+    most = max(map(len, shown.values()))
+    names = list(dict.fromkeys(name_of(panel) for own in shown.values() for panel in own))
     for contender in asked.contenders:
         label = contender.label
-        own = [panel for panel in found.get(label, ()) if panel.kind == kind]
+        own = shown.get(label, [])
         place = _place(answers.get(label), layers.get(label, ""), readouts.get(label, ""))
         name = f"{label} {place}".strip()
-        several = len(own) > 1
-        cells += [Cell(f"{name}: {p.title}" if several else name, p) for p in own]
-        if not own and not reasons[label]:
-            cells.append(Cell(name, None))
-        elif not own and asked.named:
-            cells.append(Cell(name, None, nothing="not asked"))
+        # Several panels of one observer stand in a row of their own.
+        title, heading = ("", name) if most > 1 else (name, "")
+        if own:
+            in_row = cells_of(name, own, names if len(names) == most else ())
+            cells += in_row if most > 1 else [Cell(name, own[0])]
+        elif not reasons[label]:
+            cells.append(Cell(title, None, heading=heading))
+        elif asked.named:
+            cells.append(Cell(title, None, nothing="not asked", heading=heading))
     return draw_grid(cells, asked.columns, asked.dpi)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fechner.experiments import Curves
+from fechner.experiments import Curves, NoiseCurves
 from fechner.scores.curve_set import CurveSet, curves_of
 from fechner.scores.panels import Axis, Line, Palette, Panel
 from fechner.stimuli.colour import DIRECTION_NAMES
@@ -51,19 +51,21 @@ class CurvePanels:
         channels = dict.fromkeys(curves.channel[rows])
         several = len(channels) > 1
         places, palette = self._colours(curves, rows)
+        # People are drawn where an observer is compared with them; alone, if there is nothing else.
+        answered = np.asarray(np.isfinite(curves.response).any(axis=1))
+        compared = answered if answered[rows].any() else rows
         lines: list[Line] = []
         # In the order of their colours.
         for number, row in sorted(zip(places, np.flatnonzero(rows), strict=True)):
             name = DIRECTION_NAMES[curves.channel[row]] if several else curves.condition[row]
             response, human = curves.response[row], scale * curves.human[row]
-            if np.isfinite(response).any():
+            if answered[row]:
                 lines.append(Line(curves.abscissae, self._drawn(response), name, group=int(number)))
-            if np.isfinite(human).any():
+            if compared[row] and np.isfinite(human).any():
                 lines.append(
                     Line(curves.abscissae, self._drawn(human), name, group=int(number), human=True)
                 )
-        group = curves.group[rows][0]
-        of = group if group not in channels else DIRECTION_NAMES[group]
+        of = _name(experiment, curves.group[rows][0])
         what = "Threshold elevation by adaptation" if self.elevation else "Response"
         return Panel(
             "elevations" if self.elevation else "curves",
@@ -75,6 +77,7 @@ class CurvePanels:
             ordered=not several,
             palette=palette,
             row=self._row(experiment, curves, rows),
+            name=of,
         )
 
     def _row(self, experiment: Curves, curves: CurveSet, rows: NDArray[np.bool_]) -> int:
@@ -108,6 +111,17 @@ class CurvePanels:
 
     def _drawn(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.where(values > 0, values, np.nan) if self.log else values
+
+
+def _name(experiment: Curves, group: str) -> str:
+    """Return what a group is called, with the frequency of its tests where they have but one."""
+    if group in DIRECTION_NAMES:
+        return DIRECTION_NAMES[group]
+    task = experiment.task
+    if not isinstance(task, NoiseCurves) or task.over == "frequency_cpd":
+        return group
+    cpd = {condition.frequency_cpd for condition in task.conditions if condition.group == group}
+    return f"{group}: {cpd.pop():g} cpd" if group and len(cpd) == 1 else group
 
 
 def _ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -163,6 +163,8 @@ class Panel:
         What colours of groups stand for, where these have colours of their own.
     row
         Which row of the stimuli is shown below the abscissa.
+    name
+        What tells it from the other panels of its kind, in a word or two.
     """
 
     kind: str
@@ -175,6 +177,7 @@ class Panel:
     ordered: bool = False
     palette: Palette = ""
     row: int = 0
+    name: str = ""
 
 
 class MakesPanels(Protocol):

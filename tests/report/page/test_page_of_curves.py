@@ -124,6 +124,17 @@ def test_colours_change_with_the_ground(page: Page) -> None:
     assert not set(before) & set(after)
 
 
-def test_channels_of_people_alone_are_named(page: Page) -> None:
-    key = page.locator("#test-0-spectral .chips")
-    assert all(name in key.inner_text() for name in ("achromatic", "red-green", "yellow-blue"))
+def test_channels_that_nobody_is_compared_by_are_not_named(page: Page) -> None:
+    key = page.locator("#test-0-spectral .chips").inner_text()
+    assert "achromatic" in key
+    assert "red-green" not in key
+
+
+def test_a_score_of_several_panels_is_said_once(page: Page) -> None:
+    cards = page.locator("#test-0-colour figure[data-contender]")
+    for number in range(4):
+        cards.nth(number).scroll_into_view_if_needed()
+        cards.nth(number).locator(".canvas.drawn .main-svg").first.wait_for()
+    scores = [cards.nth(number).locator(".score") for number in range(4)]
+    assert [score.count() for score in scores] == [1, 1, 0, 0]
+    assert all("[" in score.inner_text() for score in scores[:2])

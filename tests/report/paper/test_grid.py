@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from printed import check_legible, size_mm, words, writing
 
 from fechner.errors import FechnerError
+from fechner.report.paper.cells import cells_of
 from fechner.report.paper.drawing import CHANCE, OWN, PEOPLE
 from fechner.report.paper.grid import Cell, Guide, draw_grid
 from fechner.report.paper.layout import Room, choose_grid
@@ -386,3 +387,97 @@ def test_rows_are_full_where_they_can_be() -> None:
     room = Room(4, 12)
     found = {n: choose_grid(n, 2, room)[:2] for n in (1, 3, 4, 5, 6, 8, 9)}
     assert found == {1: (1, 1), 3: (3, 1), 4: (4, 1), 5: (3, 2), 6: (3, 2), 8: (4, 2), 9: (3, 3)}
+
+
+# Panels that belong together
+
+
+def rank_panel(name: str, *labels: str, **changes: object) -> Panel:
+    """Return a panel whose colours follow the order of its labels."""
+    lines = tuple(Line(X, X * (k + 1), label, group=k) for k, label in enumerate(labels))
+    look = {"palette": "adaptors", "ordered": True, "groups": "mask", **changes}
+    return replace(line_panel(*lines), name=name, **look)
+
+
+def rows_of(observers: int, *panels: Panel, columns: int = 2) -> Figure:
+    cells = [
+        cell
+        for number in range(observers)
+        for cell in cells_of(f"observer {number}", panels, [panel.name for panel in panels])
+    ]
+    with paper_style():
+        figure = draw_grid(cells, columns, 100)
+    check_legible(figure)
+    assert size_mm(figure)[1] <= HEIGHT_MM + 1e-6
+    return figure
+
+
+LOW, HIGH = rank_panel("low", "none", "b", "c"), rank_panel("high", "none", "c", "b")
+
+
+@pytest.mark.parametrize(("observers", "columns"), [(1, 2), (3, 2), (7, 2), (3, 1), (5, 1)])
+def test_panels_of_one_observer_stand_in_one_row_under_its_name(
+    observers: int, columns: int
+) -> None:
+    figure = rows_of(observers, LOW, HIGH, columns=columns)
+    assert len(figure.axes) == 2 * observers
+    found = words(figure)
+    assert [found.count(f"observer {k}") for k in range(observers)] == [1] * observers
+    assert found.count("low") == found.count("high") == observers
+    for low, high in zip(figure.axes[::2], figure.axes[1::2], strict=True):
+        assert low.get_position().y0 == pytest.approx(high.get_position().y0)
+        assert low.get_position().x1 < high.get_position().x0
+
+
+def test_a_name_of_several_colours_has_a_legend_for_each() -> None:
+    figure = rows_of(2, LOW, HIGH)
+    low, high = figure.legends
+    assert low.get_title().get_text() == "mask (low)"
+    assert high.get_title().get_text() == "mask (high)"
+    for legend, axes in ((low, figure.axes[0]), (high, figure.axes[1])):
+        samples = [line.get_color() for line in legend.get_lines()]
+        assert samples == [line.get_color() for line in axes.lines]
+    assert [text.get_text() for text in low.get_texts()] == ["none", "b", "c"]
+    assert [text.get_text() for text in high.get_texts()] == ["none", "c", "b"]
+
+
+def test_colours_of_two_scales_are_both_explained_and_people_once() -> None:
+    def with_people(panel: Panel) -> Panel:
+        return replace(panel, marks=(*panel.marks, replace(panel.marks[0], human=True)))
+
+    names = ("-1", "grey", "+1")
+    red_green = with_people(rank_panel("red-green", *names, palette="red-green"))
+    yellow_blue = with_people(rank_panel("yellow-blue", *names, palette="yellow-blue"))
+    figure = rows_of(2, red_green, yellow_blue)
+    *own, common = figure.legends
+    colours = [[line.get_color() for line in legend.get_lines()] for legend in own]
+    assert colours[0] != colours[1]
+    assert len(colours[0]) == len(colours[1]) == 3
+    assert [text.get_text() for text in common.get_texts()] == ["people", "observer"]
+    # One legend does where colours are the same.
+    assert len(rows_of(2, red_green, replace(red_green, name="again")).legends) == 1
+
+
+def test_what_an_observer_lacks_stays_empty_in_its_row() -> None:
+    cells = [
+        *cells_of("both", [LOW, HIGH], ["low", "high"]),
+        *cells_of("one", [HIGH], ["low", "high"]),
+        Cell("", None, heading="nothing"),
+    ]
+    with paper_style():
+        figure = draw_grid(cells, 2, 100)
+    check_legible(figure)
+    first, second, alone, missing = (axes.get_position() for axes in figure.axes)
+    assert alone.x0 == pytest.approx(second.x0)
+    assert missing.x0 == pytest.approx(first.x0)
+    assert {"both", "one", "nothing", "not measured"} <= set(words(figure))
+
+
+def test_rows_that_do_not_fit_are_broken_and_every_panel_is_named() -> None:
+    many = [rank_panel(f"part {k}", "a", "b") for k in range(6)]
+    figure = rows_of(1, *many, columns=1)
+    assert len(figure.axes) == 6
+    assert [f"observer 0: part {k}" in " ".join(words(figure)) for k in range(6)] == [True] * 6
+    with pytest.raises(FechnerError, match="90 panels do not fit") as error:
+        rows_of(15, *many, columns=1)
+    assert 1 <= int(str(error.value).split("at most ")[1].split()[0]) < 15

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from fechner.errors import FechnerError
+from fechner.report.paper.cells import Cell, Guide, each_by_itself, in_rows, with_same_axes
 from fechner.report.paper.drawing import (
-    LineStyle,
     colour_norms,
     draw,
     draw_scale,
     has_surface,
     numbers_fit,
 )
-from fechner.report.paper.keys import ColourBar, Key, key_of
-from fechner.report.paper.layout import Grid, Layout, Room, Side, choose_grid, lay_out
+from fechner.report.paper.keys import ColourBar, Keys, keys_of
+from fechner.report.paper.layout import Grid, Layout, Room, Side, choose_grid, choose_rows, lay_out
 from fechner.report.paper.lettering import (
     LARGE_PT,
     LINE_MM,
@@ -44,58 +43,59 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+__all__ = ["Cell", "Guide", "draw_grid"]
+
 #: The strip of colours above a surface.
 _STRIP_MM = 1.4
+#: A heading above the panels of a row, with its rule and the space around it.
+_HEADING_MM = LINE_MM + 2.2
 
 
-class Guide(NamedTuple):
-    """A level to compare with, drawn across a panel."""
-
-    value: float
-    words: str
-    dashes: LineStyle
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A place in the grid.
+class _Plan(NamedTuple):
+    """Cells in their places.
 
     Parameters
     ----------
-    panel
-        None where there is nothing to show.
-    nothing
-        What is said then.
+    lines
+        How many lines titles may have.
+    block
+        How many cells beside each other have one heading; 0 where there are none.
     """
 
-    title: str
-    panel: Panel | None
-    guides: tuple[Guide, ...] = ()
-    nothing: str = "not measured"
+    cells: list[Cell]
+    grid: Grid
+    room: Room
+    lines: int
+    block: int = 0
 
 
 def draw_grid(cells: Sequence[Cell], columns: int, dpi: float) -> Figure:
     """Draw small multiples over so many columns of a page; their axes come first in the figure."""
     width = check_columns(columns)
-    cells = _alike(cells)
+    cells = with_same_axes(cells)
     panels = [cell.panel for cell in cells if cell.panel is not None]
     guides = dict.fromkeys((g.words, g.dashes) for cell in cells for g in cell.guides)
-    key = key_of(panels, list(guides), width)
+    key = keys_of(panels, list(guides), width)
     norms = colour_norms(panels)
     bars = [ColourBar(axis, norm) for axis, norm in norms.items()]
     strip = LINE_MM + _STRIP_MM + 0.8 if any(map(has_surface, panels)) else 0.0
-    grid, room, lines = _choose_grid(cells, columns, strip, key, sum(bar.width_mm for bar in bars))
+    plan = _plan(cells, columns, strip, key, sum(bar.width_mm for bar in bars))
+    cells, grid, room = plan.cells, plan.grid, plan.room
     sides, words = _sides(cells, grid)
     layout = lay_out(sides, grid, width, room, words, key.height_mm)
-    titles = fitted([cell.title for cell in cells], layout.title_mm, TITLE_PT, lines)
-    headers = [
-        room.header - LINE_MM * (lines - 1 - max(title.count("\n") for title in row))
-        for row in (titles[k : k + grid.across] for k in range(0, len(titles), grid.across))
+    titles = _titles(plan, layout)
+    highest = [
+        max(title.count("\n") for title in titles[k : k + grid.across])
+        for k in range(0, len(titles), grid.across)
     ]
+    headers = [room.header - LINE_MM * (plan.lines - 1 - breaks) for breaks in highest]
     layout = lay_out(sides, grid, width, room, words, key.height_mm, headers)
     figure = sheet(width, layout.height_mm, dpi)
-    axes = [axes_at(figure, *place) for place in layout.axes]
-    for cell, title, on, both, place in zip(cells, titles, axes, sides, layout.axes, strict=True):
+    axes = []
+    for cell, title, both, place in zip(cells, titles, sides, layout.axes, strict=True):
+        if cell.is_hole:
+            continue
+        axes.append(on := axes_at(figure, *place))
         left, bottom, _, height = place
         write_title(figure, title, left, bottom + height + strip + 0.6)
         if cell.panel is None or both is None:
@@ -107,6 +107,8 @@ def draw_grid(cells: Sequence[Cell], columns: int, dpi: float) -> Figure:
             on.axhline(guide.value, color=INK, linewidth=0.7, linestyle=guide.dashes, zorder=0.5)
         _set_side(on, "x", both[0])
         _set_side(on, "y", both[1])
+    above = [strip + 1.4 + (breaks + 1) * LINE_MM for breaks in highest]
+    _write_headings(figure, plan, layout, above)
     _draw_strips(figure, cells, layout)
     _say_once(figure, axes, words, layout.words_bottom_mm)
     left, top = width - room.right - 1.5, layout.axes[0][1] + layout.axes[0][3]
@@ -115,6 +117,47 @@ def draw_grid(cells: Sequence[Cell], columns: int, dpi: float) -> Figure:
         left += bar.width_mm
     key.draw(figure)
     return settle(figure)
+
+
+def _titles(plan: _Plan, layout: Layout) -> list[str]:
+    """Return titles that fit; those under one heading must differ, or all of them."""
+    step = plan.block or len(plan.cells)
+    found: list[str] = []
+    for k in range(0, len(plan.cells), step):
+        own, rooms = plan.cells[k : k + step], layout.title_mm[k : k + step]
+        fitting = iter(
+            fitted(
+                [cell.title for cell in own if not cell.is_hole],
+                [room for cell, room in zip(own, rooms, strict=True) if not cell.is_hole],
+                TITLE_PT,
+                plan.lines,
+            )
+        )
+        found += ["" if cell.is_hole else next(fitting) for cell in own]
+    return found
+
+
+def _write_headings(figure: Figure, plan: _Plan, layout: Layout, above_mm: Sequence[float]) -> None:
+    """Write headings over a rule along the panels they are for, so far above these, by row."""
+    from matplotlib.lines import Line2D
+
+    if not plan.block:
+        return
+    starts = range(0, len(plan.cells), plan.block)
+    spans = []
+    for k in starts:
+        # Holes at the end belong to nobody.
+        shown = [k + i for i in range(plan.block) if not plan.cells[k + i].is_hole] or [k]
+        (left, bottom, _, height), last = layout.axes[k], layout.axes[shown[-1]]
+        spans.append((left, last[0] + last[2], bottom + height + above_mm[k // plan.grid.across]))
+    rooms = [right - left for left, right, _ in spans]
+    headings = fitted([plan.cells[k].heading for k in starts], rooms, LARGE_PT)
+    across, up = (float(side) * 25.4 for side in figure.get_size_inches())
+    for heading, (left, right, bottom) in zip(headings, spans, strict=True):
+        at = bottom / up
+        rule = Line2D([left / across, right / across], [at, at], color=INK, linewidth=0.4)
+        figure.add_artist(rule)
+        figure.text(left / across, (bottom + 1.2) / up, heading, fontsize=LARGE_PT, va="baseline")
 
 
 def _draw_strips(figure: Figure, cells: Sequence[Cell], layout: Layout) -> None:
@@ -133,45 +176,40 @@ def _surfaces(panel: Panel) -> list[Surface]:
     return [mark for mark in panel.marks if isinstance(mark, Surface)]
 
 
-def _choose_grid(
-    cells: Sequence[Cell], columns: int, strip_mm: float, key: Key, right_mm: float
-) -> tuple[Grid, Room, int]:
+def _plan(
+    cells: Sequence[Cell], columns: int, strip_mm: float, key: Keys, right_mm: float
+) -> _Plan:
     """Return the grid, what stands around panels, and how many lines their titles may have.
 
-    Titles that are too long take two lines if panels need not shrink for it.
+    Titles that are too long take two lines if panels need not shrink for it. Cells with headings
+    fill rows; if these do not fit on a page, each stands for itself.
     """
     one, two = (
         Room(lines * LINE_MM + 1.8 + strip_mm, key.height_mm + 4 * LINE_MM, right_mm)
         for lines in (1, 2)
     )
+    block = 1
+    if any(cell.heading for cell in cells):
+        rows = in_rows(cells)
+        block = len(rows[0])
+        flat = [cell for row in rows for cell in row]
+        for lines, room in ((1, one), (2, two)):
+            room = room._replace(header=room.header + _HEADING_MM)
+            found = choose_rows(len(rows), block, columns, room)
+            if found is not None and (lines == 2 or not _too_long(cells, found)):
+                return _Plan(flat, found, room, lines, block)
+        cells = each_by_itself(cells)
     grid = choose_grid(len(cells), columns, one)
     if grid is None:
-        raise FechnerError(_too_many(len(cells), columns, one))
+        raise FechnerError(_too_many(len(cells), columns, one, block))
     roomier = choose_grid(len(cells), columns, two)
-    long = any(width_mm(plain(cell.title), TITLE_PT) > grid.width_mm for cell in cells)
-    if long and roomier is not None and roomier.across == grid.across:
-        return roomier, two, 2
-    return grid, one, 1
+    if _too_long(cells, grid) and roomier is not None and roomier.across == grid.across:
+        return _Plan(list(cells), roomier, two, 2)
+    return _Plan(list(cells), grid, one, 1)
 
 
-def _alike(cells: Sequence[Cell]) -> list[Cell]:
-    """Make an axis logarithmic on all panels if it is on one and can be on all."""
-    for which in ("x", "y"):
-        panels = [cell.panel for cell in cells if cell.panel is not None]
-        for label in {getattr(panel, which).label for panel in panels}:
-            same = [panel for panel in panels if getattr(panel, which).label == label]
-            if len({getattr(panel, which).log for panel in same}) > 1 and all(
-                not (getattr(mark, which) <= 0).any() for panel in same for mark in panel.marks
-            ):
-                cells = [_with_log(cell, which, label) for cell in cells]
-    return list(cells)
-
-
-def _with_log(cell: Cell, which: str, label: str) -> Cell:
-    if cell.panel is None or getattr(cell.panel, which).label != label:
-        return cell
-    axis = replace(getattr(cell.panel, which), log=True)
-    return replace(cell, panel=replace(cell.panel, **{which: axis}))
+def _too_long(cells: Sequence[Cell], grid: Grid) -> bool:
+    return any(width_mm(plain(cell.title), TITLE_PT) > grid.width_mm for cell in cells)
 
 
 def _sides(
@@ -237,10 +275,12 @@ def _say_once(
     figure.text(1 / width, up, words[1], rotation=90, ha="left", va="center", fontsize=LARGE_PT)
 
 
-def _too_many(n: int, columns: int, room: Room) -> str:
+def _too_many(n: int, columns: int, room: Room, each: int) -> str:
+    """Say how many observers fit who have so many panels each."""
     fitting = [k for k in range(1, n) if choose_grid(k, columns, room) is not None]
+    observers = max(max(fitting, default=1) // each, 1)
     wider = " or take two columns" if columns == 1 else ""
     return (
         f"{n} panels do not fit on a page of {COLUMNS_MM[columns]:g} x {HEIGHT_MM:g} mm at a size "
-        f"that can be read; choose at most {max(fitting, default=1)} observers{wider}."
+        f"that can be read; choose at most {observers} observers{wider}."
     )

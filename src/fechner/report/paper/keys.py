@@ -102,35 +102,111 @@ class Key:
             )
 
 
-def key_of(panels: Sequence[Panel], guides: Sequence[tuple[str, LineStyle]], room_mm: float) -> Key:
-    """Return the legend of panels.
+@dataclass(frozen=True)
+class Keys:
+    """Legends below each other: several where panels give one name different colours."""
+
+    parts: tuple[Key, ...]
+
+    @property
+    def height_mm(self) -> float:
+        """How high they are together."""
+        return sum(part.height_mm for part in self.parts)
+
+    def draw(self, figure: Figure) -> None:
+        """Draw them at the foot of a figure, the first one uppermost."""
+        bottom = 0.8 + self.height_mm
+        for part in self.parts:
+            bottom -= part.height_mm
+            part.draw(figure, bottom)
+
+
+def keys_of(
+    panels: Sequence[Panel], guides: Sequence[tuple[str, LineStyle]], room_mm: float
+) -> Keys:
+    """Return what explains the marks of panels.
 
     Parameters
     ----------
     guides
         Words and dashes of levels drawn across panels.
     """
-    marks = [mark for panel in panels for mark in panel.marks]
-    found: dict[str, Any] = {}
-    lines = [mark for mark in marks if isinstance(mark, Line)]
+    lines = [mark for panel in panels for mark in panel.marks if isinstance(mark, Line)]
     people = {line.group for line in lines if line.human}
     measured = {line.group for line in lines if not line.human}
     both = bool(people & measured)
+    # Where people and observer did the same, colours are named once, and dashes too.
+    left_out = measured if both else set()
+    alike = _alike(panels)
+    steps = both or any(panel.ordered for panel in panels)
+    several = steps and len({line.group for line in lines}) > 1
+    common = _common(panels, guides, both)
+    if len(alike) < 2:
+        heading = panels[0].groups or panels[0].title if several else ""
+        return Keys((Key.of(_of_lines(panels, left_out) | common, room_mm, heading),))
+    parts = [
+        Key.of(_of_lines(own, left_out), room_mm, _heading(own, several)) for own in alike.values()
+    ]
+    return Keys((*parts, Key.of(common, room_mm)) if common else tuple(parts))
+
+
+def _alike(panels: Sequence[Panel]) -> dict[int, list[Panel]]:
+    """Return panels together that draw every name in one way."""
+    looks: list[dict[str, Any]] = []
+    found: dict[int, list[Panel]] = {}
+    for panel in panels:
+        look = (has_surface(panel), tones_of(panel))
+        own: dict[str, Any] = {}
+        for line in (mark for mark in panel.marks if isinstance(mark, Line) and mark.label):
+            style = line_style(line, *look)
+            own.setdefault(line.label, (style.get("color"), line.group))
+        same = (
+            k
+            for k, known in enumerate(looks)
+            if all(known.get(label, style) == style for label, style in own.items())
+        )
+        place = next(same, len(looks))
+        if place == len(looks):
+            looks.append({})
+        looks[place].update(own)
+        found.setdefault(place, []).append(panel)
+    return found
+
+
+def _heading(panels: Sequence[Panel], several: bool) -> str:
+    """Say which panels a legend is for."""
+    names = ", ".join(dict.fromkeys(panel.name or panel.title for panel in panels))
+    what = panels[0].groups if several else ""
+    return f"{what} ({names})" if what else names
+
+
+def _of_lines(panels: Sequence[Panel], left_out: set[int]) -> dict[str, Any]:
+    """Return samples of lines, without people's of some groups."""
+    found: dict[str, Any] = {}
     for panel in panels:
         look = (has_surface(panel), tones_of(panel))
         # Lines that look the same are named together.
         named: dict[int, dict[str, Line]] = {}
         for line in (mark for mark in panel.marks if isinstance(mark, Line)):
-            # Where people and observer did the same, colours are named once, and dashes too.
-            if line.label and not (both and line.human and line.group in measured):
+            if line.label and not (line.human and line.group in left_out):
                 same = line.group if panel.palette else len(named)
                 named.setdefault(same, {}).setdefault(line.label, line)
         for same_look in (named[group] for group in (sorted(named) if panel.palette else named)):
             words, line = ", ".join(same_look), next(iter(same_look.values()))
             found.setdefault(words, line_sample(**line_style(line, *look)))
+    return found
+
+
+def _common(
+    panels: Sequence[Panel], guides: Sequence[tuple[str, LineStyle]], both: bool
+) -> dict[str, Any]:
+    """Return samples of what means the same on all panels."""
+    marks = [mark for panel in panels for mark in panel.marks]
+    found: dict[str, Any] = {}
     if both:
-        found.setdefault("people", line_sample(color=INK, linestyle=PEOPLE))
-        found.setdefault("observer", line_sample(color=INK))
+        found["people"] = line_sample(color=INK, linestyle=PEOPLE)
+        found["observer"] = line_sample(color=INK)
+    lines = [mark for mark in marks if isinstance(mark, Line)]
     if any(line.doubtful is not None and line.doubtful.any() for line in lines):
         hollow = {"marker": "o", "markerfacecolor": CASING, "markeredgewidth": 0.5}
         found["out of the range tested"] = line_sample(color=INK, linestyle="", **hollow)
@@ -143,9 +219,7 @@ def key_of(panels: Sequence[Panel], guides: Sequence[tuple[str, LineStyle]], roo
     found.update(_of_surfaces([mark for mark in marks if isinstance(mark, Surface)]))
     for words, dashes in guides:
         found[words] = line_sample(color=INK, linewidth=0.7, linestyle=dashes)
-    steps = both or any(panel.ordered for panel in panels)
-    several = steps and len({line.group for line in lines}) > 1
-    return Key.of(found, room_mm, heading=panels[0].groups or panels[0].title if several else "")
+    return found
 
 
 def _of_surfaces(surfaces: Sequence[Surface]) -> dict[str, Any]:

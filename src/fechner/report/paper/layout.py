@@ -19,6 +19,8 @@ _NARROWEST_MM, _LOWEST_MM, _HIGHEST_MM = 19.0, 14.0, 70.0
 _LEFT_MM = 14.0
 #: Panels beside each other, before smaller ones are tried: whatever leaves the fewest holes.
 _PREFERRED = {1: (2,), 2: (4, 3)}
+#: Panels that belong together may be flatter than others, since they fill a row, and less high.
+_FLATTEST, _HIGHEST_IN_ROWS_MM = 0.4, 45.0
 
 
 class Room(NamedTuple):
@@ -56,6 +58,32 @@ def choose_grid(n: int, columns: int, room: Room) -> Grid | None:
             return None
         if height >= max(_LOWEST_MM, min(0.75 * width, _HIGHEST_MM)):
             return Grid(across, rows, width, min(0.8 * width, height, _HIGHEST_MM))
+    return None
+
+
+def choose_rows(n: int, block: int, columns: int, room: Room) -> Grid | None:
+    """Return the grid in which panels that belong together stand in one row, None if none fits.
+
+    Parameters
+    ----------
+    n
+        How many blocks there are.
+    block
+        How many panels belong together; as few blocks as can be stand beside each other.
+
+    Examples
+    --------
+    >>> choose_rows(3, 2, 2, Room(8, 12))[:2], choose_rows(7, 2, 2, Room(8, 12))[:2]
+    ((2, 3), (4, 4))
+    """
+    for beside in range(1, n + 1):
+        across, rows = beside * block, math.ceil(n / beside)
+        width = (check_columns(columns) - _LEFT_MM - room.right) / across - _BETWEEN_MM
+        height = (HEIGHT_MM - room.footer) / rows - room.header
+        if width < _NARROWEST_MM:
+            return None
+        if height >= max(_LOWEST_MM, _FLATTEST * width):
+            return Grid(across, rows, width, min(0.8 * width, height, _HIGHEST_IN_ROWS_MM))
     return None
 
 

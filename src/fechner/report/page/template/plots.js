@@ -310,7 +310,8 @@
     const found = beside[part];
     const canvas = figure.querySelector(".canvas");
     const score = chapter.scores[section.dataset.test][contender][place];
-    figure.querySelector(".score").textContent = score ? `${format(score[0])} [${format(score[1])}, ${format(score[2])}]` : "";
+    const said = figure.querySelector(".score");
+    if (said) said.textContent = score ? `${format(score[0])} [${format(score[1])}, ${format(score[2])}]` : "";
     if (!found) return;
     const zoomKey = `${figure.closest(".chapter").dataset.chapter} ${section.dataset.test} ${kind}`;
     const everybody = chapter.panels[section.dataset.test];
@@ -385,7 +386,8 @@
 
   const HEADINGS = { surface: "People dashed; the observer's own contour through the human threshold where people are most sensitive, orange; × cannot be shown as meant. Zoom is linked.", directions: "Level is human: dashed lines are level, at the mean response.", curves: "People's curves are scaled to the observer's by one factor." };
 
-  function card(chapter, section, number, kind, part, example) {
+  // A score is of the whole test: only the first of an observer's cards says it.
+  function card(chapter, section, number, kind, part, example, first) {
     const contender = chapter.contenders[number];
     const figure = document.createElement("figure");
     figure.className = "plot";
@@ -399,7 +401,7 @@
     name.textContent = contender.label;
     name.title = contender.label;
     const below = document.createElement("div");
-    below.append(Object.assign(document.createElement("span"), { className: "score" }));
+    if (first) below.append(Object.assign(document.createElement("span"), { className: "score" }));
     caption.append(name, below);
     figure.append(caption);
     if (places.length > 1) {
@@ -433,6 +435,7 @@
       const kinds = [...new Set(every.map((panel) => panel.kind))];
       const room = section.querySelector(".panels");
       const parts = (panels, kind) => panels.filter((panel) => panel.kind === kind);
+      const scored = new Set();
       for (const kind of kinds) {
         const many = Math.max(...own.flatMap((places) => places.map((panels) => parts(panels, kind).length)));
         for (let part = 0; part < many; part += 1) {
@@ -445,7 +448,9 @@
           if (example.groups) heading.append(key(example));
           room.append(heading);
           for (const number of order) {
-            if (own[number].some((panels) => parts(panels, kind)[part])) room.append(card(chapter, section, number, kind, part, example));
+            if (!own[number].some((panels) => parts(panels, kind)[part])) continue;
+            room.append(card(chapter, section, number, kind, part, example, !scored.has(number)));
+            scored.add(number);
           }
         }
       }
