@@ -1,5 +1,7 @@
 """Curves: what is shown, what is left out, signs, channels, pieces."""
 
+from types import MappingProxyType
+
 import numpy as np
 import pytest
 import torch
@@ -54,7 +56,7 @@ class Opponent:
     name, fingerprint = "opponent", None
     wants = Wants(light="cdm2", dtype="float64")
     layers = ("atd", "other")
-    opponent_layers = {"atd": 3}  # noqa: RUF012
+    opponent_layers = MappingProxyType({"atd": 3})
 
     def features(self, frames, taps) -> None:
         matrix = torch.tensor(ATD.axes, dtype=torch.float64)

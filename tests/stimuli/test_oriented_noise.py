@@ -137,13 +137,13 @@ def test_orientation_is_that_of_a_grating() -> None:
 
 def test_seeds() -> None:
     pictures = {
-        seed: OrientedNoise(6.0, seed=seed).draw(FIELD).numpy() for seed in (0, 1, (0, 1), (1, 0))
+        seed: OrientedNoise(24.0, seed=seed).draw(FIELD).numpy() for seed in (0, 1, (0, 1), (1, 0))
     }
-    again = OrientedNoise(6.0, seed=0).draw(FIELD).numpy()
+    again = OrientedNoise(24.0, seed=0).draw(FIELD).numpy()
     np.testing.assert_array_equal(pictures[0], again)
     flat = np.array([picture.reshape(-1) for picture in pictures.values()])
     correlations = np.corrcoef(flat)[np.triu_indices(4, 1)]
-    assert np.abs(correlations).max() < 0.6
+    assert np.abs(correlations).max() < 0.3
 
 
 def test_all_orientations() -> None:

@@ -160,9 +160,10 @@ class Curves:
         # Channels are read in one go.
         if self.task.by_channel:
             return [Piece("curves-00", 0, curves, 2 * each)]
+        ends = [(start, min(start + few, curves)) for start in range(0, curves, few)]
         return [
-            Piece(f"curves-{number:02d}", start, min(start + few, curves), each * few)
-            for number, start in enumerate(range(0, curves, few))
+            Piece(f"curves-{number:02d}", start, stop, each * (stop - start))
+            for number, (start, stop) in enumerate(ends)
         ]
 
     def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:

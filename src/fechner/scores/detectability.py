@@ -76,7 +76,8 @@ def d_prime_of(found: Thresholds, hits: Floats, signals: Floats, guess: float | 
     own = d_primes(k, n, alarms, blanks, guess)
     low, high, over = float(own.d_prime_low), float(own.d_prime_high), "trials"
     if len(hits) > 1:
-        others = d_primes(*(cluster_counts(len(hits)) @ by_prompt.T).T, guess=guess)  # type: ignore[misc]
+        resampled = (cluster_counts(len(hits)) @ by_prompt.T).T
+        others = d_primes(resampled[0], resampled[1], resampled[2], resampled[3], guess)
         known = others.d_prime[np.isfinite(others.d_prime)]
         # One picture asked about again and again says less than its number of trials does.
         between = spread(known) if len(known) else (low, high)

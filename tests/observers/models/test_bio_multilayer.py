@@ -295,13 +295,16 @@ def test_order_of_contrast_responses() -> None:
 
 @pytest.mark.parametrize("frequency", [3.0, 12.0])
 def test_masks_attenuate(frequency: float) -> None:
-    test = OrientedNoise(frequency, seed=5)
-    found = []
-    for contrast in (0.0, 0.075, 0.15, 0.3):
-        mask = ("ach", OrientedNoise(frequency, seed=6), contrast)
-        found.append(distances([stimulus(mask, ("ach", test, 0.06))], stimulus(mask))[0])
+    """As in the suite: a mean over draws of test and mask."""
+
+    def behind(contrast: float, seed: int) -> float:
+        mask = ("ach", OrientedNoise(frequency, seed=(0, seed, 1)), contrast)
+        test = ("ach", OrientedNoise(frequency, seed=(0, seed, 0)), 0.06)
+        return float(distances([stimulus(mask, test)], stimulus(mask))[0])
+
+    found = [np.mean([behind(c, seed) for seed in range(4)]) for c in (0.0, 0.075, 0.15, 0.3)]
     assert found == sorted(found, reverse=True)
-    assert found[-1] < 0.7 * found[0]
+    assert found[-1] < 0.6 * found[0]
 
 
 @pytest.mark.parametrize(("frequency", "share"), [(3.0, 0.8), (12.0, 0.95)])
