@@ -77,6 +77,13 @@ def test_peak_memory_of_a_known_allocation() -> None:
     assert peak_memory(lambda: torch.ones(25_000_000)) == pytest.approx(100e6, rel=0.2)
 
 
+def test_peak_memory_is_watched_where_the_system_does_not_count_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(memory, "_forget_highest", lambda: False)
+    assert peak_memory(lambda: torch.ones(25_000_000)) == pytest.approx(100e6, rel=0.2)
+
+
 def test_peak_memory_counts_what_is_given_back_within_the_call() -> None:
     def up_and_down() -> None:
         large = torch.ones(25_000_000)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -47,27 +48,50 @@ def peak_memory(function: Callable[[], object], device: str = "cpu") -> int:
         before = torch.cuda.memory_allocated(device)
         function()
         return int(torch.cuda.max_memory_allocated(device) - before)
+    gc.collect()
     _hand_back_freed_memory()
+    before = int(psutil.Process().memory_info().rss)
+    with _highest_memory() as highest:
+        result = function()
+    del result  # it was counted
+    return highest() - before
+
+
+@contextmanager
+def _highest_memory() -> Iterator[Callable[[], int]]:
+    """Follow the memory of this process; afterwards, what is yielded says the most it held.
+
+    Linux keeps count by itself. Elsewhere a thread looks every now and then, and may miss peaks of
+    a few milliseconds.
+    """
     process = psutil.Process()
-    before = highest = int(process.memory_info().rss)
+    if _forget_highest():
+        yield lambda: max(int(process.memory_info().rss), _kilobytes("VmHWM") * 1024)
+        return
+    seen = [int(process.memory_info().rss)]
     done = threading.Event()
 
     def watch() -> None:
-        nonlocal highest
         while not done.wait(0.002):
-            highest = max(highest, int(process.memory_info().rss))
+            seen[0] = max(seen[0], int(process.memory_info().rss))
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
-    result = None
     try:
-        result = function()
+        yield lambda: seen[0]
     finally:
-        highest = max(highest, int(process.memory_info().rss))
+        seen[0] = max(seen[0], int(process.memory_info().rss))
         done.set()
         watcher.join()
-    del result  # it was counted
-    return highest - before
+
+
+def _forget_highest() -> bool:
+    """Let Linux count the highest memory from now on; False where that cannot be had."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return False
+    return True
 
 
 def _hand_back_freed_memory() -> None:
@@ -118,9 +142,14 @@ def no_more_than_there_is(device: str = "cpu") -> Iterator[None]:
 
 def _private_memory() -> int:
     """Return what the limit counts: private writable memory, in bytes."""
+    return _kilobytes("VmData") * 1024
+
+
+def _kilobytes(name: str) -> int:
+    """Return what Linux knows of this process, 0 if it has no such entry."""
     for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmData:"):
-            return int(line.split()[1]) * 1024
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1])
     return 0
 
 
