@@ -6,6 +6,7 @@ from stored answers; the page and the figures for papers draw the same panels.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import xarray as xr
 
+    from fechner.stimuli import Picture, Stimulus
+
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
@@ -23,6 +26,10 @@ Flags = NDArray[np.bool_]
 #: the one that changes least to the one that changes most, or backgrounds from one end of a
 #: chromatic channel over grey to the other.
 Palette = Literal["", "channels", "adaptors", "red-green", "yellow-blue"]
+
+#: How a line is drawn where it is not the curve itself: one of a fan of thin lines, such as a run
+#: with other random numbers, which no legend names, or a level to compare with, such as chance.
+Style = Literal["", "fan", "guide"]
 
 
 @dataclass(frozen=True)
@@ -37,16 +44,27 @@ class Axis:
         Whether it is logarithmic.
     ticks
         Names of the positions 0, 1, 2..., where values have none of their own.
+    reversed
+        Whether values grow to the left, or downwards.
+    named
+        Further places with names: what has no place on a logarithmic axis, such as 0, is drawn at
+        one beside the others. Only values between the other ones then have numbers.
+    low, high
+        Fixed ends; infinite where the values tell them.
     """
 
     label: str
     log: bool = False
     ticks: tuple[str, ...] = ()
+    reversed: bool = False
+    named: tuple[tuple[float, str], ...] = ()
+    low: float = -math.inf
+    high: float = math.inf
 
 
 @dataclass(frozen=True)
 class Surface:
-    """Responses over a plane.
+    """Responses over a plane; where an axis has names for positions, cells of their own.
 
     Parameters
     ----------
@@ -60,6 +78,8 @@ class Surface:
         The response whose contour is drawn as the observer's own threshold; NaN for none.
     low, high
         Ends of the scale of colours, the same on several panels; NaN for those of the responses.
+    diverging
+        Whether 0 is in the middle of the colours, which then go from -1 to 1 unless said otherwise.
     """
 
     x: Floats
@@ -71,6 +91,7 @@ class Surface:
     criterion: float = float("nan")
     low: float = float("nan")
     high: float = float("nan")
+    diverging: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,6 +108,8 @@ class Line:
         Names of its points, where they have any.
     doubtful
         Points that stand for something out of range.
+    style
+        What it is, if not a curve of its own.
     """
 
     x: Floats
@@ -98,6 +121,7 @@ class Line:
     high: Floats | None = None
     names: tuple[str, ...] = ()
     doubtful: Flags | None = None
+    style: Style = ""
 
 
 @dataclass(frozen=True)
@@ -108,6 +132,12 @@ class Points:
     ----------
     group
         Otherwise, points of the same group have the same colour and shape.
+    low, high
+        Ends of their intervals; NaN where a point has none.
+    human
+        Whether they are what people did: open.
+    names
+        Names of the points, where they have any.
     """
 
     x: Floats
@@ -116,6 +146,10 @@ class Points:
     colour: Floats | None = None
     colour_axis: Axis = field(default_factory=lambda: Axis(""))
     group: int = 0
+    low: Floats | None = None
+    high: Floats | None = None
+    human: bool = False
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -140,7 +174,51 @@ class Bars:
     group: int = 0
 
 
-Mark = Surface | Line | Points | Bars
+@dataclass(frozen=True)
+class Vertical:
+    """A place on the abscissa with its interval, such as a threshold.
+
+    Parameters
+    ----------
+    x
+        NaN draws nothing.
+    low, high
+        Ends of the interval; NaN where there is none, infinite where it is open.
+    """
+
+    x: float
+    label: str
+    low: float = float("nan")
+    high: float = float("nan")
+    group: int = 0
+    human: bool = False
+
+
+@dataclass(frozen=True)
+class Item:
+    """A picture with a caption.
+
+    Parameters
+    ----------
+    title
+        What it shows, in a word or two.
+    text
+        What is to be said of it, in a line.
+    """
+
+    picture: Picture | Stimulus
+    title: str
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Pictures with captions: a panel that has one has neither axes nor other marks."""
+
+    items: tuple[Item, ...]
+
+
+Mark = Surface | Line | Points | Bars | Vertical | Gallery
 
 
 @dataclass(frozen=True)
@@ -163,6 +241,8 @@ class Panel:
         What colours of groups stand for, where these have colours of their own.
     row
         Which row of the stimuli is shown below the abscissa.
+    rows
+        Several of them, one below the other with their names; empty for the one of ``row``.
     name
         What tells it from the other panels of its kind, in a word or two.
     """
@@ -178,6 +258,17 @@ class Panel:
     palette: Palette = ""
     row: int = 0
     name: str = ""
+    rows: tuple[int, ...] = ()
+
+    @property
+    def gallery(self) -> Gallery | None:
+        """The pictures that it has in the place of axes, None where it has axes."""
+        return next((mark for mark in self.marks if isinstance(mark, Gallery)), None)
+
+    @property
+    def strips(self) -> tuple[int, ...]:
+        """Which rows of the stimuli are shown below the abscissa."""
+        return (self.rows or (self.row,)) if self.stimuli else ()
 
 
 class MakesPanels(Protocol):

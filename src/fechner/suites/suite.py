@@ -144,6 +144,9 @@ class Suite:
         Whether it asks in words, so that `Options.asked` concerns it.
     further
         Tests that it has only if a user gives something, and what.
+    best
+        What a distance of 0 means: answers as people give them, or something else such as none
+        that is wrong. A word or two, to be read after "distance from".
     """
 
     name: str
@@ -153,6 +156,7 @@ class Suite:
     readouts: tuple[str, ...] = ("angle",)
     in_words: bool = False
     further: Mapping[str, str] = field(default_factory=dict)
+    best: str = "human"
 
 
 def may_ask(test: Test, lacking: Sequence[str]) -> bool:
