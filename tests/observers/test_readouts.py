@@ -21,6 +21,10 @@ def formula(name: str, x: np.ndarray, r: np.ndarray) -> float:
         return 2 * math.atan2(np.linalg.norm(u - v), np.linalg.norm(u + v)) / math.pi
     if name == "energy":
         return abs(math.fsum((x - r) * (x + r))) / (np.linalg.norm(x) + np.linalg.norm(r))
+    if name == "correlation":
+        u, v = (each - each.mean() for each in (x, r))
+        u, v = u / np.linalg.norm(u), v / np.linalg.norm(v)
+        return float(np.linalg.norm(u - v)) ** 2 / 2
     order = {"l2": 2, "l1": 1, "minkowski4": 4, "linf": np.inf}[name]
     return float(np.linalg.norm(d, ord=order))
 
@@ -44,9 +48,9 @@ def features(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> 
 
 
 @pytest.mark.parametrize("size", [2, 255, 256, 257, 512, 1000])
-def test_all_six_in_double_precision(size: int) -> None:
+def test_all_in_double_precision(size: int) -> None:
     x, r = features(5, size), features(1, size, seed=1)
-    np.testing.assert_allclose(ask(x, r, [0] * 5), expected(x, r, [0] * 5), rtol=1e-9)
+    np.testing.assert_allclose(ask(x, r, [0] * 5), expected(x, r, [0] * 5), rtol=1e-9, atol=1e-15)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -68,7 +72,7 @@ def test_features_that_differ_in_length_alone_have_no_angle() -> None:
 
 
 @pytest.mark.parametrize("size", [2, 300, 4096, 20001])
-def test_all_six_in_single_precision(size: int) -> None:
+def test_all_in_single_precision(size: int) -> None:
     x = features(3, size, dtype=torch.float32)
     r = features(1, size, seed=1, dtype=torch.float32)
     found = ask(x, r, [0, 0, 0])
@@ -161,7 +165,8 @@ def test_the_angle_ignores_length_and_the_energy_ignores_direction() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_difference_is_zero_with_a_finite_gradient(name: str) -> None:
-    for r in (features(1, 300), torch.zeros(1, 300, dtype=torch.float64)):
+    nothing = torch.zeros(1, 300, dtype=torch.float64)
+    for r in (features(1, 300), *([] if name == "correlation" else [nothing])):
         x = r.clone().requires_grad_()
         answer = ask(x, r, [0], (name,))
         assert answer.item() == 0
@@ -200,11 +205,29 @@ def test_unknown_read_out() -> None:
 @pytest.mark.parametrize("name", READOUTS)
 @pytest.mark.parametrize("bad", [torch.nan, torch.inf])
 def test_what_is_not_a_number_is_not_hidden(name: str, bad: float) -> None:
-    x = torch.ones(3, 300)
+    reference = features(1, 300, dtype=torch.float32)
+    x = reference.repeat(3, 1)
     x[1, 7] = bad
-    reference = torch.ones(1, 300)
-    answers = read_out(x, reference, torch.full((1,), 300.0), torch.zeros(3, dtype=int), [name])
+    answers = ask(x, reference, [0, 0, 0], (name,))
     assert torch.isfinite(answers[:, 0]).tolist() == [True, False, True]
+
+
+def test_the_correlation_of_constant_features_is_undefined() -> None:
+    varied, constant = features(1, 300, dtype=torch.float32), torch.full((1, 300), 0.1)
+    found = [
+        ask(x, r, [0], ("correlation",)).item()
+        for x in (varied, constant)
+        for r in (varied, constant)
+    ]
+    assert np.isnan(found).tolist() == [False, True, True, True]
+
+
+def test_the_correlation_does_not_heed_mean_and_scale() -> None:
+    r = features(1, 300)
+    x = torch.cat([3 * r + 2, -r + 5, features(1, 300, seed=2)])
+    found = 1 - ask(x, r, [0, 0, 0], ("correlation",))[:, 0]
+    pearson = np.corrcoef(x[2].numpy(), r[0].numpy())[0, 1]
+    assert found.tolist() == pytest.approx([1, -1, pearson], abs=1e-9)
 
 
 def test_a_reference_of_zeros_is_at_right_angles_to_anything_else() -> None:

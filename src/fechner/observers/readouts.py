@@ -1,8 +1,9 @@
-"""Six ways to turn a difference of features into one number.
+"""Seven ways to turn a difference of features into one number.
 
 All start from d = x - r, elementwise in the model's own precision; row sums are in
 float64. A difference of two rounded norms or an arccos of a rounded cosine would lose what matters
-most here: the smallest differences. At d = 0 every read-out is 0 with a finite gradient.
+most here: the smallest differences. At d = 0 every read-out is 0 with a finite gradient, but for the
+correlation of features that are all the same, which is undefined.
 """
 
 from __future__ import annotations
@@ -24,8 +25,15 @@ _STRETCH = 256
 class Difference:
     """Rows of d = x - r, with the sums that read-outs share, computed when first asked for."""
 
-    def __init__(self, x: Tensor, reference: Tensor, reference_energy: Tensor) -> None:
-        self.d = x - reference
+    def __init__(
+        self,
+        x: Tensor,
+        reference: Tensor,
+        reference_energy: Tensor,
+        d: Tensor | None = None,
+    ) -> None:
+        self.x = x
+        self.d = x - reference if d is None else d
         self.reference = reference
         self.reference_energy = reference_energy
         self._energy: Tensor | None = None
@@ -113,6 +121,20 @@ def energy(diff: Difference) -> Tensor:
     return change.abs() / length.where(length > 0, length.new_ones(()))
 
 
+def correlation(diff: Difference) -> Tensor:
+    """One minus Pearson's r; NaN where x or r is constant."""
+    d = diff.d - diff.d.mean(dim=1, keepdim=True)
+    reference = diff.reference - diff.reference.mean(dim=1, keepdim=True)
+    half = angle(Difference(d + reference, reference, row_sum(reference * reference), d))
+    constant = _is_constant(diff.reference) | _is_constant(diff.x)
+    # 1 - cos of the angle, which keeps the digits of small ones.
+    return (2 * (half * (math.pi / 2)).sin().square()).masked_fill(constant, math.nan)
+
+
+def _is_constant(rows: Tensor) -> Tensor:
+    return rows.amax(dim=1) == rows.amin(dim=1)
+
+
 READOUTS: dict[str, Callable[[Difference], Tensor]] = {
     "angle": angle,
     "l2": l2,
@@ -120,6 +142,7 @@ READOUTS: dict[str, Callable[[Difference], Tensor]] = {
     "minkowski4": minkowski4,
     "linf": linf,
     "energy": energy,
+    "correlation": correlation,
 }
 
 

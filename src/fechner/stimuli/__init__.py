@@ -13,6 +13,7 @@ from fechner.stimuli.contrast import convert_contrast, measure_contrast, opponen
 from fechner.stimuli.display import Display, display, displays, gamut_limit
 from fechner.stimuli.field import Field
 from fechner.stimuli.gamut import contrast_limit, fits_gamut
+from fechner.stimuli.manipulated import Manipulated
 from fechner.stimuli.natural import NaturalBand
 from fechner.stimuli.noise import Noise, octave_noise
 from fechner.stimuli.oriented_noise import OrientedNoise
@@ -48,6 +49,7 @@ __all__ = [
     "Grating",
     "Layer",
     "Light",
+    "Manipulated",
     "NaturalBand",
     "Noise",
     "OpponentSpace",

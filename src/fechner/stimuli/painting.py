@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from fechner.errors import GamutError
 from fechner.stimuli.display import Display
 from fechner.stimuli.field import Field
+from fechner.stimuli.manipulated import Manipulated
 from fechner.stimuli.parts import Part
 from fechner.stimuli.patterns import drawn
 from fechner.stimuli.pictures import Picture, picture_drawn
@@ -21,6 +22,8 @@ from fechner.stimuli.stimulus import Layer, Stimulus
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
+
+    from fechner.stimuli.manipulations.base import Manipulation
 
 #: ``display``: encoded values as in a picture file, 0..1; ``cdm2``: linear RGB in cd/m2.
 Light = Literal["display", "cdm2"]
@@ -118,8 +121,8 @@ def paint(
     rows, columns = part.slices if part else (slice(None), slice(None))
     recipes = [stimulus for stimulus in stimuli if isinstance(stimulus, Stimulus)]
     if len(recipes) < len(stimuli):
-        shown = _paint_pictures(stimuli, field, display, light, device)[..., rows, columns]
-        return Frames(shown.to(dtype), field, display, light, part.share if part else 1.0)
+        shown = _paint_pictures(stimuli, field, display, light, dtype, device)
+        return Frames(shown[..., rows, columns], field, display, light, part.share if part else 1.0)
     # Grey pictures on a neutral display are painted in one channel.
     channels = (
         1
@@ -155,20 +158,58 @@ def paint(
 
 
 def _paint_pictures(
-    stimuli: Sequence[Stimulus | Picture], field: Field, display: Display, light: Light, device: str
+    stimuli: Sequence[Stimulus | Picture],
+    field: Field,
+    display: Display,
+    light: Light,
+    dtype: torch.dtype,
+    device: str,
 ) -> Tensor:
     """Put pictures on a display: their values are sent to it as they are, without dither."""
     import torch
 
-    pixels = torch.stack(
-        [
-            picture_drawn(each, field, display.bits, device)
-            if isinstance(each, Picture)
-            else paint([each], field, display, dtype=torch.float64, device=device).pixels[0]
-            for each in stimuli
-        ]
+    inner = dtype if light == "display" else torch.float64
+    shape = (len(stimuli), 3, field.height_px, field.width_px)
+    pixels = torch.empty(shape, dtype=inner, device=device)
+    start = 0
+    for manipulation, group in groupby(stimuli, key=_manipulation):
+        same = list(group)
+        rows = pixels[start : start + len(same)]
+        start += len(same)
+        if manipulation is not None:
+            rows.copy_(_manipulated(manipulation, same, field, display.bits, device, inner))
+            continue
+        for row, each in zip(rows, same, strict=True):
+            row.copy_(
+                picture_drawn(each, field, display.bits, device)
+                if isinstance(each, Picture)
+                else paint([each], field, display, dtype=torch.float64, device=device).pixels[0]
+            )
+    return pixels if light == "display" else display.decode(pixels).to(dtype)
+
+
+def _manipulation(stimulus: Stimulus | Picture) -> Manipulation | None:
+    return stimulus.manipulation if isinstance(stimulus, Manipulated) else None
+
+
+def _manipulated(
+    manipulation: Manipulation,
+    stimuli: Sequence[Any],
+    field: Field,
+    bits: int | None,
+    device: str,
+    dtype: torch.dtype,
+) -> Tensor:
+    """Paint pictures of one manipulation at once."""
+    return manipulation.show(
+        [each.picture for each in stimuli],
+        [each.level for each in stimuli],
+        [each.seed for each in stimuli],
+        field,
+        bits,
+        device,
+        dtype,
     )
-    return pixels if light == "display" else display.decode(pixels)
 
 
 def _check_gamut(pixels: Tensor, display: Display) -> None:

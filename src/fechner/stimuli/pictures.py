@@ -41,6 +41,11 @@ class Picture(ABC):
         """Return what it is at a moment: itself."""
         return self
 
+    @property
+    def source(self) -> Picture:
+        """The picture that has to be read before this one can be drawn: itself, or another."""
+        return self
+
     @abstractmethod
     def draw(self, field: Field, bits: int | None, device: str) -> Tensor:
         """Return display-encoded values in 0..1 and double precision, [3, h, w].
