@@ -1,0 +1,273 @@
+"""Trials of people in tests of recognition, one in a row of a CSV file.
+
+Which person, which test, what was shown at which level, what was answered and whether that was
+right. Files come from experiments that others ran, so every mistake in one is said in a sentence
+with the number of its line.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import NoReturn
+
+from fechner.errors import FechnerError, nearest
+
+#: Columns that a file must have; `picture` may be there, and others are left aside.
+COLUMNS = ("observer", "test", "class", "level", "response", "correct", "chance")
+PICTURE = "picture"
+
+_TRUE, _FALSE = ("1", "true"), ("0", "false")
+#: What else separates columns in files that call themselves CSV.
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
+@dataclass(frozen=True, slots=True)
+class HumanTrial:
+    """One trial of one person.
+
+    Parameters
+    ----------
+    observer
+        Who answered, such as ``"person-03"``.
+    test
+        Id of the test, such as ``"mafc-blur"``.
+    label
+        Class of what was shown; the column ``class``.
+    level
+        How far from the original, in the unit of the test.
+    response
+        What was answered, as the file has it.
+    correct
+        Whether that was right.
+    chance
+        Share of right answers of somebody who guesses.
+    picture
+        Which picture of its class was shown: its number or its name; empty if it is not known.
+    """
+
+    observer: str
+    test: str
+    label: str
+    level: float
+    response: str
+    correct: bool
+    chance: float
+    picture: str = ""
+
+
+@dataclass(frozen=True)
+class HumanTrials:
+    """Trials of some people, as columns.
+
+    Parameters
+    ----------
+    observer, test, label, level, response, correct, chance, picture
+        As of a `HumanTrial`, one for each trial.
+
+    Examples
+    --------
+    >>> ann = HumanTrial("ann", "mafc-blur", "cat", 2.0, "dog", False, 1 / 3)
+    >>> trials = HumanTrials.of([ann])
+    >>> len(trials), trials.people, trials.tests
+    (1, ('ann',), ('mafc-blur',))
+    """
+
+    observer: tuple[str, ...]
+    test: tuple[str, ...]
+    label: tuple[str, ...]
+    level: tuple[float, ...]
+    response: tuple[str, ...]
+    correct: tuple[bool, ...]
+    chance: tuple[float, ...]
+    picture: tuple[str, ...]
+
+    @classmethod
+    def of(cls, rows: Iterable[HumanTrial]) -> HumanTrials:
+        """Put trials into columns, in their order."""
+        kept = list(rows)
+        names = [each.name for each in fields(HumanTrial)]
+        return cls(*(tuple(getattr(row, name) for row in kept) for name in names))
+
+    def __len__(self) -> int:
+        return len(self.observer)
+
+    @property
+    def rows(self) -> list[HumanTrial]:
+        """The trials, one by one."""
+        columns = (getattr(self, each.name) for each in fields(HumanTrial))
+        return [HumanTrial(*values) for values in zip(*columns, strict=True)]
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Who answered, sorted."""
+        return tuple(sorted(set(self.observer)))
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """What was asked, sorted."""
+        return tuple(sorted(set(self.test)))
+
+    def where(self, chosen: Callable[[HumanTrial], bool]) -> HumanTrials:
+        """Return the trials of which something holds."""
+        return HumanTrials.of(row for row in self.rows if chosen(row))
+
+    def of_test(self, test: str) -> HumanTrials:
+        """Return the trials of a test."""
+        return self.where(lambda row: row.test == test)
+
+    def to_csv(self) -> str:
+        """Return the trials as the CSV that is read; numbers keep every bit."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([*COLUMNS, PICTURE])
+        for row in self.rows:
+            what = (row.observer, row.test, row.label, repr(row.level), row.response)
+            writer.writerow([*what, int(row.correct), repr(row.chance), row.picture])
+        return text.getvalue()
+
+
+def read_trials(path: Path | str) -> HumanTrials:
+    """Read trials from a CSV file; the first mistake in it is an error in one sentence.
+
+    The file is UTF-8 with commas between columns and a line of their names: observer, test, class,
+    level, response, correct (0, 1, true or false), chance and, if it is known, picture. Columns
+    with other names are left aside.
+
+    Parameters
+    ----------
+    path
+        The file.
+    """
+    path = Path(path)
+    lines = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
+    trials: list[HumanTrial] = []
+    try:
+        header = [name.strip().lower() for name in next(lines, [])]
+        _check_header(path, header)
+        for cells in lines:
+            if any(cell.strip() for cell in cells):
+                trials.append(_trial(path, lines.line_num, header, cells))
+    except csv.Error as error:
+        _refuse(path, lines.line_num, f"is no row of a CSV ({error})")
+    if not trials:
+        raise FechnerError(f"{path} has names of columns but no trials; add a row for each.")
+    return HumanTrials.of(trials)
+
+
+def read_all_trials(paths: Sequence[Path | str]) -> HumanTrials:
+    """Read trials from several files, such as one for each person.
+
+    The same trial of the same person in two of them is an error: somebody's file is there twice.
+
+    Parameters
+    ----------
+    paths
+        The files; at least one.
+    """
+    found: list[HumanTrial] = []
+    first: dict[tuple[object, ...], Path | str] = {}
+    for path in paths:
+        rows = read_trials(path).rows
+        keys = [(row.observer, row.test, row.label, row.level, row.picture) for row in rows]
+        for row, key in zip(rows, keys, strict=True):
+            if row.picture and key in first:
+                raise FechnerError(
+                    f"{row.observer} answered the same trial ({row.test}, {row.label}, level "
+                    f"{row.level:g}) in {first[key]} and in {path}; leave one of them out."
+                )
+        first |= dict.fromkeys(keys, path)
+        found += rows
+    return HumanTrials.of(found)
+
+
+def _text(path: Path) -> str:
+    """Return what is in a file, without the mark that some programs begin text with."""
+    try:
+        content = path.read_bytes()
+    except IsADirectoryError:
+        raise FechnerError(f"{path} is a folder; name the CSV file in it.") from None
+    except OSError as error:
+        raise FechnerError(f"{path} cannot be read: {error.strerror or error}.") from None
+    if not content.strip():
+        raise FechnerError(f"{path} is empty; it needs the columns {', '.join(COLUMNS)}.")
+    try:
+        if b"\0" in content:  # UTF-16, or no text at all
+            raise ValueError
+        return content.decode("utf-8-sig")
+    except ValueError:
+        raise FechnerError(f"{path} is not text in UTF-8; save it as CSV in UTF-8.") from None
+
+
+def _check_header(path: Path, header: Sequence[str]) -> None:
+    """Say what is wrong with the names of the columns."""
+    if len(header) == 1:
+        for sign, name in _SEPARATORS.items():
+            if sign in header[0]:
+                raise FechnerError(
+                    f"{path} has {name} between its columns; save it with commas, and numbers "
+                    "with a decimal point."
+                )
+    missing = [name for name in COLUMNS if name not in header]
+    if missing:
+        others = [name for name in header if name not in (*COLUMNS, PICTURE)]
+        near = nearest(missing[0], others)
+        hint = f" ('{near}' may be '{missing[0]}')" if near else ""
+        kind = "column" if len(missing) == 1 else "columns"
+        raise FechnerError(
+            f"{path} lacks the {kind} {', '.join(missing)}{hint}; its first line names "
+            f"{', '.join(COLUMNS)} and, if it is known, {PICTURE}."
+        )
+    for name in (*COLUMNS, PICTURE):
+        if header.count(name) > 1:
+            raise FechnerError(f"{path} has {header.count(name)} columns '{name}'; keep one.")
+
+
+def _trial(path: Path, line: int, header: Sequence[str], cells: Sequence[str]) -> HumanTrial:
+    """Read a row."""
+    if len(cells) != len(header):
+        why = f"has {len(cells)} cells, but there are {len(header)} columns"
+        _refuse(path, line, f"{why}; put quotes around text with commas")
+    row = {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
+    for name in ("observer", "test", "class"):
+        if not row[name]:
+            _refuse(path, line, f"has no {name}; every trial needs one")
+    level = _number(path, line, "level", row["level"])
+    if level < 0:
+        _refuse(path, line, f"has the level {level:g}; levels are 0 (the original) or above")
+    chance = _number(path, line, "chance", row["chance"])
+    if not 0 <= chance < 1:
+        why = f"has the chance {chance:g}; it is a share from 0 to below 1, such as 0.5"
+        _refuse(path, line, why)
+    right = row["correct"].lower()
+    if right not in (*_TRUE, *_FALSE):
+        _refuse(path, line, f"has '{row['correct']}' for correct; write 1 or 0, true or false")
+    return HumanTrial(
+        row["observer"],
+        row["test"],
+        row["class"],
+        level,
+        row["response"],
+        right in _TRUE,
+        chance,
+        row.get(PICTURE, ""),
+    )
+
+
+def _number(path: Path, line: int, name: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        comma = "; write decimals with a point" if "," in text else "; write one"
+        _refuse(path, line, f"has '{text}' for {name}, which is no number{comma}")
+    return value
+
+
+def _refuse(path: Path, line: int, why: str) -> NoReturn:
+    raise FechnerError(f"{path}, line {line}: it {why}.")
