@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import os
-import zlib
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from fechner.errors import FechnerError
+from fechner.stimuli.listing import SUFFIXES, entries, files, rows, shuffled
 from fechner.stimuli.photographs import Photograph, hash_content
-
-#: Names of files that are taken for pictures.
-SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
 
 
 @dataclass(frozen=True)
@@ -94,16 +86,16 @@ def open_album(
 def _of_folder(folder: Path, per_class: int | None, most: int | None, seed: int) -> Album:
     names: dict[str, list[str]] = {}
     notes = []
-    for label in _entries(folder, folders=True):
-        files = _entries(folder / label, folders=False)
-        pictures = [name for name in files if name.lower().endswith(SUFFIXES)]
+    for label in entries(folder, folders=True):
+        found = entries(folder / label, folders=False)
+        pictures = [name for name in found if name.lower().endswith(SUFFIXES)]
         if not pictures:
             notes.append(f"{label} has no pictures and is no class.")
             continue
-        if others := len(files) - len(pictures):
-            notes.append(f"{label} has {_files(others)} not named as pictures are.")
+        if others := len(found) - len(pictures):
+            notes.append(f"{label} has {files(others)} not named as pictures are.")
         # Of each class only what may be chosen is kept in memory.
-        drawn = _shuffled(pictures, seed, label)
+        drawn = shuffled(pictures, seed, label)
         names[label] = drawn if per_class is None else drawn[:per_class]
     if len(names) < 2:
         inside = next((each for each in ("val", "train") if (folder / each).is_dir()), None)
@@ -123,15 +115,14 @@ def _of_folder(folder: Path, per_class: int | None, most: int | None, seed: int)
 
 
 def _of_list(path: Path, per_class: int | None, most: int | None, seed: int) -> Album:
-    rows = list(_rows(path))
     names: dict[str, list[str]] = {}
-    for name, label in rows:
-        names.setdefault(label, []).append(name)
+    for row in rows(path):
+        names.setdefault(row.label, []).append(row.name)
     if len(names) < 2:
         raise FechnerError(f"{path} has pictures of {len(names)} classes, and two are needed.")
     drawn = {
-        label: _shuffled(sorted(set(files)), seed, label)[:per_class]
-        for label, files in names.items()
+        label: shuffled(sorted(set(listed)), seed, label)[:per_class]
+        for label, listed in names.items()
     }
     folder = path.absolute().parent
     photographs = tuple(
@@ -141,44 +132,9 @@ def _of_list(path: Path, per_class: int | None, most: int | None, seed: int) -> 
     return Album(tuple(sorted(names)), photographs)
 
 
-def _rows(path: Path) -> Iterator[tuple[str, str]]:
-    try:
-        lines = path.read_text("utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is not text"
-        raise FechnerError(f"the list of pictures in {path} cannot be read: {why}.") from None
-    reader = csv.DictReader(line for line in lines if line.strip() and not line.startswith("#"))
-    if not {"path", "class"} <= set(reader.fieldnames or ()):
-        raise FechnerError(f"{path} needs the columns path and class in its first line.")
-    for number, row in enumerate(reader, 1):
-        name, label = ((row[column] or "").strip() for column in ("path", "class"))
-        if not name or not label:
-            raise FechnerError(f"picture {number} of {path} has no path or no class.")
-        yield Path(name).as_posix(), label
-
-
-def _entries(folder: Path, folders: bool) -> list[str]:
-    """Return the names in a folder, sorted, without hidden ones."""
-    try:
-        with os.scandir(folder) as entries:
-            return sorted(
-                entry.name
-                for entry in entries
-                if entry.is_dir() == folders and not entry.name.startswith(".")
-            )
-    except OSError as error:
-        raise FechnerError(f"{folder} cannot be looked into: {error.strerror}.") from None
-
-
-def _shuffled(names: Sequence[str], seed: int, label: str) -> list[str]:
-    """Return names in an order that follows from the seed and the class."""
-    generator = np.random.default_rng((seed, zlib.crc32(label.encode())))
-    return [names[i] for i in generator.permutation(len(names))]
-
-
 def _chosen(names: dict[str, list[str]], most: int | None, seed: int) -> list[tuple[str, str]]:
     """Take one picture of each class after the other until there are enough; sort them."""
-    order = _shuffled(sorted(names), seed, "")
+    order = shuffled(sorted(names), seed, "")
     longest = max(map(len, names.values()))
     rounds = (
         (label, names[label][turn])
@@ -188,7 +144,3 @@ def _chosen(names: dict[str, list[str]], most: int | None, seed: int) -> list[tu
     )
     every = list(rounds) if most is None else list(islice(rounds, most))
     return sorted(every)
-
-
-def _files(n: int) -> str:
-    return "a file" if n == 1 else f"{n} files"
