@@ -35,7 +35,11 @@ def command(
     ] = None,
     suite: Annotated[str, typer.Option(help="Suite to run.")] = "encoders",
     tests: Annotated[
-        str | None, typer.Option(help="Comma-separated tests of the suite; all if left out.")
+        str | None,
+        typer.Option(
+            help="Comma-separated tests of the suite, or patterns as in 'masking-*', with those "
+            "that they come after; all that it has by default if left out."
+        ),
     ] = None,
     published: Annotated[
         bool, typer.Option("--published", help="Rebuild the published numbers.")
@@ -80,8 +84,8 @@ def command(
     readout: Annotated[
         str | None,
         typer.Option(
-            help="How encoders are read out: angle, l2, l1, minkowski4, linf or energy; "
-            "several, comma-separated, at once."
+            help="How encoders are read out: angle, l2, l1, minkowski4, linf, energy or "
+            "correlation; several, comma-separated, at once."
         ),
     ] = None,
     layers: Annotated[

@@ -10,8 +10,8 @@ import numpy as np
 from fechner.errors import ObserverError
 from fechner.experiments.base import Scene
 from fechner.experiments.showing import Showing
-from fechner.observers.abilities import Compares, ReadsChannels
-from fechner.stimuli import Stimulus
+from fechner.observers.abilities import Compares, ComparesWithSeveral, ReadsChannels
+from fechner.stimuli import Frames, Picture, Stimulus
 from fechner.stimuli.parts import Part, part_that_differs
 
 if TYPE_CHECKING:
@@ -42,17 +42,66 @@ class Presenter(Showing[Compares]):
             return None
         shape = (len(self.layers), 3)
         ask = self.observer.channel_changes
-        return self._asked(ask, shape, tests, references, scene, layers_may_lack=True)
+        return self._asked(ask, shape, tests, references, scene, may_be_undefined=True)
+
+    def matches(
+        self,
+        samples: Sequence[Picture],
+        references: Sequence[Picture],
+        which: Sequence[Sequence[int]],
+        scene: Scene,
+    ) -> NDArray[np.float64]:
+        """Compare each sample with some of a few pictures, [n, k, layers, read-outs].
+
+        NaN where a difference is undefined. An observer that can looks at each sample once.
+
+        Parameters
+        ----------
+        which
+            Which references, k for each sample.
+        """
+        import torch
+
+        size = self.at_a_time(scene)
+        shape = (len(self.layers), len(self.readouts))
+        if not isinstance(self.observer, ComparesWithSeveral) or len(references) > size:
+            columns = [
+                self._asked(
+                    self.observer.difference,
+                    shape,
+                    samples,
+                    [references[place] for place in column],
+                    scene,
+                    may_be_undefined=True,
+                )
+                for column in zip(*which, strict=True)
+            ]
+            return np.stack(columns, axis=1)
+        k = len(which[0])
+        answers = np.empty((len(samples), k, *shape))
+        with torch.no_grad():
+            memory = self._look_at(references, scene, None)
+            for start in range(0, len(samples), size):
+                batch = slice(start, start + size)
+                places = torch.tensor(list(which[batch]), device=self.device)
+                shown = self.shown(samples[batch], scene)
+                assert isinstance(shown, Frames)  # nobody is shown videos here
+                found = self.observer.differences(shown, memory, places)
+                n = len(places)
+                flat = self._checked(found.flatten(0, 1), (n * k, *shape), True)
+                answers[batch] = flat.reshape(n, k, *shape)
+                self.on_images(n)
+        return answers
 
     def _asked(
         self,
         ask: Callable[..., Any],
         shape: tuple[int, int],
-        tests: Sequence[Stimulus],
-        references: Sequence[Stimulus],
+        tests: Sequence[Stimulus | Picture],
+        references: Sequence[Stimulus | Picture],
         scene: Scene,
         *,
-        layers_may_lack: bool = False,
+        may_be_undefined: bool = False,
     ) -> NDArray[np.float64]:
         """Ask about each test with what is remembered of its reference, [n, *shape]."""
         import torch
@@ -77,16 +126,19 @@ class Presenter(Showing[Compares]):
                         shown = self.shown([tests[i] for i in batch], scene, part)
                         answer = ask(shown, memory, which)
                         answers[batch] = self._checked(
-                            answer, (len(batch), *shape), layers_may_lack
+                            answer, (len(batch), *shape), may_be_undefined
                         )
                         self.on_images(len(batch))
         return answers
 
     def _parts(
-        self, tests: Sequence[Stimulus], references: Sequence[Stimulus], scene: Scene
+        self,
+        tests: Sequence[Stimulus | Picture],
+        references: Sequence[Stimulus | Picture],
+        scene: Scene,
     ) -> Iterable[tuple[Part | None, list[int]]]:
         """Put pairs together of which the same part of the field is shown; None is all of it."""
-        if not self.observer.wants.pixelwise:
+        if not self.observer.wants.pixelwise or any(isinstance(each, Picture) for each in tests):
             return [(None, list(range(len(tests))))]
         together: dict[Part | None, list[int]] = {}
         field = scene.drawn_field(self.observer.wants)
@@ -97,13 +149,13 @@ class Presenter(Showing[Compares]):
             together.setdefault(part, []).append(row)
         return together.items()
 
-    def _look_at(self, references: Sequence[Stimulus], scene: Scene, part: Part | None) -> Any:
+    def _look_at(self, references: Sequence[Stimulus | Picture], scene: Scene, part: Part | None) -> Any:
         memory = self.observer.remember(self.shown(references, scene, part))
         self.on_images(len(references))
         return memory
 
     def _checked(
-        self, answer: Any, shape: tuple[int, int, int], layers_may_lack: bool
+        self, answer: Any, shape: tuple[int, int, int], may_be_undefined: bool
     ) -> NDArray[np.float64]:
         if tuple(answer.shape) != shape:
             raise ObserverError(
@@ -112,7 +164,7 @@ class Presenter(Showing[Compares]):
             )
         values: NDArray[np.float64] = answer.double().cpu().numpy()
         bad = ~np.isfinite(values).all(axis=(1, 2))
-        if bad.any() and not layers_may_lack:
+        if bad.any() and not may_be_undefined:
             raise ObserverError(
                 f"observer '{self.observer.name}' answered NaN or infinity for {bad.sum()} of "
                 f"{len(values)} pictures in a batch; check it with pictures of low contrast."

@@ -7,6 +7,7 @@ question about every picture, and their answers go through the log of trials as 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -17,14 +18,18 @@ from fechner.experiments.base import Scene
 from fechner.experiments.interview import GRADED, Interviewer
 from fechner.experiments.showing import Showing
 from fechner.observers.abilities import Answers, ScoresClasses
+from fechner.observers.choices import Among, Choices, choices_for
 from fechner.observers.classes import readable_names
+from fechner.observers.dropout import Dropout, dropping
 from fechner.observers.questions import Answer, Prompt, Question
 from fechner.stimuli import Frames, Picture
-from fechner.stimuli.pictures import picture_drawn
+from fechner.stimuli.pictures import Seed, picture_drawn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
+
+    from fechner.observers.categories import Categories
 
     Floats: TypeAlias = NDArray[np.float64]
 
@@ -81,6 +86,26 @@ def _of(scores: Floats, wanted: NDArray[Any]) -> Floats:
     return np.asarray(np.take_along_axis(scores, _index(wanted, scores), axis=2)[..., 0])
 
 
+@dataclass(frozen=True)
+class Decided:
+    """What an observer took pictures for.
+
+    Parameters
+    ----------
+    right
+        1 or 0, NaN where nothing was shown; [n, layers, read-outs].
+    score
+        How probable the chosen class was, negative if it was the wrong one (RichardWebster et al.
+        2018, section III); of the same shape.
+    problems
+        As those of `Recognised`.
+    """
+
+    right: Floats
+    score: Floats
+    problems: list[tuple[str, str]]
+
+
 class Recogniser(Showing[ScoresClasses | Answers]):
     """Asks an observer which of some classes pictures show; pictures are what it counts."""
 
@@ -129,6 +154,97 @@ class Recogniser(Showing[ScoresClasses | Answers]):
                 if rows:
                     self._ask(rows, [pictures[row] for row in rows], classes, scene, found)
         return found
+
+    def choices(
+        self, classes: Sequence[str], among: Among, categories: Categories | None
+    ) -> Choices:
+        """Return what the observer chooses from when pictures of these classes are shown."""
+        own = None if isinstance(self.observer, Answers) else self.observer.vocabulary
+        try:
+            return choices_for(own, classes, among, categories)
+        except ObserverError as error:
+            raise ObserverError(
+                f"observer '{self.observer.name}' cannot be asked: {error}"
+            ) from None
+
+    def decide(
+        self,
+        pictures: Sequence[Picture],
+        labels: Sequence[int],
+        choices: Choices,
+        scene: Scene,
+        *,
+        dropout: Dropout | None = None,
+        seeds: Sequence[Seed] = (),
+    ) -> Decided:
+        """Show pictures and see whether each is taken for what it shows.
+
+        Pictures that cannot be read are not shown, and what is wrong with them is told.
+
+        Parameters
+        ----------
+        labels
+            The place of the class of each among those that choices were made for.
+        dropout, seeds
+            What is dropped in the observer's network while it looks, by a seed of each picture.
+        """
+        expected = [choices.expected[label] for label in labels]
+        if isinstance(self.observer, Answers):
+            if dropout is not None:
+                raise ObserverError(
+                    f"observer '{self.observer.name}' answers in words, so nothing in it can be "
+                    "dropped; leave --dropout out."
+                )
+            return self._decide_in_words(pictures, expected, choices, scene)
+        import torch
+
+        shape = (len(pictures), len(self.layers), len(self.readouts))
+        found = Decided(np.full(shape, np.nan), np.full(shape, np.nan), [])
+        size = self.at_a_time(scene)
+        with torch.no_grad():
+            for start in range(0, len(pictures), size):
+                batch = range(start, min(start + size, len(pictures)))
+                problems = [self.unreadable(pictures[row], scene) for row in batch]
+                found.problems.extend(problems)
+                rows = [row for row, (why, _) in zip(batch, problems, strict=True) if not why]
+                if not rows:
+                    continue
+                drop = (
+                    nullcontext()
+                    if dropout is None
+                    else dropping(self.observer, dropout, [seeds[row] for row in rows])
+                )
+                with drop:
+                    scores = self._all_scores([pictures[row] for row in rows], scene)
+                best, chosen = choices.probabilities(scores).max(dim=2)
+                wanted = torch.tensor([expected[row] for row in rows], device=chosen.device)
+                hit = (chosen == wanted[:, None]).cpu().numpy()[..., None]
+                sure = best.cpu().numpy()[..., None]
+                found.right[rows] = hit
+                found.score[rows] = np.where(hit, sure, -sure)
+                self.on_images(len(rows))
+        return found
+
+    def _all_scores(self, pictures: Sequence[Picture], scene: Scene) -> Tensor:
+        assert isinstance(self.observer, ScoresClasses)
+        frames = self.shown(pictures, scene)
+        assert isinstance(frames, Frames)  # nobody is shown videos here
+        scores = self.observer.all_scores(frames)
+        self._checked(scores, len(pictures), len(self.observer.vocabulary))
+        return scores
+
+    def _decide_in_words(
+        self, pictures: Sequence[Picture], expected: Sequence[int], choices: Choices, scene: Scene
+    ) -> Decided:
+        """Ask in words; where no probability is known, a choice counts as certain."""
+        found = self.recognise(pictures, choices.names, scene)
+        right = found.right(expected, self.readouts)
+        hit = found.chosen == np.asarray(expected)[:, None, None]
+        sure = np.where(np.isnan(found.scores).any(axis=2), 1.0, found.scores.max(axis=2))[
+            ..., None
+        ]
+        score = np.where(np.isnan(right), np.nan, np.where(hit, sure, -sure))
+        return Decided(right, score, found.problems)
 
     def _problem(
         self, row: int, picture: Picture, scene: Scene, look: Callable[[int, Tensor], None]

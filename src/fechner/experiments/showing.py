@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Generic, Protocol, TypeVar
 
+from fechner.errors import PictureError
 from fechner.experiments.base import Scene
 from fechner.experiments.trials import NoLog, TrialLog
 from fechner.observers.abilities import ANY_SIZE, Observer
 from fechner.stimuli import Clips, Display, Frames, Picture, Stimulus, paint
 from fechner.stimuli.parts import Part
+from fechner.stimuli.pictures import picture_drawn
 
 
 class _Placed(Observer, Protocol):
@@ -80,6 +82,18 @@ class Showing(Generic[Someone]):
         if bits is None:
             return scene.display
         return replace(scene.display, bits=min(bits, scene.display.bits or bits))
+
+    def unreadable(self, picture: Picture, scene: Scene) -> tuple[str, str]:
+        """Read what a picture is made of, which is then remembered, or say what is wrong.
+
+        In a word and in a sentence; both are empty for a picture that can be shown.
+        """
+        field = scene.drawn_field(self.observer.wants)
+        try:
+            picture_drawn(picture.source, field, self.display(scene).bits, self.device)
+        except PictureError as error:
+            return error.problem, str(error)
+        return "", ""
 
     def shown(
         self, stimuli: Sequence[Stimulus | Picture], scene: Scene, part: Part | None = None

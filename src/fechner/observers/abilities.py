@@ -158,6 +158,15 @@ class Compares(Observer, Protocol):
 
 
 @runtime_checkable
+class ComparesWithSeveral(Compares, Protocol):
+    """A comparer that looks once at a test to compare it with several references."""
+
+    def differences(self, test: Frames, memory: Any, which: Tensor) -> Tensor:
+        """Compare each test with references number ``which[i, j]``, [n, k, layers, read-outs]."""
+        ...
+
+
+@runtime_checkable
 class ReadsChannels(Compares, Protocol):
     """A comparer that also tells opponent channels apart: achromatic, red-green, yellow-blue."""
 
@@ -257,8 +266,17 @@ class ScoresClasses(Observer, Protocol):
         """Names of the ways in which they are read."""
         ...
 
+    @property
+    def vocabulary(self) -> Sequence[str]:
+        """Names of all classes that it knows."""
+        ...
+
     def scores_of(self, frames: Frames, classes: Sequence[str]) -> Tensor:
         """Return scores, [n, layers, classes]; the highest is its choice."""
+        ...
+
+    def all_scores(self, frames: Frames) -> Tensor:
+        """Return the scores of all classes that it knows, [n, layers, vocabulary]."""
         ...
 
 

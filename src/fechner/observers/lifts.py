@@ -79,18 +79,28 @@ class ComparesFeatures:
         self, test: Frames, memory: dict[str, tuple[Tensor, Tensor]], which: Tensor
     ) -> Tensor:
         """Encode tests and reduce each layer to its read-outs."""
+        return self.differences(test, memory, which[:, None])[:, 0]
+
+    def differences(
+        self, test: Frames, memory: dict[str, tuple[Tensor, Tensor]], which: Tensor
+    ) -> Tensor:
+        """Encode tests once and compare each with several references, [n, k, ...]."""
         import torch
 
         answers: dict[str, Tensor] = {}
 
         def reduce(layer: str) -> Tap:
             def tap(activation: Tensor) -> None:
-                answers[layer] = read_out(activation, *memory[layer], which, self.readouts)
+                columns = (
+                    read_out(activation, *memory[layer], column, self.readouts)
+                    for column in which.T
+                )
+                answers[layer] = torch.stack(list(columns), dim=1)
 
             return tap
 
         self.encoder.features(test, {layer: reduce(layer) for layer in self.layers})
-        return torch.stack([answers[layer] for layer in self.layers], dim=1)
+        return torch.stack([answers[layer] for layer in self.layers], dim=2)
 
 
 class ComparesChannels(ComparesFeatures):
@@ -152,6 +162,15 @@ class ScoresOwnClasses:
         self.wants: Wants = classifier.wants
         self.fingerprint: str | None = classifier.fingerprint
         self._places: dict[tuple[str, ...], list[int]] = {}
+
+    @property
+    def vocabulary(self) -> Sequence[str]:
+        """Names of all classes that it knows."""
+        return self.classifier.classes
+
+    def all_scores(self, frames: Frames) -> Tensor:
+        """Return the scores of all its classes, [n, 1, classes]."""
+        return self.classifier.class_scores(frames)[:, None]
 
     def scores_of(self, frames: Frames, classes: Sequence[str]) -> Tensor:
         """Return the scores of these classes, [n, 1, classes]."""
