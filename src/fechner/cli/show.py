@@ -13,7 +13,8 @@ from fechner.cli.names import split_names
 def command(
     suite: Annotated[str, typer.Argument(help="Suite, e.g. encoders.")],
     tests: Annotated[
-        str | None, typer.Option(help="Comma-separated tests of the suite; all if left out.")
+        str | None,
+        typer.Option(help="Comma-separated tests of the suite, or patterns; all if left out."),
     ] = None,
     published: Annotated[bool, typer.Option("--published", help="As published.")] = False,
     out: Annotated[Path | None, typer.Option(help="PNG to write; default: SUITE.png.")] = None,
@@ -21,7 +22,7 @@ def command(
     """Write a contact sheet of a suite's stimuli as a PNG."""
     from fechner.errors import FechnerError
     from fechner.report.contact_sheet import contact_sheet
-    from fechner.runs.start import choose_tests
+    from fechner.runs.choice import choose_tests
     from fechner.suites import Options
 
     options = Options("published" if published else "default")

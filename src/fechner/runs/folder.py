@@ -14,7 +14,7 @@ from fechner.runs.writer import LOCK
 from fechner.suites import Asked, Options, suite
 
 #: Settings of a run as options of the command line, where their names differ.
-_OPTIONS = {"readouts": "readout", "album": "images", "batch_size": "batch-size"}
+_OPTIONS = {"readouts": "readout", "album": "images"}
 #: Options without a value, by the value that they stand for.
 _SWITCHES: dict[str, dict[Any, str]] = {
     "mode": {"published": "--published", "default": "without --published"},
@@ -135,10 +135,9 @@ def as_option(name: str, value: Any) -> str:
     >>> as_option("seed", 3), as_option("adaptive", False), as_option("trials", None)
     ('--seed 3', '--constant', 'without --trials')
     """
-    switches = _SWITCHES.get(name, {})
-    if isinstance(value, bool | str | None) and value in switches:
-        return switches[value]
-    option = f"--{_OPTIONS.get(name, name)}"
+    option = name_of_option(name, value)
+    if _is_switch(name, value):
+        return option
     if value is None or value is False:
         return f"without {option}"
     if isinstance(value, dict):
@@ -148,6 +147,23 @@ def as_option(name: str, value: Any) -> str:
     if isinstance(value, list):
         return f"{option} {','.join(map(str, value))}"
     return f"{option} {value:g}" if isinstance(value, float) else f"{option} {value}"
+
+
+def name_of_option(name: str, value: Any) -> str:
+    """Return the option by which a setting is given on the command line, without its value.
+
+    Examples
+    --------
+    >>> name_of_option("album", None), name_of_option("adaptive", False)
+    ('--images', '--constant')
+    """
+    if _is_switch(name, value):
+        return _SWITCHES[name][value]
+    return f"--{_OPTIONS.get(name, name.replace('_', '-'))}"
+
+
+def _is_switch(name: str, value: Any) -> bool:
+    return isinstance(value, bool | str | None) and value in _SWITCHES.get(name, {})
 
 
 def _count(n: int, what: str) -> str:

@@ -14,8 +14,9 @@ from fechner.observers.devices import best_device, check_device
 from fechner.observers.lifts import LIFTS
 from fechner.observers.names import take_apart
 from fechner.observers.readouts import check_readouts
+from fechner.runs.choice import choose_tests
 from fechner.runs.folder import refuse_other_things, settled
-from fechner.runs.start import choose_options, choose_tests, named_observers
+from fechner.runs.start import choose_options, named_observers
 from fechner.runs.trials import FILE, Trials
 from fechner.suites import expand
 

@@ -10,13 +10,14 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from fechner.errors import FechnerError, UnknownNameError
+from fechner.errors import FechnerError
 from fechner.observers import observe
 from fechner.observers.abilities import Dtype
 from fechner.observers.devices import best_device, check_device
 from fechner.observers.names import check_name, is_file, kept_name, with_settings
 from fechner.observers.network import check_dtype
 from fechner.observers.readouts import check_readouts
+from fechner.runs.choice import choose_tests
 from fechner.runs.execute import execute
 from fechner.runs.folder import refuse_other_things, settled
 from fechner.runs.manifest import Manifest
@@ -26,29 +27,8 @@ from fechner.runs.store import only_writer
 from fechner.runs.trials import Budget
 from fechner.runs.writer import Plan
 from fechner.stimuli import open_album
-from fechner.suites import Asked, Options, Stimuli, Test, expand, read_prompts, suite
+from fechner.suites import Asked, Options, Stimuli, Test, expand, read_prompts
 from fechner.suites.prompts import parse_prompts
-
-
-def choose_tests(
-    suite_name: str, options: Options, names: str | Sequence[str] | None
-) -> list[Test]:
-    """Return the named tests of a suite in its own order, all if None."""
-    names = [names] if isinstance(names, str) else names
-    if options.asked != Asked() and not suite(suite_name).in_words:
-        raise FechnerError(
-            f"suite '{suite_name}' asks nothing in words, so prompts, trials, dither and images do "
-            "not concern it; leave those options out."
-        )
-    every = {test.id: test for test in suite(suite_name).tests(options)}
-    for name in names or ():
-        if name not in every and name in suite(suite_name).further:
-            wanted = suite(suite_name).further[name]
-            raise FechnerError(f"test '{name}' of {suite_name} needs {wanted}.")
-        if name not in every:
-            raise UnknownNameError("test", name, every, f"{suite_name} has {', '.join(every)}")
-    return [test for test in every.values() if not names or test.id in names]
-
 
 #: Of photographs, so many are shown: a question about each takes a second or a cent.
 _PER_CLASS, _MOST_PICTURES = 10, 200

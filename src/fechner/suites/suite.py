@@ -34,6 +34,11 @@ class Test:
         they were measured.
     gallery
         What people are shown of it, if that is more telling than its own stimuli.
+    after
+        Ids of other tests whose whole answers the experiment needs to be measured: they are handed
+        to `measure`, None for one that an observer cannot be asked.
+    by_default
+        Whether it is run when no tests are named.
     """
 
     experiment: Experiment
@@ -41,6 +46,8 @@ class Test:
     makes_panels: MakesPanels
     uses: tuple[str, ...] = ()
     gallery: Experiment | None = None
+    after: tuple[str, ...] = ()
+    by_default: bool = True
 
     @property
     def id(self) -> str:
@@ -140,8 +147,8 @@ class Suite:
         Builds the list of tests for given options.
     readouts
         How encoders are read out.
-    in_words
-        Whether it asks in words, so that `Options.asked` concerns it.
+    takes
+        Names of the fields of `Asked` that concern it.
     further
         Tests that it has only if a user gives something, and what.
     best
@@ -154,7 +161,7 @@ class Suite:
     reference: str
     tests: Callable[[Options], list[Test]]
     readouts: tuple[str, ...] = ("angle",)
-    in_words: bool = False
+    takes: frozenset[str] = frozenset()
     further: Mapping[str, str] = field(default_factory=dict)
     best: str = "human"
 

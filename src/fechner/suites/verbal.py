@@ -130,6 +130,6 @@ SUITE = Suite(
     "Contrast sensitivity by asking",
     "hernandez2025",
     tests,
-    in_words=True,
+    takes=frozenset({"adaptive", "trials", "width", "prompts", "dither", "album", "stimuli"}),
     further={f"bands-{kind}": "--images FOLDER" for kind in _PHOTOGRAPHS},
 )
