@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 from fechner.errors import FechnerError, UnknownNameError
 from fechner.report.contenders import Contender
 from fechner.report.depth import depth_panel, ends_of, readout_panels
+from fechner.report.gallery import Pictures
 from fechner.report.paper.cells import Cell, Guide, cells_of, name_of
 from fechner.report.paper.choice import Choice, Runs, choose_observers, choose_place, open_runs
 from fechner.report.paper.drawing import CHANCE, PEOPLE
+from fechner.report.paper.gallery import draw_galleries
 from fechner.report.paper.grid import draw_grid
 from fechner.report.paper.score_chart import Row, draw_scores
 from fechner.report.paper.stimuli import draw_stimuli
@@ -142,15 +144,21 @@ def _panels(asked: Choice, kind: str | None) -> Figure:
         raise UnknownNameError(
             "kind of figure", kind, there, f"test '{test.id}' has {', '.join(there)}"
         )
-    cells: list[Cell] = []
     shown = {label: [p for p in panels if p.kind == kind] for label, panels in found.items()}
+    places = {
+        label: _place(answers.get(label), layers.get(label, ""), readouts.get(label, ""))
+        for label in reasons
+    }
+    if any(panel.gallery for own in shown.values() for panel in own):
+        blocks = [(f"{k} {places[k]}".strip(), p) for k, own in shown.items() for p in own]
+        return draw_galleries(blocks, Pictures(test.experiment.scene), asked.columns, asked.dpi)
+    cells: list[Cell] = []
     most = max(map(len, shown.values()))
     names = list(dict.fromkeys(name_of(panel) for own in shown.values() for panel in own))
     for contender in asked.contenders:
         label = contender.label
         own = shown.get(label, [])
-        place = _place(answers.get(label), layers.get(label, ""), readouts.get(label, ""))
-        name = f"{label} {place}".strip()
+        name = f"{label} {places[label]}".strip()
         # Several panels of one observer stand in a row of their own.
         title, heading = ("", name) if most > 1 else (name, "")
         if own:

@@ -20,6 +20,22 @@ Ground = Literal["light", "dark"]
 #: Grounds in the order in which pages have colours for them.
 GROUNDS: tuple[Ground, Ground] = ("light", "dark")
 
+#: From below 0 to above: red, white and blue, which any kind of colour vision tells apart
+#: (ColorBrewer's RdBu).
+DIVERGING = (
+    "#67001f",
+    "#b2182b",
+    "#d6604d",
+    "#f4a582",
+    "#fddbc7",
+    "#f7f7f7",
+    "#d1e5f0",
+    "#92c5de",
+    "#4393c3",
+    "#2166ac",
+    "#053061",
+)
+
 
 class _Tones(NamedTuple):
     """Colours that stand out on a ground; greys from the one nearest to ink on."""

@@ -13,10 +13,11 @@ from printed import check_legible, size_mm, words, writing
 
 from fechner.errors import FechnerError
 from fechner.report.paper.cells import cells_of
-from fechner.report.paper.drawing import CHANCE, OWN, PEOPLE
+from fechner.report.paper.drawing import CHANCE, PEOPLE
 from fechner.report.paper.grid import Cell, Guide, draw_grid
 from fechner.report.paper.layout import Room, choose_grid
 from fechner.report.paper.style import HEIGHT_MM, MARKERS, PALETTE, paper_style, save
+from fechner.report.paper.surfaces import OWN
 from fechner.scores.panels import Axis, Bars, Line, Panel, Points, Surface
 
 X = np.geomspace(0.5, 32, 8)

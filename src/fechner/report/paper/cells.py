@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple
 
+from fechner.report.extents import Which, is_positive
 from fechner.report.paper.drawing import LineStyle
 from fechner.scores.panels import Panel
 
@@ -80,13 +81,13 @@ def each_by_itself(cells: Sequence[Cell]) -> list[Cell]:
 
 def with_same_axes(cells: Sequence[Cell]) -> list[Cell]:
     """Make an axis logarithmic on all panels if it is on one and can be on all."""
-    for which in ("x", "y"):
+    both: tuple[Which, Which] = ("x", "y")
+    for which in both:
         panels = [cell.panel for cell in cells if cell.panel is not None]
         for label in {getattr(panel, which).label for panel in panels}:
             same = [panel for panel in panels if getattr(panel, which).label == label]
-            if len({getattr(panel, which).log for panel in same}) > 1 and all(
-                not (getattr(mark, which) <= 0).any() for panel in same for mark in panel.marks
-            ):
+            several = len({getattr(panel, which).log for panel in same}) > 1
+            if several and all(is_positive(panel, which) for panel in same):
                 cells = [_with_log(cell, which, label) for cell in cells]
     return list(cells)
 

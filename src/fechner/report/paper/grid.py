@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fechner.errors import FechnerError
 from fechner.report.paper.cells import Cell, Guide, each_by_itself, in_rows, with_same_axes
-from fechner.report.paper.drawing import (
-    colour_norms,
-    draw,
-    draw_scale,
-    has_surface,
-    numbers_fit,
-)
+from fechner.report.paper.drawing import colour_norms, draw
 from fechner.report.paper.keys import ColourBar, Keys, keys_of
 from fechner.report.paper.layout import Grid, Layout, Room, Side, choose_grid, choose_rows, lay_out
 from fechner.report.paper.lettering import (
@@ -37,6 +31,7 @@ from fechner.report.paper.style import (
     sheet,
     write_title,
 )
+from fechner.report.paper.surfaces import draw_scale, has_surface, numbers_fit
 from fechner.scores.panels import Panel, Surface
 
 if TYPE_CHECKING:

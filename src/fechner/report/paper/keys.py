@@ -10,17 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fechner.report.paper.drawing import (
-    CASING,
-    HATCH,
-    ON_SURFACE_PT,
-    OWN,
     PEOPLE,
     LineStyle,
     bar_style,
-    has_surface,
     line_style,
     point_style,
     tones_of,
+    vertical_style,
 )
 from fechner.report.paper.lettering import (
     LARGE_PT,
@@ -34,7 +30,8 @@ from fechner.report.paper.lettering import (
 )
 from fechner.report.paper.scales import ticks_between
 from fechner.report.paper.style import INK, axes_at, inches
-from fechner.scores.panels import Axis, Bars, Line, Panel, Points, Surface
+from fechner.report.paper.surfaces import CASING, HATCH, ON_SURFACE_PT, OWN, colours_of, has_surface
+from fechner.scores.panels import Axis, Bars, Line, Panel, Points, Surface, Vertical
 
 if TYPE_CHECKING:
     from matplotlib.colors import Normalize
@@ -131,7 +128,7 @@ def keys_of(
     guides
         Words and dashes of levels drawn across panels.
     """
-    lines = [mark for panel in panels for mark in panel.marks if isinstance(mark, Line)]
+    lines = [line for panel in panels for line in _curves(panel)]
     people = {line.group for line in lines if line.human}
     measured = {line.group for line in lines if not line.human}
     both = bool(people & measured)
@@ -150,6 +147,11 @@ def keys_of(
     return Keys((*parts, Key.of(common, room_mm)) if common else tuple(parts))
 
 
+def _curves(panel: Panel) -> list[Line]:
+    """Return the lines of a panel that legends name by their colour."""
+    return [mark for mark in panel.marks if isinstance(mark, Line) and not mark.style]
+
+
 def _alike(panels: Sequence[Panel]) -> dict[int, list[Panel]]:
     """Return panels together that draw every name in one way."""
     looks: list[dict[str, Any]] = []
@@ -157,7 +159,7 @@ def _alike(panels: Sequence[Panel]) -> dict[int, list[Panel]]:
     for panel in panels:
         look = (has_surface(panel), tones_of(panel))
         own: dict[str, Any] = {}
-        for line in (mark for mark in panel.marks if isinstance(mark, Line) and mark.label):
+        for line in (line for line in _curves(panel) if line.label):
             style = line_style(line, *look)
             own.setdefault(line.label, (style.get("color"), line.group))
         same = (
@@ -187,7 +189,7 @@ def _of_lines(panels: Sequence[Panel], left_out: set[int]) -> dict[str, Any]:
         look = (has_surface(panel), tones_of(panel))
         # Lines that look the same are named together.
         named: dict[int, dict[str, Line]] = {}
-        for line in (mark for mark in panel.marks if isinstance(mark, Line)):
+        for line in _curves(panel):
             if line.label and not (line.human and line.group in left_out):
                 same = line.group if panel.palette else len(named)
                 named.setdefault(same, {}).setdefault(line.label, line)
@@ -210,10 +212,10 @@ def _common(
     if any(line.doubtful is not None and line.doubtful.any() for line in lines):
         hollow = {"marker": "o", "markerfacecolor": CASING, "markeredgewidth": 0.5}
         found["out of the range tested"] = line_sample(color=INK, linestyle="", **hollow)
-    for points in (mark for mark in marks if isinstance(mark, Points)):
-        if points.label and points.colour is None:
-            style = point_style(points)
-            found.setdefault(points.label, line_sample(linestyle="", markeredgewidth=0.0, **style))
+    for line in (line for line in lines if line.style == "guide" and line.label):
+        found.setdefault(line.label, line_sample(**line_style(line, cased=False)))
+    for panel in panels:
+        found = _of_points(panel) | found
     for bars in (mark for mark in marks if isinstance(mark, Bars)):
         found.setdefault(bars.label, _patch(**bar_style(bars)))
     found.update(_of_surfaces([mark for mark in marks if isinstance(mark, Surface)]))
@@ -222,8 +224,24 @@ def _common(
     return found
 
 
+def _of_points(panel: Panel) -> dict[str, Any]:
+    """Return samples of points and of places on the abscissa."""
+    tones = tones_of(panel)
+    found: dict[str, Any] = {}
+    for mark in panel.marks:
+        if isinstance(mark, Points) and mark.label and mark.colour is None:
+            style = point_style(mark, tones)
+            edge = {"markeredgewidth": 0.8, "markeredgecolor": INK} if mark.human else {"mew": 0.0}
+            found.setdefault(mark.label, line_sample(linestyle="", **edge, **style))
+        elif isinstance(mark, Vertical) and mark.label and np.isfinite(mark.x):
+            style = vertical_style(mark, tones)
+            if not mark.human:
+                style |= {"linestyle": "", "marker": "|", "markersize": 7.0, "mew": 0.9}
+            found.setdefault(mark.label, line_sample(**style))
+    return found
+
+
 def _of_surfaces(surfaces: Sequence[Surface]) -> dict[str, Any]:
-    from matplotlib import colormaps
     from matplotlib.patches import Patch
 
     found: dict[str, Any] = {}
@@ -235,9 +253,11 @@ def _of_surfaces(surfaces: Sequence[Surface]) -> dict[str, Any]:
         own = [surface for surface in surfaces if surface.label == name]
         logs = {surface.log for surface in own}
         given = {(surface.low, surface.high) for surface in own if np.isfinite(surface.low)}
+        if all(surface.diverging for surface in own) and not given:
+            given = {(-1.0, 1.0)}
         whose = "on one scale" if len(given) == 1 else "each on its own scale"
         how = " (log or linear)" if len(logs) > 1 else " (log)" if True in logs else ""
-        shades = colormaps["viridis"](np.linspace(0, 1, 6))
+        shades = colours_of(own[0])(np.linspace(0, 1, 6))
         found[f"{plain(name)}, {whose}{how}"] = tuple(
             Patch(facecolor=shade, linewidth=0.0) for shade in shades
         )

@@ -163,8 +163,13 @@ def lay_out(
         for k in range(grid.rows)
     ]
     left = _EDGE_MM + lines_mm(words[1])
-    gaps = [before[0], *(gap + _BETWEEN_MM for gap in before[1:])]
-    width = (width_mm - left - sum(gaps) - room.right - 2 * _EDGE_MM - 1.0) / grid.across
+    beyond = [_beyond(sides[k :: grid.across], 0.9 * grid.width_mm) for k in range(grid.across)]
+    gaps = [max(before[0], beyond[0][0])]
+    for k in range(1, grid.across):
+        gaps.append(max(before[k] + _BETWEEN_MM, beyond[k - 1][1] + beyond[k][0] + _EDGE_MM))
+    # What stands right of the last axes, with the names that reach beyond them.
+    right = max(room.right, beyond[-1][1] - 1.0) + 2 * _EDGE_MM + 1.0
+    width = (width_mm - left - sum(gaps) - right) / grid.across
     foot = _EDGE_MM + key_mm
     bottom = foot + lines_mm(words[0])
     rows: list[float] = []
@@ -193,6 +198,13 @@ def _row(
     sides: Sequence[tuple[Side, Side] | None], k: int, grid: Grid
 ) -> Sequence[tuple[Side, Side] | None]:
     return sides[k * grid.across : (k + 1) * grid.across]
+
+
+def _beyond(column: Sequence[tuple[Side, Side] | None], room_mm: float) -> tuple[float, float]:
+    """Return how far labels below axes that are so wide reach beyond them on both sides."""
+    found = [x.ticks.beyond_mm(x.scale, room_mm) for x, _ in filter(None, column) if x.labelled]
+    before, after = zip(*found, strict=True) if found else ((0.0,), (0.0,))
+    return max(before), max(after)
 
 
 def _left_of(side: Side) -> float:

@@ -6,22 +6,21 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from fechner.report.paper.lettering import LINE_MM, fitted, number, width_mm
-from fechner.scores.panels import Axis, Bars, Floats, Line, Panel, Surface
+from fechner.report.extents import Which, axis_of, numbered, values_of
+from fechner.report.paper.lettering import LINE_MM, fitted, number, plain, width_mm
+from fechner.scores.panels import Axis, Bars, Panel, Surface
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Which = Literal["x", "y"]
+__all__ = ["Scale", "Ticks", "Which", "scales", "set_scale", "ticks_between", "ticks_of"]
 
 #: Panels share an axis if each of them fills at least this part of it.
-_FILLED = 0.6
-#: Free room around points and lines, as a part of the axis.
-_MARGIN = 0.05
+_FILLED = 0.35
+#: Free room around points and lines, as a part of the axis, and beyond a fixed end.
+_MARGIN, _FIXED_MARGIN = 0.05, 0.02
 #: Millimetres that a tick label keeps free before the next.
 _BETWEEN_MM = 1.5
 _LONGEST_NAME_MM = 24.0
@@ -29,16 +28,29 @@ _LONGEST_NAME_MM = 24.0
 
 @dataclass(frozen=True)
 class Scale:
-    """An axis with its limits: equal scales are shared ones."""
+    """An axis with its limits: equal scales are shared ones.
+
+    Parameters
+    ----------
+    first, last
+        Between which values it has numbers; beyond, only names.
+    """
 
     axis: Axis
     low: float
     high: float
+    first: float = -math.inf
+    last: float = math.inf
 
     @property
     def log(self) -> bool:
         """Whether it is logarithmic."""
         return self.axis.log
+
+    def place(self, value: float) -> float:
+        """Return where a value stands along the axis, from 0 to 1."""
+        share = _part((self.low, value), (self.low, self.high), self.log)
+        return 1 - share if self.axis.reversed else share
 
 
 @dataclass(frozen=True)
@@ -59,6 +71,15 @@ class Ticks:
         """Length of the longest label."""
         return max(map(width_mm, self.labels), default=0.0)
 
+    def beyond_mm(self, scale: Scale, room_mm: float) -> tuple[float, float]:
+        """Return how far labels reach beyond both ends of a horizontal axis that is so long."""
+        before = after = 0.0
+        for place, label in zip(self.places, self.labels, strict=True):
+            at = scale.place(place) * room_mm
+            half = (LINE_MM if self.turned else width_mm(label)) / 2
+            before, after = max(before, half - at), max(after, at + half - room_mm)
+        return before, after
+
 
 def scales(
     panels: Sequence[Panel], which: Which, within: Sequence[Sequence[float]] = ()
@@ -72,41 +93,43 @@ def scales(
     """
     within = within or [()] * len(panels)
     spans = [_span(panel, which, more) for panel, more in zip(panels, within, strict=True)]
-    axes = [_axis(panel, which) for panel in panels]
+    axes = [axis_of(panel, which) for panel in panels]
+    numbers = [numbered(panel, which) for panel in panels]
     found: list[Scale] = []
-    for axis, span, panel in zip(axes, spans, panels, strict=True):
-        others = [s for a, s in zip(axes, spans, strict=True) if a == axis]
-        low, high = min(s[0] for s in others), max(s[1] for s in others)
-        if not all(_part(s, (low, high), axis.log) >= _FILLED for s in others):
-            low, high = span
-        found.append(Scale(axis, *_padded(low, high, panel, axis)))
+    for axis, span, own, panel in zip(axes, spans, numbers, panels, strict=True):
+        others = [(s, n) for a, s, n in zip(axes, spans, numbers, strict=True) if a == axis]
+        low, high = min(s[0] for s, _ in others), max(s[1] for s, _ in others)
+        first, last = min(n[0] for _, n in others), max(n[1] for _, n in others)
+        if not all(_part(s, (low, high), axis.log) >= _FILLED for s, _ in others):
+            (low, high), (first, last) = span, own
+        found.append(Scale(axis, *_padded(low, high, panel, axis), first, last))
     return found
-
-
-def _axis(panel: Panel, which: Which) -> Axis:
-    return panel.x if which == "x" else panel.y
 
 
 def _span(panel: Panel, which: Which, within: Sequence[float]) -> tuple[float, float]:
     """Return the smallest and largest value on an axis; a surface's own where there is one."""
-    axis = _axis(panel, which)
+    axis = axis_of(panel, which)
     if axis.ticks:
         return -0.5, len(axis.ticks) - 0.5
-    surfaces = [mark for mark in panel.marks if isinstance(mark, Surface)]
-    parts: list[Floats] = [getattr(mark, which) for mark in surfaces or panel.marks]
-    if which == "y" and not surfaces:
-        for line in (mark for mark in panel.marks if isinstance(mark, Line)):
-            parts += [band for band in (line.low, line.high) if band is not None]
-        for bars in (mark for mark in panel.marks if isinstance(mark, Bars)):
-            parts += [bars.low, bars.high, np.zeros(1)]
-    values = np.concatenate([np.ravel(part) for part in parts] + [np.array(within)])
-    values = values[np.isfinite(values) & ((values > 0) | (not axis.log))]
-    if len(values) == 0:
+    values = [*values_of(panel, which).tolist(), *within, *(place for place, _ in axis.named)]
+    known = [v for v in values if math.isfinite(v) and (v > 0 or not axis.log)]
+    if not known:
         return (0.1, 1.0) if axis.log else (0.0, 1.0)
-    low, high = float(values.min()), float(values.max())
+    low, high = min(known), max(known)
     if low == high:
-        return (low / 2, high * 2) if axis.log else (low - 0.5, high + 0.5)
-    return low, high
+        low, high = (low / 2, high * 2) if axis.log else (low - 0.5, high + 0.5)
+    return _fixed(axis, low, high)
+
+
+def _fixed(axis: Axis, low: float, high: float) -> tuple[float, float]:
+    """Return limits with the ends that an axis has in any case."""
+    if math.isfinite(axis.low) and (axis.low > 0 or not axis.log):
+        low = axis.low
+    if math.isfinite(axis.high) and axis.high > low:
+        high = axis.high
+    if low < high:
+        return low, high
+    return (low / 2, low) if axis.log else (low, low + 1)
 
 
 def _part(span: tuple[float, float], of: tuple[float, float], log: bool) -> float:
@@ -117,32 +140,50 @@ def _part(span: tuple[float, float], of: tuple[float, float], log: bool) -> floa
 def _padded(low: float, high: float, panel: Panel, axis: Axis) -> tuple[float, float]:
     if axis.ticks or any(isinstance(mark, Surface) for mark in panel.marks):
         return low, high
+    below, above = (
+        _FIXED_MARGIN if end == fixed else _MARGIN
+        for end, fixed in ((low, axis.low), (high, axis.high))
+    )
     if axis.log:
-        more = (high / low) ** _MARGIN
-        return low / more, high * more
-    more = (high - low) * _MARGIN
+        return low / (high / low) ** below, high * (high / low) ** above
     standing = low == 0 and any(isinstance(mark, Bars) for mark in panel.marks)
-    return low - (0 if standing else more), high + more
+    span = high - low
+    return low - (0 if standing else span * below), high + span * above
 
 
 def ticks_of(scale: Scale, which: Which, room_mm: float) -> Ticks:
     """Return the ticks of an axis that is printed so long."""
     if scale.axis.ticks:
         return _named_ticks(scale.axis.ticks, which, room_mm)
+    named = [(place, plain(name)) for place, name in scale.axis.named]
+
+    def clear(ticks: Sequence[tuple[float, str]]) -> bool:
+        sizes = [width_mm(label) if which == "x" else LINE_MM for _, label in ticks]
+        return _apart(scale, [place for place, _ in ticks], sizes, room_mm)
+
     for most in range(6, 1, -1):
-        places = ticks_between(scale.low, scale.high, scale.log, most)
-        labels = [number(place) for place in places]
-        sizes = [width_mm(label) if which == "x" else LINE_MM for label in labels]
-        if most == 2 or _apart(scale, places, sizes, room_mm):
+        places = _within(scale, ticks_between(scale.low, scale.high, scale.log, most))
+        numbers = [(place, number(place)) for place in places]
+        # A name stands where it does; numbers beside it may stand elsewhere.
+        numbers = [tick for tick in numbers if all(clear((tick, name)) for name in named)]
+        if most == 2 or clear(numbers):
             break
-    return Ticks(tuple(places), tuple(labels))
+    ticks = sorted([*numbers, *named])
+    return Ticks(tuple(place for place, _ in ticks), tuple(label for _, label in ticks))
+
+
+def _within(scale: Scale, places: Sequence[float]) -> list[float]:
+    """Return those of some places that numbers may stand at."""
+    if not scale.axis.named:
+        return list(places)
+    slack = 1e-6 * max(map(abs, places), default=0.0)
+    return [p for p in places if scale.first - slack <= p <= scale.last + slack]
 
 
 def _apart(scale: Scale, places: Sequence[float], sizes: Sequence[float], room_mm: float) -> bool:
     """Whether labels so large keep clear of each other on an axis that is printed so long."""
-    whole = (scale.low, scale.high)
-    at = [_part((scale.low, place), whole, scale.log) * room_mm for place in places]
-    labels = pairwise(zip(at, sizes, strict=True))
+    at = [scale.place(place) * room_mm for place in places]
+    labels = pairwise(sorted(zip(at, sizes, strict=True)))
     return all(y - x - (w + v) / 2 >= _BETWEEN_MM for (x, w), (y, v) in labels)
 
 
@@ -153,10 +194,11 @@ def set_scale(axes: Axes, which: Which, scale: Scale, ticks: Ticks, labelled: bo
     on = axes.xaxis if which == "x" else axes.yaxis
     if scale.log:
         getattr(axes, f"set_{which}scale")("log")
-    getattr(axes, f"set_{which}lim")(scale.low, scale.high)
+    ends = (scale.high, scale.low) if scale.axis.reversed else (scale.low, scale.high)
+    getattr(axes, f"set_{which}lim")(*ends)
     on.set_major_locator(FixedLocator(ticks.places))
     on.set_major_formatter(FixedFormatter(ticks.labels if labelled else [""] * len(ticks.labels)))
-    minor = _minor(scale) if scale.log else []
+    minor = _within(scale, _minor(scale)) if scale.log else []
     on.set_minor_locator(FixedLocator(minor) if minor else NullLocator())
     on.set_minor_formatter(FixedFormatter([""] * len(minor)))
     on.set_tick_params(which="both", labelrotation=90.0 if ticks.turned else 0.0)
