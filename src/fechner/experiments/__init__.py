@@ -10,6 +10,9 @@ from fechner.experiments.curves import Curve, Curves, CurveTask
 from fechner.experiments.detection import Detection
 from fechner.experiments.flicker import FlickerDetection
 from fechner.experiments.interview import Interviewer
+from fechner.experiments.item_response import ItemResponse
+from fechner.experiments.item_tasks import Matching, Naming
+from fechner.experiments.levels import AdaptiveLevels, EveryLevel
 from fechner.experiments.masking import Masking
 from fechner.experiments.matching import FrequencyMatching
 from fechner.experiments.natural import NaturalDetection
@@ -17,6 +20,7 @@ from fechner.experiments.near_threshold import NearThreshold
 from fechner.experiments.noise_curves import Condition, NoiseCurves
 from fechner.experiments.patches import Brightness, Colour, SpectralSensitivity
 from fechner.experiments.placement import AdaptiveStimuli, ConstantStimuli, Placement
+from fechner.experiments.preferred_views import PreferredViews, SecondLook
 from fechner.experiments.presentation import Presenter
 from fechner.experiments.recognition import Recogniser
 from fechner.experiments.tasks import Task
@@ -32,6 +36,7 @@ SHOWN_BY: dict[Ability, Any] = {
 
 __all__ = [
     "SHOWN_BY",
+    "AdaptiveLevels",
     "AdaptiveStimuli",
     "Asking",
     "BandRobustness",
@@ -44,20 +49,26 @@ __all__ = [
     "CurveTask",
     "Curves",
     "Detection",
+    "EveryLevel",
     "Experiment",
     "FlickerDetection",
     "FrequencyMatching",
     "Interviewer",
+    "ItemResponse",
     "Masking",
+    "Matching",
+    "Naming",
     "NaturalDetection",
     "NearThreshold",
     "NoiseCurves",
     "Piece",
     "Placement",
+    "PreferredViews",
     "Presenter",
     "Recogniser",
     "Sample",
     "Scene",
+    "SecondLook",
     "SpectralSensitivity",
     "Task",
     "TrialLog",

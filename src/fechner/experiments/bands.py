@@ -15,6 +15,7 @@ import numpy as np
 from fechner.errors import PictureError
 from fechner.experiments.base import Piece, Sample, Scene, geometry
 from fechner.experiments.recognition import NOT_SHOWN, Recogniser, prompt_for
+from fechner.experiments.showing import PROBLEMS
 from fechner.observers.abilities import Ability, Need
 from fechner.observers.classes import readable_names
 from fechner.stimuli import (
@@ -46,9 +47,6 @@ _IN_WORDS = {
     "suppressed": "suppressed in the Fourier domain",
     "noise": "filled with Gaussian noise, the same in all channels",
 }
-
-#: Why a picture was not shown; stored as a flag of each.
-PROBLEMS = ("shown", "unreadable", "unreachable", "clipped", "aliased")
 
 #: Rows and columns of the samples.
 _COLUMNS = 6

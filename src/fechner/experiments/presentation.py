@@ -149,7 +149,9 @@ class Presenter(Showing[Compares]):
             together.setdefault(part, []).append(row)
         return together.items()
 
-    def _look_at(self, references: Sequence[Stimulus | Picture], scene: Scene, part: Part | None) -> Any:
+    def _look_at(
+        self, references: Sequence[Stimulus | Picture], scene: Scene, part: Part | None
+    ) -> Any:
         memory = self.observer.remember(self.shown(references, scene, part))
         self.on_images(len(references))
         return memory

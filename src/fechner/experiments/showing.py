@@ -14,6 +14,9 @@ from fechner.stimuli import Clips, Display, Frames, Picture, Stimulus, paint
 from fechner.stimuli.parts import Part
 from fechner.stimuli.pictures import picture_drawn
 
+#: Why a picture was not shown; stored as a flag of each.
+PROBLEMS = ("shown", "unreadable", "unreachable", "clipped", "aliased")
+
 
 class _Placed(Observer, Protocol):
     """An observer whose answers have layers and read-outs."""

@@ -1,0 +1,219 @@
+"""Item-response curves: whether a picture is still recognised as it gets farther from itself.
+
+After RichardWebster et al. (2018): the preferred view of each class is shown at many levels of a
+manipulation, level 0 being the picture itself. What is stored is a table of trials, whatever chose
+their levels.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from fechner.experiments.base import Piece, Sample, Scene, geometry
+from fechner.experiments.item_tasks import Answered, Ask, ItemTask, Shown
+from fechner.experiments.items import Item, preferred
+from fechner.experiments.levels import ItemPlacement
+from fechner.experiments.preferred_views import nothing, split_in_words, unreadable_in_words
+from fechner.experiments.showing import PROBLEMS
+from fechner.observers.abilities import Ability, Need
+from fechner.observers.classes import readable_names
+from fechner.stimuli import Manipulated, Picture, Stimulus
+from fechner.stimuli.picture_sets import PictureSet
+from fechner.stimuli.pictures import Seed
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    import xarray as xr
+
+    from fechner.stimuli.manipulations.base import Manipulation
+
+#: Pictures of a piece, about: seconds to a minute.
+_PICTURES = 1000
+
+#: Columns of the samples, beside the original.
+_COLUMNS = 6
+
+
+@dataclass(frozen=True)
+class ItemResponse:
+    """Measure accuracy over the distance from the original.
+
+    Parameters
+    ----------
+    pictures
+        The set whose pictures are shown.
+    manipulation
+        What is done to them.
+    placement
+        Which levels are shown.
+    task
+        What is asked: to name what is shown, or to find it among two pictures.
+    per_class
+        How many pictures of each class are shown.
+    show
+        The pictures that an observer knows best, or some that follow from the seed and are the same
+        for all observers.
+    """
+
+    id: str
+    title: str
+    reference: str
+    scene: Scene
+    pictures: PictureSet
+    manipulation: Manipulation
+    placement: ItemPlacement
+    task: ItemTask
+    per_class: int = 1
+    show: Literal["preferred", "drawn"] = "preferred"
+    seed: int = 0
+    version: int = 1
+
+    @property
+    def asks(self) -> Ability:
+        """The ability that the task asks."""
+        return self.task.asks
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """What an observer must be able to see."""
+        return ()
+
+    @property
+    def axes(self) -> tuple[str, str]:
+        """Level and accuracy."""
+        return self.manipulation.axis, "accuracy"
+
+    @property
+    def method(self) -> str:
+        """What is shown and asked, made from the parameters."""
+        which = (
+            "that the observer knows best"
+            if self.show == "preferred"
+            else "that follow from the seed"
+        )
+        number = "the picture" if self.per_class == 1 else f"the {self.per_class} pictures"
+        how = f"{self.manipulation.words[0].lower()}{self.manipulation.words[1:]}".rstrip(".")
+        return (
+            f"Of each of {len(self.pictures.classes):,} classes of {self.pictures.kind}, {number} "
+            f"{which if self.per_class > 1 else which.replace('follow', 'follows')} "
+            f"{'is' if self.per_class == 1 else 'are'} shown: {how}. {self.placement.method} "
+            f"{self.task.method} {split_in_words(self.pictures)}{self.scene.method}"
+        )
+
+    def pieces(self) -> Sequence[Piece]:
+        """List runs of classes."""
+        each = [
+            self.placement.trials(min(self.per_class, count)) * self.task.runs
+            for count in self.pictures.counts
+        ]
+        at_once = max(1, _PICTURES // max(1, *each)) if each else 1
+        return [
+            Piece(f"classes-{start:04d}", start, min(start + at_once, len(each)), n, questions=n)
+            for start in range(0, len(each), at_once)
+            for n in (sum(each[start : start + at_once]),)
+        ]
+
+    def measure(self, piece: Piece, presenter: Any, views: xr.Dataset | None = None) -> xr.Dataset:
+        """Show the pictures of some classes.
+
+        Parameters
+        ----------
+        views
+            The observer's answers to `PreferredViews`; None if it names nothing.
+        """
+        known = views if self.show == "preferred" else None
+        ask = self.task.asker(presenter, self, known)
+        items = [
+            item
+            for label in range(piece.start, piece.stop)
+            for item in preferred(self.pictures, label, self.per_class, self.seed, known)
+        ]
+        shown, answered = self.placement.run(ask, items, self.task)
+        return self._table(shown, answered, ask, presenter)
+
+    def picture(self, shown: Shown, number: int = 0) -> Picture:
+        """Return what is shown in a trial."""
+        original = self.pictures.shown(*shown.item)
+        seed = self.seed_of(shown, number)
+        return Manipulated(original, self.manipulation, shown.level, seed)
+
+    def seed_of(self, shown: Shown, number: int = 0) -> Seed:
+        """Return the seed of a trial: another for each picture, level and repetition.
+
+        It does not depend on other pictures of the set.
+        """
+        own = zlib.crc32(self.pictures.name(*shown.item).encode("utf-8", "surrogateescape"))
+        level = zlib.crc32(np.float64(shown.level).tobytes())
+        return (self.seed, own, level, shown.run, number)
+
+    def _table(
+        self, shown: Sequence[Shown], answered: Answered, ask: Ask, presenter: Any
+    ) -> xr.Dataset:
+        import xarray as xr
+
+        flags = [PROBLEMS.index(why or "shown") for why, _ in answered.problems]
+        dims = ("trial", "layer", "readout")
+        return xr.Dataset(
+            {
+                "problem": ("trial", np.array(flags, np.uint8), {"meanings": " ".join(PROBLEMS)}),
+                "right": (dims, answered.right.astype(np.float32)),
+                "score": (dims, answered.score.astype(np.float32)),
+                "undefined": (dims, answered.undefined.astype(np.uint8)),
+            },
+            coords={
+                "class_of": ("trial", np.array([each.item.label for each in shown], np.int32)),
+                "index": ("trial", np.array([each.item.place for each in shown], np.int32)),
+                "layer": ("layer", presenter.layers),
+                "level": ("trial", np.array([each.level for each in shown], np.float64)),
+                "readout": ("readout", presenter.readouts),
+                "run": ("trial", np.array([each.run for each in shown], np.int16)),
+            },
+            attrs={
+                "along": "trial",
+                "chance": ask.chance,
+                "choices": ask.choices,
+                "classes": "|".join(readable_names(self.pictures.classes)),
+                "decision": self.task.decision,
+                "manipulation": self.manipulation.name,
+                "task": self.task.name,
+                "unreadable": unreadable_in_words(answered.problems),
+                **geometry(self.scene, presenter.observer.wants),
+            },
+        )
+
+    @property
+    def original_at(self) -> float:
+        """Where the original stands on a logarithmic axis: a step before the weakest level."""
+        first, second = self.placement.levels[1:3]
+        return first * first / second
+
+    def samples(self) -> Sequence[Sequence[Sample]]:
+        """Return one picture over levels, the original first."""
+        levels = self.placement.levels
+        places = np.unique(np.linspace(1, len(levels) - 1, _COLUMNS).round().astype(int)).tolist()
+        return [
+            [
+                Sample(
+                    self._sample(level),
+                    x=f"{level:.3g}" if level else "original",
+                    y=self.manipulation.title,
+                    at=level or self.original_at,
+                )
+                for level in (0.0, *(levels[place] for place in places))
+            ]
+        ]
+
+    def _sample(self, level: float) -> Picture | Stimulus:
+        if not len(self.pictures):
+            return nothing(self.scene)
+        return self.picture(Shown(Item(self._first(), 0), level, 0))
+
+    def _first(self) -> int:
+        """Return the first class that has a picture."""
+        return next(label for label, count in enumerate(self.pictures.counts) if count)

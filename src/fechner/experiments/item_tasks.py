@@ -1,0 +1,308 @@
+"""What is asked of a picture at a level: to name it, or to find it among two.
+
+Naming is choosing among all classes (MAFC); matching is a choice of two, by which of them is more
+like the sample (2AFC), and asks any observer that compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from fechner.experiments.decisions import decide
+from fechner.experiments.items import Item, drawn_classes, preferred
+from fechner.experiments.preferred_views import choice_in_words
+from fechner.experiments.presentation import Presenter
+from fechner.experiments.recognition import Recogniser
+from fechner.observers.abilities import Ability
+from fechner.observers.choices import Among
+from fechner.observers.dropout import Dropout
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    from fechner.experiments.item_response import ItemResponse
+    from fechner.observers.categories import Categories
+    from fechner.stimuli import Picture
+
+    Floats = NDArray[np.float64]
+
+
+class Shown(NamedTuple):
+    """What is shown in a trial: a picture, at a level, in a run of dropout (0 without)."""
+
+    item: Item
+    level: float
+    run: int
+
+
+class Answered(NamedTuple):
+    """What came of trials.
+
+    Parameters
+    ----------
+    right
+        1 or 0, NaN where nothing was shown; [n, layers, read-outs].
+    score
+        The decision score; of the same shape.
+    undefined
+        Where a decision could not be made and counts as wrong; of the same shape.
+    problems
+        Why a picture was not shown, in a word and in a sentence; empty where it was.
+    """
+
+    right: Floats
+    score: Floats
+    undefined: NDArray[np.bool_]
+    problems: list[tuple[str, str]]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Answered]) -> Answered:
+        """Put answers one after the other."""
+        right, score, undefined = (
+            np.concatenate([part[i] for part in parts]) for i in range(len(cls._fields) - 1)
+        )
+        return cls(right, score, undefined, [each for part in parts for each in part.problems])
+
+
+class Ask(Protocol):
+    """Asks trials of one observer."""
+
+    @property
+    def chance(self) -> float:
+        """Share that guessing gets right."""
+        ...
+
+    @property
+    def choices(self) -> int:
+        """How many things there are to choose from."""
+        ...
+
+    def __call__(self, shown: Sequence[Shown], number: int = 0) -> Answered:
+        """Ask; ``number`` tells repetitions of a trial apart."""
+        ...
+
+
+class ItemTask(Protocol):
+    """A question about pictures at levels."""
+
+    @property
+    def name(self) -> str:
+        """``mafc`` or ``2afc``."""
+        ...
+
+    @property
+    def asks(self) -> Ability:
+        """The ability that it asks."""
+        ...
+
+    @property
+    def decision(self) -> str:
+        """Name of the decision function."""
+        ...
+
+    @property
+    def method(self) -> str:
+        """What is asked, in sentences."""
+        ...
+
+    @property
+    def run_numbers(self) -> Sequence[int]:
+        """Numbers of the runs: 0 for what does not vary, 1, 2... with dropout."""
+        ...
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are."""
+        ...
+
+    def asker(
+        self, presenter: Recogniser | Presenter, experiment: ItemResponse, views: xr.Dataset | None
+    ) -> Ask:
+        """Return who asks an observer."""
+        ...
+
+
+@dataclass(frozen=True)
+class Naming:
+    """Choose among all classes: the one with the highest score.
+
+    Parameters
+    ----------
+    among, categories
+        What is chosen from.
+    dropout
+        What is dropped in a network while it looks; None for nothing.
+    """
+
+    among: Among = "own"
+    categories: Categories | None = None
+    dropout: Dropout | None = None
+
+    name: ClassVar[str] = "mafc"
+    asks: ClassVar[Ability] = "recognises"
+    decision: ClassVar[str] = "mafc"
+
+    @property
+    def run_numbers(self) -> Sequence[int]:
+        """Numbers of the runs."""
+        return range(1, self.dropout.runs + 1) if self.dropout else (0,)
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are."""
+        return len(self.run_numbers)
+
+    @property
+    def method(self) -> str:
+        """What is asked, in sentences."""
+        dropped = ""
+        if self.dropout is not None:
+            dropped = (
+                f" While it looks, {self.dropout.share:.0%} of the activations of "
+                f"{', '.join(self.dropout.layers)} are dropped, in {self.dropout.runs} runs."
+            )
+        return f"{choice_in_words(self.among, self.categories)}{dropped}"
+
+    def asker(
+        self, presenter: Recogniser | Presenter, experiment: ItemResponse, views: xr.Dataset | None
+    ) -> Ask:
+        """Return who asks an observer."""
+        assert isinstance(presenter, Recogniser)
+        return _Namer(self, presenter, experiment)
+
+
+class _Namer:
+    def __init__(self, task: Naming, recogniser: Recogniser, experiment: ItemResponse) -> None:
+        self._task, self._recogniser, self._experiment = task, recogniser, experiment
+        classes = experiment.pictures.classes
+        self._among = recogniser.choices(classes, task.among, task.categories)
+        self.chance, self.choices = self._among.chance, len(self._among)
+
+    def __call__(self, shown: Sequence[Shown], number: int = 0) -> Answered:
+        experiment = self._experiment
+        found = self._recogniser.decide(
+            [experiment.picture(each, number) for each in shown],
+            [each.item.label for each in shown],
+            self._among,
+            experiment.scene,
+            dropout=self._task.dropout,
+            seeds=[experiment.seed_of(each, number) for each in shown],
+        )
+        return Answered(found.right, found.score, np.zeros(found.right.shape, bool), found.problems)
+
+
+@dataclass(frozen=True)
+class Matching:
+    """Choose between the original of a sample and a picture of another class.
+
+    Parameters
+    ----------
+    decision
+        Name of the decision function (`fechner.experiments.decisions`).
+    others
+        Other classes that a picture meets; each trial has one of them, drawn by seed. They are
+        looked at once for all levels.
+    """
+
+    decision: str = "2afc"
+    others: int = 7
+
+    name: ClassVar[str] = "2afc"
+    asks: ClassVar[Ability] = "compares"
+    run_numbers: ClassVar[Sequence[int]] = (0,)
+    runs: ClassVar[int] = 1
+
+    @property
+    def method(self) -> str:
+        """What is asked, in sentences."""
+        return (
+            "The picture at a level is the sample; the observer has to find it among the original "
+            f"and the picture of another class, of {self.others} that are drawn for each picture. "
+            "It chooses the one with the smaller difference by its read-out, and where that is "
+            "undefined its answer is wrong. Encoders are read out by the correlation of their "
+            f"features. The decision function is '{self.decision}'."
+        )
+
+    def asker(
+        self, presenter: Recogniser | Presenter, experiment: ItemResponse, views: xr.Dataset | None
+    ) -> Ask:
+        """Return who asks an observer."""
+        assert isinstance(presenter, Presenter)
+        return _Matcher(self, presenter, experiment, views)
+
+
+class _Matcher:
+    chance = 0.5
+    choices = 2
+
+    def __init__(
+        self,
+        task: Matching,
+        presenter: Presenter,
+        experiment: ItemResponse,
+        views: xr.Dataset | None,
+    ) -> None:
+        self._task, self._presenter = task, presenter
+        self._experiment, self._views = experiment, views
+
+    def __call__(self, shown: Sequence[Shown], number: int = 0) -> Answered:
+        parts = [
+            self._of_item(item, list(trials), number)
+            for item, trials in groupby(shown, key=lambda each: each.item)
+        ]
+        if parts:
+            return Answered.joined(parts)
+        nobody = np.empty((0, len(self._presenter.layers), len(self._presenter.readouts)))
+        return Answered(nobody, nobody, nobody.astype(bool), [])
+
+    def _of_item(self, item: Item, shown: Sequence[Shown], number: int) -> Answered:
+        experiment, presenter = self._experiment, self._presenter
+        original = experiment.pictures.shown(*item)
+        shape = (len(shown), len(presenter.layers), len(presenter.readouts))
+        problem = presenter.unreadable(original, experiment.scene)
+        others = self._others(item) if not problem[0] else []
+        if not others:
+            why = problem if problem[0] else _NOBODY_ELSE
+            nothing = np.full(shape, np.nan)
+            return Answered(nothing, nothing, np.zeros(shape, bool), [why] * len(shown))
+        seeds = [experiment.seed_of(each, number) for each in shown]
+        # Another draw than that of the manipulation.
+        drawn = [_draw((*seed, 1), len(others)) for seed in seeds]
+        met = sorted(set(drawn))
+        which = [(0, 1 + met.index(other)) for other in drawn]
+        differences = presenter.matches(
+            [experiment.picture(each, number) for each in shown],
+            [original, *(others[other] for other in met)],
+            which,
+            experiment.scene,
+        )
+        found = decide(self._task.decision, differences[:, 0], differences[:, 1])
+        return Answered(found.right, found.score, found.undefined, [("", "")] * len(shown))
+
+    def _others(self, item: Item) -> list[Picture]:
+        """Return readable pictures of other classes, those that the observer knows best."""
+        experiment = self._experiment
+        pictures, seed = experiment.pictures, experiment.seed
+        own = experiment.seed_of(Shown(item, 0.0, 0))
+        found: list[Picture] = []
+        for label in drawn_classes(len(pictures.classes), item.label, len(pictures.classes), own):
+            for other in preferred(pictures, label, 1, seed, self._views):
+                picture = pictures.shown(*other)
+                if not self._presenter.unreadable(picture, experiment.scene)[0]:
+                    found.append(picture)
+            if len(found) == self._task.others:
+                break
+        return found
+
+
+_NOBODY_ELSE = ("unreadable", "No picture of another class can be shown.")
+
+
+def _draw(seed: Sequence[int], n: int) -> int:
+    return int(np.random.default_rng(list(seed)).integers(n))

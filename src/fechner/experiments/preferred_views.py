@@ -1,0 +1,240 @@
+"""Which picture of a class, or view of an object, an observer knows best.
+
+The preferred view is the picture with the largest decision score for its class (RichardWebster et
+al. 2018, Algorithm 1); scores of all pictures are kept, and so are ties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from fechner.experiments.base import Piece, Sample, Scene, geometry
+from fechner.experiments.items import Item, preferred
+from fechner.experiments.recognition import Recogniser
+from fechner.experiments.showing import PROBLEMS
+from fechner.observers.abilities import Ability, Need
+from fechner.observers.choices import Among
+from fechner.observers.classes import readable_names
+from fechner.stimuli import Stimulus
+from fechner.stimuli.picture_sets import PictureSet
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from fechner.observers.categories import Categories
+
+#: Pictures of a piece, about: seconds to a minute.
+_PICTURES = 512
+
+#: Classes and pictures of the samples.
+_ROWS, _COLUMNS = 4, 6
+
+
+@dataclass(frozen=True)
+class PreferredViews:
+    """Score every picture of a set by how surely it is taken for what it shows.
+
+    Parameters
+    ----------
+    among, categories
+        What is chosen from: all classes of an observer or those of the set, or categories.
+    """
+
+    id: str
+    title: str
+    reference: str
+    scene: Scene
+    pictures: PictureSet
+    among: Among = "own"
+    categories: Categories | None = None
+    version: int = 1
+
+    asks: ClassVar[Ability] = "recognises"
+    needs: ClassVar[tuple[Need, ...]] = ()
+    axes: ClassVar[tuple[str, str]] = ("picture", "class")
+
+    @property
+    def method(self) -> str:
+        """What is shown and asked, made from the parameters."""
+        return (
+            f"{len(self.pictures):,} {self.pictures.kind} of {len(self.pictures.classes):,} "
+            f"classes are shown as they are. {choice_in_words(self.among, self.categories)} The "
+            "decision score of a picture is the probability of the class that is chosen, negative "
+            "if that is the wrong one; the picture of a class with the highest is its preferred "
+            f"view. {split_in_words(self.pictures)}{self.scene.method}"
+        )
+
+    def pieces(self) -> Sequence[Piece]:
+        """List runs of pictures, class after class."""
+        total = len(self.pictures)
+        return [
+            Piece(f"pictures-{start:07d}", start, stop, stop - start, questions=stop - start)
+            for start in range(0, total, _PICTURES)
+            for stop in (min(start + _PICTURES, total),)
+        ]
+
+    def measure(self, piece: Piece, recogniser: Recogniser) -> xr.Dataset:
+        """Show the pictures of a piece."""
+        items = list(self._items(piece))
+        pictures = [self.pictures.picture(*item) for item in items]
+        return scored(self, recogniser, items, pictures)
+
+    def _items(self, piece: Piece) -> Iterator[Item]:
+        ends = np.cumsum(self.pictures.counts)
+        label = int(np.searchsorted(ends, piece.start, side="right"))
+        for place in range(piece.start, piece.stop):
+            while place >= ends[label]:
+                label += 1
+            yield Item(label, place - int(ends[label]) + self.pictures.counts[label])
+
+    def samples(self) -> Sequence[Sequence[Sample]]:
+        """Return the first pictures of some classes."""
+        counts = self.pictures.counts
+        rows = np.unique(np.linspace(0, len(counts) - 1, _ROWS).round().astype(int)).tolist()
+        names = readable_names(self.pictures.classes)
+        return [
+            [
+                Sample(
+                    self.pictures.picture(row, column),
+                    x=self.pictures.name(row, column),
+                    y=names[row],
+                    at=column,
+                )
+                for column in range(min(_COLUMNS, counts[row]))
+            ]
+            for row in rows
+        ] or [[Sample(nothing(self.scene), x="", y="", at=0.0)]]
+
+
+@dataclass(frozen=True)
+class SecondLook:
+    """Show the best pictures of each class once more, as curves will show them.
+
+    Views of objects are sought with a quick renderer and shown with a careful one, and the best for
+    one need not be the best for the other.
+
+    Parameters
+    ----------
+    views
+        What was shown before; its answers are needed.
+    best
+        How many pictures of each class are shown again.
+    """
+
+    id: str
+    title: str
+    views: PreferredViews
+    best: int = 5
+    seed: int = 0
+    version: int = 1
+
+    asks: ClassVar[Ability] = "recognises"
+    needs: ClassVar[tuple[Need, ...]] = ()
+    axes: ClassVar[tuple[str, str]] = PreferredViews.axes
+
+    @property
+    def reference(self) -> str:
+        """Key of the work in the bibliography."""
+        return self.views.reference
+
+    @property
+    def scene(self) -> Scene:
+        """Where it takes place."""
+        return self.views.scene
+
+    @property
+    def method(self) -> str:
+        """What is shown, made from the parameters."""
+        return (
+            f"The {self.best} pictures of each class with the highest decision scores in "
+            f"'{self.views.id}' are shown again, rendered as they are for curves, and the best of "
+            "them is the preferred view."
+        )
+
+    def pieces(self) -> Sequence[Piece]:
+        """List a piece for each class."""
+        shown = [min(self.best, count) for count in self.views.pictures.counts]
+        return [
+            Piece(f"class-{label:04d}", label, label + 1, n, questions=n)
+            for label, n in enumerate(shown)
+        ]
+
+    def measure(self, piece: Piece, recogniser: Recogniser, views: xr.Dataset | None) -> xr.Dataset:
+        """Show the best pictures of a class."""
+        pictures = self.views.pictures
+        items = sorted(preferred(pictures, piece.start, self.best, self.seed, views))
+        return scored(self.views, recogniser, items, [pictures.shown(*item) for item in items])
+
+    def samples(self) -> Sequence[Sequence[Sample]]:
+        """Return some pictures of some classes."""
+        return self.views.samples()
+
+
+def scored(
+    views: PreferredViews, recogniser: Recogniser, items: Sequence[Item], pictures: Sequence[Any]
+) -> xr.Dataset:
+    """Return the decision score of pictures."""
+    import xarray as xr
+
+    own = views.pictures
+    choices = recogniser.choices(own.classes, views.among, views.categories)
+    labels = [item.label for item in items]
+    found = recogniser.decide(pictures, labels, choices, views.scene)
+    flags = [PROBLEMS.index(why or "shown") for why, _ in found.problems]
+    return xr.Dataset(
+        {
+            "problem": ("picture", np.array(flags, np.uint8), {"meanings": " ".join(PROBLEMS)}),
+            "right": (("picture", "layer", "readout"), found.right.astype(np.float32)),
+            "score": (("picture", "layer", "readout"), found.score.astype(np.float32)),
+        },
+        coords={
+            "class_of": ("picture", np.array(labels, np.int32)),
+            "index": ("picture", np.array([item.place for item in items], np.int32)),
+            "layer": ("layer", recogniser.layers),
+            "readout": ("readout", recogniser.readouts),
+        },
+        attrs={
+            "along": "picture",
+            "chance": choices.chance,
+            "choices": len(choices),
+            "classes": "|".join(readable_names(own.classes)),
+            "reads": recogniser.reads,
+            "unreadable": unreadable_in_words(found.problems),
+            **geometry(views.scene, recogniser.observer.wants),
+        },
+    )
+
+
+def choice_in_words(among: Among, categories: Categories | None) -> str:
+    """Say what is chosen from."""
+    if categories is not None:
+        return (
+            f"The observer chooses among the categories of '{categories.name}', of which each is "
+            "as probable as its classes are on average."
+        )
+    what = "all classes that it knows" if among == "own" else "the classes that are shown"
+    return (
+        f"A classifier chooses the class with the highest score among {what}; observers that read "
+        "are asked which of the classes that are shown it is."
+    )
+
+
+def split_in_words(pictures: PictureSet) -> str:
+    """Say which part of a data set pictures are of, where that is known."""
+    return f"They are of the split '{pictures.split}'. " if pictures.split else ""
+
+
+def unreadable_in_words(problems: Sequence[tuple[str, str]], most: int = 20) -> str:
+    """Return what is wrong with pictures, each sentence once, and how many more there are."""
+    found = list(dict.fromkeys(words for why, words in problems if why))
+    more = f" And {len(found) - most} more." if len(found) > most else ""
+    return " ".join(found[:most]) + more
+
+
+def nothing(scene: Scene) -> Stimulus:
+    """Return what stands where there is no picture."""
+    return Stimulus(scene.space.background_xyz(20.0))
