@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from fechner.errors import ObserverError, UnknownNameError
 from fechner.observers.abilities import Observer, Wants, abilities
 from fechner.observers.devices import check_device
 from fechner.observers.functions import FunctionComparer, FunctionEncoder
-from fechner.observers.network import Network, NetworkEncoder
+from fechner.observers.network import Network, NetworkClassifier, NetworkEncoder
 from fechner.observers.normalisation import NONE, Normalisation, PerChannel
 from fechner.observers.torchvision_fix import import_torchvision
 from fechner.observers.weights import hash_file, hash_weights
@@ -32,6 +33,7 @@ def observe(
     read: Callable[[Any], Any] | None = None,
     higher_is_better: bool = False,
     best: float | None = None,
+    classes: Sequence[str] | None = None,
     version: str | None = None,
     device: str = "cpu",
 ) -> Observer:
@@ -55,6 +57,8 @@ def observe(
     higher_is_better, best
         Of a comparer: whether a higher score means more alike, and the score of a picture compared
         with itself (asked once if None).
+    classes
+        Names of the classes to which a module gives scores, [n, classes]: it recognises as well.
     version
         Your word that answers stay the same while it does; without it they are not reused by a
         later process.
@@ -67,8 +71,8 @@ def observe(
     if isinstance(thing, str):
         from fechner.observers.names import resolve  # which itself makes observers here
 
-        given = (name, wants, mean, std, read, higher_is_better, best, version)
-        if given != (None, None, 0.0, 1.0, None, False, None, None):
+        given = (name, wants, mean, std, read, higher_is_better, best, classes, version)
+        if given != (None, None, 0.0, 1.0, None, False, None, None, None):
             raise ObserverError(
                 f"'{thing}' is a name; its settings follow it, as in {thing}@normalise=none, and "
                 "nothing else can be set."
@@ -80,12 +84,18 @@ def observe(
     name = str(name or getattr(thing, "__name__", type(thing).__name__))
     fingerprint = f"{name}/{version}" if version else None
     normalise = Normalisation(mean, std)
+    if classes is not None and not (_is_module(thing) and _required_arguments(thing.forward) == 1):
+        raise ObserverError(
+            f"'{name}' is no torch module of one batch of pictures; classes are for those that "
+            "give scores to each."
+        )
     if _is_module(thing) and _required_arguments(thing.forward) == 2:
         thing = thing.to(check_device(device)).eval()
         if fingerprint is not None:
             fingerprint += f"/{hash_weights(thing)}"
     elif _is_module(thing):
-        return _module(thing, name, wants, normalise, read, fingerprint, check_device(device))
+        place = check_device(device)
+        return _module(thing, name, wants, normalise, read, classes, fingerprint, place)
     if not callable(thing) or isinstance(thing, type):
         raise ObserverError(
             f"'{name}' is a {'class' if isinstance(thing, type) else type(thing).__name__}; an "
@@ -124,6 +134,7 @@ def _module(
     wants: Wants | None,
     normalise: Normalisation,
     read: Callable[[Any], Any] | None,
+    classes: Sequence[str] | None,
     fingerprint: str | None,
     device: str,
 ) -> Observer:
@@ -139,7 +150,12 @@ def _module(
         fingerprint += f"/{hash_weights(module)} {wants} {normalise}"
     call = None if read is None else lambda pictures: read(module(pictures))
     network = Network(module, call, size_px=wants.size_px, normalise=normalise)
-    return NetworkEncoder(network, name=name, wants=wants, fingerprint=fingerprint)
+    if classes is None:
+        return NetworkEncoder(network, name=name, wants=wants, fingerprint=fingerprint)
+    if fingerprint is not None:
+        fingerprint += f" {tuple(classes)}"
+    network = replace(network, classify=call or module, classes=tuple(classes))
+    return NetworkClassifier(network, name=name, wants=wants, fingerprint=fingerprint)
 
 
 def file_and_name(spec: str) -> tuple[Path, str]:
