@@ -24,10 +24,12 @@ from fechner.experiments.base import Scene
 from fechner.experiments.item_tasks import Shown
 from fechner.experiments.items import Item, preferred, ties
 from fechner.observers import lift, observe
+from fechner.observers.abilities import Wants
 from fechner.observers.dropout import Dropout
 from fechner.stimuli import OPPONENT, Field, display
 
 SCENE = Scene(Field(8, 8, 32.0), display("verbal"), OPPONENT)
+NAMING = Naming()
 LEVELS = (0.0, *np.geomspace(0.01, 1.0, 20))
 
 
@@ -40,7 +42,7 @@ def views_of(pictures: Any) -> PreferredViews:
     return PreferredViews("views", "Views", "richardwebster2018", SCENE, pictures)
 
 
-def curve_of(pictures: Any, task: Any = Naming(), **more: Any) -> ItemResponse:
+def curve_of(pictures: Any, task: Any = NAMING, **more: Any) -> ItemResponse:
     settings = {"placement": EveryLevel(LEVELS), **more}
     return ItemResponse(
         "mafc-blueing",
@@ -201,9 +203,10 @@ def test_constant_features_are_counted_and_wrong() -> None:
 
 def test_one_look_at_a_sample_or_two_are_the_same() -> None:
     pictures = flat_set(9)
-    once = whole(curve_of(pictures, Matching()), presenter(observe(mean_colours), 8), None)
-    twice = whole(curve_of(pictures, Matching()), presenter(observe(mean_colours), 2), None)
-    xr.testing.assert_allclose(once, twice, rtol=1e-5)
+    exact = observe(mean_colours, wants=Wants(dtype="float64"))
+    once = whole(curve_of(pictures, Matching()), presenter(exact, 8), None)
+    twice = whole(curve_of(pictures, Matching()), presenter(exact, 2), None)
+    xr.testing.assert_allclose(once, twice, rtol=1e-6)
 
 
 def test_metrics_match_too() -> None:

@@ -2,8 +2,8 @@
 
 All start from d = x - r, elementwise in the model's own precision; row sums are in
 float64. A difference of two rounded norms or an arccos of a rounded cosine would lose what matters
-most here: the smallest differences. At d = 0 every read-out is 0 with a finite gradient, but for the
-correlation of features that are all the same, which is undefined.
+most here: the smallest differences. At d = 0 every read-out is 0 with a finite gradient, except
+that the correlation of features that are all the same is undefined.
 """
 
 from __future__ import annotations
