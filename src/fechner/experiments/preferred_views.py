@@ -147,6 +147,11 @@ class SecondLook:
         return self.views.scene
 
     @property
+    def pictures(self) -> PictureSet:
+        """The set whose pictures are shown."""
+        return self.views.pictures
+
+    @property
     def method(self) -> str:
         """What is shown, made from the parameters."""
         return (
@@ -157,7 +162,7 @@ class SecondLook:
 
     def pieces(self) -> Sequence[Piece]:
         """List a piece for each class."""
-        shown = [min(self.best, count) for count in self.views.pictures.counts]
+        shown = [min(self.best, count) for count in self.pictures.counts]
         return [
             Piece(f"class-{label:04d}", label, label + 1, n, questions=n)
             for label, n in enumerate(shown)
@@ -165,7 +170,7 @@ class SecondLook:
 
     def measure(self, piece: Piece, recogniser: Recogniser, views: xr.Dataset | None) -> xr.Dataset:
         """Show the best pictures of a class."""
-        pictures = self.views.pictures
+        pictures = self.pictures
         items = sorted(preferred(pictures, piece.start, self.best, self.seed, views))
         return scored(self.views, recogniser, items, [pictures.shown(*item) for item in items])
 

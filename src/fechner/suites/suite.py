@@ -10,17 +10,25 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from fechner.errors import FechnerError, UnknownNameError
 from fechner.experiments import Experiment
 from fechner.observers.abilities import LACKS, Ability, Need
+from fechner.observers.choices import Among
+from fechner.observers.dropout import Dropout
 from fechner.observers.questions import Prompt
 from fechner.scores import MakesPanels, Panel, Scorer
 from fechner.stimuli import Album
+from fechner.stimuli.picture_sets import PictureSet
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from fechner.observers.categories import Categories
 
 Mode = Literal["default", "published"]
 
 #: What is to be detected in suites that ask in words.
 Stimuli = Literal["noise", "photographs"]
+
+#: Which pictures of a class are shown.
+Show = Literal["preferred", "drawn"]
 
 
 @dataclass(frozen=True)
@@ -69,14 +77,14 @@ class Test:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a user may change about questions in words.
+    """What a user may change about questions; each suite says what of it concerns it.
 
     Parameters
     ----------
     adaptive
-        Whether contrasts are chosen trial by trial; None is the mode's own way.
+        Whether levels are chosen trial by trial; None is the mode's own way.
     trials
-        Trials of each prompt, chosen one by one, or draws of each contrast otherwise.
+        Trials of each prompt or class, chosen one by one, or draws of each contrast otherwise.
     width
         Stop where the 95 % interval of a threshold is as narrow, in log10.
     prompts
@@ -84,9 +92,21 @@ class Asked:
     dither
         Whether pictures of few grey levels are dithered.
     album
-        Photographs in classes, for tests that show some.
+        A few photographs in classes, for tests that show some.
     stimuli
         What is to be detected: a band of noise, or of the photographs.
+    pictures
+        Pictures in classes of any number: photographs, or views of objects.
+    levels
+        Levels of a manipulation, beside the original; None is the suite's own number.
+    per_class
+        Pictures of each class that are shown.
+    among, categories
+        What is chosen from: all classes of an observer or those that are shown, or categories.
+    dropout
+        What is dropped in networks while they look.
+    show
+        Pictures that each observer knows best, or the same for all.
     """
 
     adaptive: bool | None = None
@@ -96,16 +116,30 @@ class Asked:
     dither: bool = False
     album: Album | None = None
     stimuli: Stimuli = "noise"
+    pictures: PictureSet | None = None
+    levels: int | None = None
+    per_class: int = 1
+    among: Among = "own"
+    categories: Categories | None = None
+    dropout: Dropout | None = None
+    show: Show = "preferred"
 
     def __post_init__(self) -> None:
-        if self.trials is not None and self.trials < 1:
-            raise FechnerError(f"there is at least one trial, not {self.trials}.")
+        for name, least in (("trials", 1), ("levels", 2), ("per_class", 1)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                what = name.replace("_", "-")
+                raise FechnerError(f"--{what} is {least} or more, not {value}.")
         if self.width is not None and not self.width > 0:
             raise FechnerError(f"the width of an interval is above 0, not {self.width:g}.")
-        known = get_args(Stimuli)
-        if self.stimuli not in known:
-            listed = f"there are {', '.join(known)}"
-            raise UnknownNameError("kind of stimuli", self.stimuli, known, listed)
+        for name, what, known in (
+            ("stimuli", "kind of stimuli", get_args(Stimuli)),
+            ("among", "kind of choice", get_args(Among)),
+            ("show", "way to choose pictures", get_args(Show)),
+        ):
+            if getattr(self, name) not in known:
+                listed = f"there are {', '.join(known)}"
+                raise UnknownNameError(what, getattr(self, name), known, listed)
         if self.stimuli == "photographs" and self.album is None:
             raise FechnerError("bands of photographs are made of some: give --images FOLDER.")
 
@@ -123,7 +157,7 @@ class Options:
     resize
         Draw at the suite's size and resample for observers that want another; None is the mode's.
     asked
-        What concerns suites that ask in words.
+        What concerns questions.
     """
 
     mode: Mode = "default"
@@ -151,6 +185,8 @@ class Suite:
         Names of the fields of `Asked` that concern it.
     further
         Tests that it has only if a user gives something, and what.
+    shows_pictures
+        Whether nothing can be measured without pictures of a user's own.
     best
         What a distance of 0 means: answers as people give them, or something else such as none
         that is wrong. A word or two, to be read after "distance from".
@@ -164,6 +200,7 @@ class Suite:
     takes: frozenset[str] = frozenset()
     further: Mapping[str, str] = field(default_factory=dict)
     best: str = "human"
+    shows_pictures: bool = False
 
 
 def may_ask(test: Test, lacking: Sequence[str]) -> bool:

@@ -1,0 +1,203 @@
+"""How many pictures are recognised as they are, and how surely the best of each class is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fechner.scores.alignment import outputs
+from fechner.scores.bootstrap import cluster_counts, interval
+from fechner.scores.notes import join_notes, left_out
+from fechner.scores.panels import Axis, Gallery, Item, Line, Panel
+from fechner.scores.paired import in_common
+from fechner.scores.rates import wilson
+from fechner.scores.score import Resampled, Score
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+#: Pictures of the gallery.
+_SHOWN = 12
+
+
+class Views:
+    """Decision scores of the pictures of each class, of one layer and read-out.
+
+    Attributes
+    ----------
+    classes
+        Places of the classes of which a picture could be shown.
+    """
+
+    def __init__(self, data: xr.Dataset) -> None:
+        self.layer, self.readout = str(data["layer"].values), str(data["readout"].values)
+        self.chance = float(data.attrs["chance"])
+        self.names = str(data.attrs["classes"]).split("|")
+        right = data["right"].values.astype(float)
+        shown = np.isfinite(right)
+        self.right: Floats = right[shown]
+        self.score: Floats = data["score"].values.astype(float)[shown]
+        self.index: NDArray[np.int32] = data["index"].values[shown]
+        self.classes, self.cluster = np.unique(data["class_of"].values[shown], return_inverse=True)
+        self.note = join_notes(
+            left_out(data["problem"]).replace("points", "pictures"),
+            str(data.attrs.get("unreadable", "")).rstrip("."),
+        )
+
+    @cached_property
+    def by_class(self) -> tuple[Floats, Floats]:
+        """Pictures that are recognised, and pictures, of each class."""
+        n = len(self.classes)
+        return np.bincount(self.cluster, self.right, n), np.bincount(
+            self.cluster, minlength=n
+        ) * 1.0
+
+    @cached_property
+    def best(self) -> NDArray[np.intp]:
+        """The place of a picture with the highest decision score, of each class."""
+        order = np.lexsort((-self.score, self.cluster))
+        first = np.searchsorted(self.cluster[order], np.arange(len(self.classes)))
+        return np.asarray(order[first])
+
+    @cached_property
+    def ties(self) -> int:
+        """How many classes have several pictures with the highest decision score."""
+        highest = self.score[self.best][self.cluster]
+        return int((np.bincount(self.cluster, self.score == highest) > 1).sum())
+
+    @property
+    def resamples(self) -> Floats:
+        """The share that is recognised, of other classes."""
+        right, n = self.by_class
+        counts = cluster_counts(len(n))
+        return np.asarray((counts @ right) / (counts @ n))
+
+
+@dataclass(frozen=True)
+class ViewScores:
+    """Accuracy on pictures as they are, and of the best picture of each class."""
+
+    def __call__(self, data: xr.Dataset, *others: Any) -> Sequence[Score]:
+        """Score every layer and read-out."""
+        return [score for _, _, part in outputs(data) for score in self._scores(Views(part))]
+
+    def _scores(self, views: Views) -> Iterator[Score]:
+        yield _accuracy(views)
+        place = {"layer": views.layer, "readout": views.readout}
+        n = len(views.classes)
+        known = float((views.score[views.best] > 0).sum()) if n else float("nan")
+        low, high = wilson(known, n) if n else (float("nan"),) * 2
+        yield Score(
+            "preferred-recognised",
+            known / n if n else float("nan"),
+            low,
+            high,
+            higher_is_better=True,
+            best=1.0,
+            chance=views.chance,
+            resampled="classes",
+            n=n,
+            note=f"{views.ties} of {n} classes have ties" if n else "",
+            **place,
+        )
+
+    def resample(self, data: xr.Dataset) -> Resampled:
+        """Return the accuracy of one layer and read-out with its bootstrap over classes."""
+        views = Views(data)
+        return Resampled(_accuracy(views), views.resamples, views.classes * 1.0, "share")
+
+    def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+        """Leave the pictures that both were shown."""
+        a, b = (part.assign_coords(key=("picture", _keys(part))) for part in (first, second))
+        return in_common(a, b, picture="key")
+
+    def printed(self, value: float, experiment: Any) -> Score:
+        """Return an accuracy of which only the value is known."""
+        nothing = float("nan")
+        return Score("accuracy", value, nothing, nothing, True, 1.0, 0.0, resampled="classes", n=0)
+
+
+def _keys(data: xr.Dataset) -> Floats:
+    """Return a number for each picture that could be shown, NaN for the others."""
+    key = data["class_of"].values * 1e6 + data["index"].values
+    return np.where(data["problem"].values == 0, key, np.nan)
+
+
+def _accuracy(views: Views) -> Score:
+    right, n = views.by_class
+    value = float(right.sum() / n.sum()) if len(n) else float("nan")
+    low, high = interval(value, views.resamples, len(n), "share") if len(n) > 1 else (np.nan,) * 2
+    if len(n):
+        # Classes that agree do not make an accuracy certain.
+        within = wilson(float(right.sum()), float(n.sum()))
+        low, high = np.nanmin([low, within[0]]), np.nanmax([high, within[1]])
+    return Score(
+        "accuracy",
+        value,
+        max(0.0, float(low)),
+        min(1.0, float(high)),
+        higher_is_better=True,
+        best=1.0,
+        chance=views.chance,
+        resampled="classes",
+        n=int(n.sum()),
+        layer=views.layer,
+        readout=views.readout,
+        note=views.note,
+    )
+
+
+@dataclass(frozen=True)
+class ViewPanels:
+    """Draws decision scores of classes, and some of the preferred views."""
+
+    def __call__(self, experiment: Any, data: xr.Dataset, *others: Any) -> list[Panel]:
+        """Return the scores of the best pictures in order, and the pictures."""
+        views = Views(data)
+        if not len(views.classes):
+            return []
+        best = views.score[views.best]
+        order = np.argsort(best)
+        names = [views.names[label] for label in views.classes]
+        curve = Line(
+            np.arange(len(order)) * 1.0,
+            best[order],
+            "observer",
+            names=tuple(names[place] for place in order),
+        )
+        some = np.unique(np.linspace(0, len(order) - 1, _SHOWN).round().astype(int))
+        items = tuple(
+            Item(
+                experiment.pictures.shown(
+                    int(views.classes[place]), int(views.index[views.best[place]])
+                ),
+                names[place],
+                f"decision score {best[place]:.3g}",
+            )
+            for place in order[some]
+        )
+        return [
+            Panel(
+                "decision scores",
+                "Decision score of the best picture of each class, from the least sure on",
+                Axis("classes in order"),
+                Axis("decision score", low=-1.0, high=1.0),
+                (curve,),
+                stimuli=False,
+            ),
+            Panel(
+                "preferred views",
+                "Pictures that are known best, from the class that is known least on",
+                Axis(""),
+                Axis(""),
+                (Gallery(items),),
+                stimuli=False,
+            ),
+        ]
