@@ -13,7 +13,6 @@ from fechner.scores.alignment import outputs
 from fechner.scores.bootstrap import cluster_counts, interval
 from fechner.scores.notes import join_notes, left_out
 from fechner.scores.panels import Axis, Gallery, Item, Line, Panel
-from fechner.scores.paired import in_common
 from fechner.scores.rates import wilson
 from fechner.scores.score import Resampled, Score
 
@@ -90,7 +89,6 @@ class ViewScores:
 
     def _scores(self, views: Views) -> Iterator[Score]:
         yield _accuracy(views)
-        place = {"layer": views.layer, "readout": views.readout}
         n = len(views.classes)
         known = float((views.score[views.best] > 0).sum()) if n else float("nan")
         low, high = wilson(known, n) if n else (float("nan"),) * 2
@@ -104,8 +102,9 @@ class ViewScores:
             chance=views.chance,
             resampled="classes",
             n=n,
+            layer=views.layer,
+            readout=views.readout,
             note=f"{views.ties} of {n} classes have ties" if n else "",
-            **place,
         )
 
     def resample(self, data: xr.Dataset) -> Resampled:
@@ -115,8 +114,10 @@ class ViewScores:
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
         """Leave the pictures that both were shown."""
-        a, b = (part.assign_coords(key=("picture", _keys(part))) for part in (first, second))
-        return in_common(a, b, picture="key")
+        keys = [_keys(part) for part in (first, second)]
+        _, i, j = np.intersect1d(*keys, return_indices=True)
+        shown = [np.flatnonzero(part["problem"].values == 0) for part in (first, second)]
+        return first.isel(picture=shown[0][i]), second.isel(picture=shown[1][j])
 
     def printed(self, value: float, experiment: Any) -> Score:
         """Return an accuracy of which only the value is known."""
@@ -124,10 +125,10 @@ class ViewScores:
         return Score("accuracy", value, nothing, nothing, True, 1.0, 0.0, resampled="classes", n=0)
 
 
-def _keys(data: xr.Dataset) -> Floats:
-    """Return a number for each picture that could be shown, NaN for the others."""
-    key = data["class_of"].values * 1e6 + data["index"].values
-    return np.where(data["problem"].values == 0, key, np.nan)
+def _keys(data: xr.Dataset) -> NDArray[np.int64]:
+    """Return a number for each picture that could be shown."""
+    key = (data["class_of"].values.astype(np.int64) << 32) + data["index"].values
+    return np.asarray(key[data["problem"].values == 0])
 
 
 def _accuracy(views: Views) -> Score:
@@ -167,7 +168,7 @@ class ViewPanels:
         order = np.argsort(best)
         names = [views.names[label] for label in views.classes]
         curve = Line(
-            np.arange(len(order)) * 1.0,
+            np.arange(len(order), dtype=float),
             best[order],
             "observer",
             names=tuple(names[place] for place in order),
