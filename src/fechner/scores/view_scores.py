@@ -114,8 +114,7 @@ class ViewScores:
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
         """Leave the pictures that both were shown."""
-        keys = [_keys(part) for part in (first, second)]
-        _, i, j = np.intersect1d(*keys, return_indices=True)
+        _, i, j = np.intersect1d(_keys(first), _keys(second), return_indices=True)
         shown = [np.flatnonzero(part["problem"].values == 0) for part in (first, second)]
         return first.isel(picture=shown[0][i]), second.isel(picture=shown[1][j])
 
