@@ -71,3 +71,7 @@ class RunFolderError(FechnerError):
 
 class BudgetError(FechnerError):
     """A run that has taken as many trials or as much money as it may."""
+
+
+class WorkerError(FechnerError):
+    """Other processes that cannot do their work."""

@@ -22,7 +22,7 @@ from fechner.cli.asking import (
 )
 from fechner.cli.models import DTYPE, TRUST, WEIGHTS
 from fechner.cli.names import split_names
-from fechner.cli.start import keep_freed_memory, quick_imports
+from fechner.cli.start import quick_imports
 
 
 def command(
@@ -56,7 +56,17 @@ def command(
     device: Annotated[
         str | None, typer.Option(help="cpu, cuda...; an accelerator if there is one.")
     ] = None,
-    threads: Annotated[int | None, typer.Option(help="CPU threads.", min=1)] = None,
+    threads: Annotated[
+        int | None, typer.Option(help="CPU threads, of each worker if there are several.", min=1)
+    ] = None,
+    workers: Annotated[
+        int,
+        typer.Option(
+            help="Processes that measure; results are the same to the bit with as many --threads, "
+            "which are the cores, shared out, if left out.",
+            min=1,
+        ),
+    ] = 1,
     batch_size: Annotated[
         int | None, typer.Option(help="Pictures at a time; as many as fit if left out.", min=1)
     ] = None,
@@ -113,15 +123,16 @@ def command(
     ] = False,
 ) -> None:
     """Run a suite on observers; a run that was stopped goes on where it was."""
-    keep_freed_memory()
     with quick_imports():
         import torch  # noqa: F401
         import xarray  # noqa: F401
 
         from fechner.observers import catalogue
+        from fechner.observers.memory import keep_freed_memory
         from fechner.report.tables import to_spread, to_text
         from fechner.runs import evaluate, preview
 
+    keep_freed_memory()
     tour = not observers
     if not observers:
         observers = [n for n, entry in catalogue().items() if entry.tour and entry.installed]
@@ -171,6 +182,7 @@ def command(
                 trust_remote_code=trust_remote_code,
                 max_trials=max_trials,
                 max_cost=max_cost,
+                workers=workers,
                 **settings,
             )
         except KeyboardInterrupt:

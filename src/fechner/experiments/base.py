@@ -201,7 +201,8 @@ class Experiment(Protocol):
 
         Who shows them goes with the ability that is asked (`fechner.experiments.SHOWN_BY`).
         Where there are several pieces, the attribute ``along`` names the dimension along which
-        they are put together.
+        they are put together. In a test that comes after others (`Test.after`), whole answers to
+        those follow as further arguments, None where the observer cannot be asked.
         """
         ...
 

@@ -44,6 +44,7 @@ def settled(
     device: str | None = None,
     threads: int | None = None,
     batch_size: int | None = None,
+    workers: int = 1,
 ) -> Manifest:
     """Return the manifest of the folder's run, or of a new one; nothing is written."""
     import torch
@@ -58,10 +59,11 @@ def settled(
         readouts=list(readouts or suite(suite_name).readouts),
         layers=layers,
         device=device or best_device(),
-        threads=threads or torch.get_num_threads(),
+        threads=threads or max(1, torch.get_num_threads() // workers),
         batch_size=batch_size,
         versions=versions(),
         machine=machine(device or best_device()),
+        folder=folder,
     )
     if not (folder / FILE).exists():
         return wanted

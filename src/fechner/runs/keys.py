@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from fechner.experiments import Experiment, Piece
 from fechner.observers.abilities import Ability
+from fechner.suites import Test
+from fechner.suites.suite import may_ask
 
 
 def parameters(thing: Any) -> Any:
@@ -33,16 +35,53 @@ def parameters(thing: Any) -> Any:
 
 def digest(value: Any) -> str:
     """Return the sha256 of a JSON value."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return _hash(_text(value))
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def piece_key(experiment: Experiment, piece: Piece, fingerprint: str) -> str:
-    """Return the key of one piece for one observer; mode and seed are among the parameters."""
-    return digest([parameters(experiment), piece.name, fingerprint])
+def piece_keys(test: Test, among: Mapping[str, Test], known: Mapping[str, Any]) -> dict[str, str]:
+    """Return the key of each piece of a test for one observer, by the name of the piece.
+
+    Mode and seed are among the parameters; what a test comes after is part of it.
+
+    Parameters
+    ----------
+    among
+        Tests by name, with those that this one comes after.
+    known
+        What the manifest has of the observer.
+    """
+    experiment = test.experiment
+    whole = _text(parameters(experiment))
+    rest = (fingerprint_of(known, experiment.asks), *earlier(test, among, known))
+    tail = ",".join(_text(each) for each in rest)
+    return {
+        piece.name: _hash(f"[{whole},{_text(piece.name)},{tail}]") for piece in experiment.pieces()
+    }
 
 
-def fingerprint_of(known: dict[str, Any], asks: Ability) -> str:
+def earlier(test: Test, among: Mapping[str, Test], known: Mapping[str, Any]) -> list[Any]:
+    """Return what the answers that a test is measured with depend on: nothing, for most."""
+    return [
+        [
+            parameters(other.experiment),
+            fingerprint_of(known, other.experiment.asks)
+            if may_ask(other, known.get("lacks", []))
+            else None,
+            *earlier(other, among, known),
+        ]
+        for other in (among[name] for name in test.after)
+    ]
+
+
+def fingerprint_of(known: Mapping[str, Any], asks: Ability) -> str:
     """Return what an observer's answers depend on when an ability is asked, as a manifest has it.
 
     Manifests of before observers had several know one for all.

@@ -30,7 +30,8 @@ class Manifest:
     stages of each encoder. ``batch_size`` is what was asked for, None for what fits; what each
     observer got stands with it in ``observers``. ``machine`` is the hardware it was started on;
     ``left_out`` are observers that could not be measured when it was last started, and why;
-    ``asked`` is what a user changed about questions in words.
+    ``asked`` is what a user changed about questions in words. ``folder`` is where it was read; it
+    is not written.
     """
 
     suite: str
@@ -51,10 +52,11 @@ class Manifest:
     left_out: dict[str, str] = field(default_factory=dict)
     asked: dict[str, Any] = field(default_factory=dict)
     format: int = FORMAT
+    folder: Path | None = field(default=None, compare=False)
 
     @property
     def options(self) -> Options:
-        """The suite's options."""
+        """The suite's options, from what is in the run folder."""
         return Options(self.mode, self.seed, self.ppd, self.resize, asked_from(self.asked))
 
     def identity(self) -> dict[str, Any]:
@@ -73,7 +75,9 @@ class Manifest:
 
     def write(self, folder: Path) -> None:
         """Write it into a run folder."""
-        text = json.dumps(asdict(self), indent=2) + "\n"
+        content = asdict(self)
+        del content["folder"]
+        text = json.dumps(content, indent=2) + "\n"
         write_atomically(folder / FILE, text.encode())
 
     @classmethod
@@ -84,7 +88,7 @@ class Manifest:
             raise RunFolderError(_no_run(folder))
         try:
             content = json.loads(path.read_text("utf-8"))
-            found = cls(**content)
+            found = cls(**content, folder=folder)
         except (ValueError, TypeError) as error:
             raise RunFolderError(f"{path} cannot be read ({error}).") from error
         if found.format != FORMAT:

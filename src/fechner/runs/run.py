@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from fechner.errors import RunFolderError, UnknownNameError
 from fechner.observers import READOUTS
-from fechner.runs.keys import fingerprint_of, parameters, piece_key
+from fechner.runs.answers import answers
+from fechner.runs.keys import parameters
 from fechner.runs.ledger import Entry, Ledger
 from fechner.runs.manifest import Manifest
 from fechner.runs.progress import followed
-from fechner.runs.store import read_dataset
 from fechner.runs.trials import FILE as TRIALS
 from fechner.runs.trials import Spent, Trials
 from fechner.runs.writer import last_writer
@@ -122,8 +122,12 @@ class Run:
     @property
     def tests(self) -> list[Test]:
         """The tests of the suite that this run has, in the suite's order."""
-        every = suite(self.manifest.suite).tests(self.manifest.options)
-        return [test for test in every if test.id in self.manifest.tests]
+        return [test for name, test in self._every.items() if name in self.manifest.tests]
+
+    @property
+    def _every(self) -> dict[str, Test]:
+        """All tests of the suite, by name."""
+        return {t.id: t for t in suite(self.manifest.suite).tests(self.manifest.options)}
 
     def entries(self) -> list[Entry]:
         """Return what the ledger says."""
@@ -138,8 +142,6 @@ class Run:
             True for what scores need alone, False for what is for figures only; if None, both,
             where the latter was measured.
         """
-        import xarray as xr
-
         experiment = self._test(test).experiment
         if parameters(experiment) != self.manifest.tests[test]:
             raise RunFolderError(
@@ -150,20 +152,14 @@ class Run:
             raise UnknownNameError(
                 "observer", observer, self.observers, f"{self.folder} has {self.observers}"
             )
-        fingerprint = fingerprint_of(self.manifest.observers[observer], experiment.asks)
-        done = {entry.key: entry for entry in self.entries() if entry.status == "done"}
-        joined = []
-        for part in (True, False) if for_scores is None else (for_scores,):
-            pieces = [piece for piece in experiment.pieces() if piece.for_scores == part]
-            keys = [piece_key(experiment, piece, fingerprint) for piece in pieces]
-            if pieces and all(key in done for key in keys):
-                parts = [
-                    read_dataset(self.folder / done[key].file, done[key].sha256) for key in keys
-                ]
-                joined.append(_join(parts))
-            elif part or for_scores is False:
-                return None
-        return xr.merge(joined, combine_attrs="override", join="exact", compat="equals")
+        return answers(
+            self.folder,
+            self._test(test),
+            self._every,
+            self.manifest.observers[observer],
+            self.entries(),
+            for_scores,
+        )
 
     def assess(self, progress: bool = False) -> tuple[list[Result], list[str]]:
         """Score everything that is complete, and say what is not, in one line each."""
@@ -200,7 +196,10 @@ class Run:
             for entry in self.entries()
             if (entry.observer, entry.test, entry.status) == (observer, test, "failed")
         ]
-        return failed[-1] if failed else otherwise
+        if failed:
+            return failed[-1]
+        waits_for = [name for name in self._test(test).after if not self._has(observer, name)]
+        return f"it comes after {waits_for[0]}, which is not complete" if waits_for else otherwise
 
     def score(self, observer: str, test: Test, data: xr.Dataset) -> list[Result]:
         """Score the answers of an observer in a test."""
@@ -242,6 +241,12 @@ class Run:
         if test not in self.manifest.tests or not self.asked(observer, self._test(test)):
             return None
         return self.data(observer, test)
+
+    def _has(self, observer: str, test: str) -> bool:
+        """Whether a test has its answers, as far as an observer can be asked it."""
+        if test in self.manifest.tests and not self.asked(observer, self._test(test)):
+            return True
+        return self.answers(observer, test) is not None
 
     def spent(self, observer: str | None = None) -> Spent:
         """Return what answers in words took: trials, tokens, money."""
@@ -289,19 +294,3 @@ def _place(score: Score, of_suite: Sequence[str], natural: str, several: bool) -
     named = several or not _is_own(score.readout, of_suite)
     where = "" if score.layer == natural else f"at {score.layer}"
     return f"{score.readout if named else ''} {where}".strip()
-
-
-def _join(parts: list[xr.Dataset]) -> xr.Dataset:
-    """Put pieces together along the dimension they say they were cut along."""
-    import xarray as xr
-
-    if len(parts) == 1:
-        return parts[0]
-    return xr.concat(
-        parts,
-        dim=parts[0].attrs["along"],
-        data_vars="minimal",
-        coords="minimal",
-        compat="equals",
-        join="exact",
-    )

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -20,14 +21,13 @@ from fechner.observers.readouts import check_readouts
 from fechner.runs.choice import choose_tests
 from fechner.runs.execute import execute
 from fechner.runs.folder import refuse_other_things, settled
-from fechner.runs.manifest import Manifest
-from fechner.runs.progress import Bar, Listener, Silent
+from fechner.runs.progress import Bar, Silent
 from fechner.runs.run import Run
 from fechner.runs.store import only_writer
 from fechner.runs.trials import Budget
 from fechner.runs.writer import Plan
 from fechner.stimuli import open_album
-from fechner.suites import Asked, Options, Stimuli, Test, expand, read_prompts
+from fechner.suites import Asked, Options, Stimuli, expand, read_prompts
 from fechner.suites.prompts import parse_prompts
 
 #: Of photographs, so many are shown: a question about each takes a second or a cent.
@@ -88,6 +88,8 @@ def evaluate(
     stimuli: Stimuli = "noise",
     max_trials: int | None = None,
     max_cost: float | None = None,
+    workers: int = 1,
+    executor: Executor | None = None,
     progress: bool = True,
 ) -> Run:
     """Run a suite on observers and return the results.
@@ -142,6 +144,13 @@ def evaluate(
     max_trials, max_cost
         Stop after so many answers in words, or when so many dollars are spent, earlier starts of
         the same run folder included.
+    workers
+        How many processes measure; results are the same to the bit as long as ``threads``, of each
+        process, are. By default they share the cores. Scripts need a line
+        ``if __name__ == "__main__":`` before.
+    executor
+        Measure by a `concurrent.futures.Executor` of your own instead, as Dask has one for many
+        machines, with as many pieces under way as there are ``workers``.
     progress
         Whether to show a progress bar on stderr.
 
@@ -154,6 +163,8 @@ def evaluate(
     """
     if not observers:
         raise FechnerError("name at least one observer; `fechner list observers` shows them.")
+    if workers < 1:
+        raise FechnerError(f"there is at least one worker, not {workers}.")
     options = choose_options(
         published=published,
         seed=seed,
@@ -178,13 +189,22 @@ def evaluate(
         plan = Plan(list(named), [test.id for test in chosen], scores_only)
         with only_writer(folder, plan), Bar() if progress else nullcontext(Silent()) as listener:
             manifest = settled(
-                folder, suite, options, readouts, patterns, place, threads, batch_size
+                folder, suite, options, readouts, patterns, place, threads, batch_size, workers
             )
             manifest.write(folder)
-            budget = Budget(max_trials, max_cost)
-            _execute(
-                folder, manifest, named, chosen, scores_only, listener, trust_remote_code, budget
-            )
+            with _computing_with(manifest.threads):
+                execute(
+                    folder,
+                    manifest,
+                    named,
+                    chosen,
+                    scores_only=scores_only,
+                    listener=listener,
+                    trust_remote_code=trust_remote_code,
+                    budget=Budget(max_trials, max_cost),
+                    workers=workers,
+                    executor=executor,
+                )
     run = Run(folder)
     run.told = listener.told
     run.asked_for = (list(named), [test.id for test in chosen])
@@ -193,31 +213,15 @@ def evaluate(
     return run
 
 
-def _execute(
-    folder: Path,
-    manifest: Manifest,
-    observers: dict[str, Any],
-    tests: list[Test],
-    scores_only: bool,
-    listener: Listener,
-    trust_remote_code: bool,
-    budget: Budget,
-) -> None:
+@contextmanager
+def _computing_with(threads: int) -> Iterator[None]:
+    """Compute with so many CPU threads, and afterwards with as many as before."""
     import torch
 
     before = torch.get_num_threads()
-    torch.set_num_threads(manifest.threads)
+    torch.set_num_threads(threads)
     try:
-        execute(
-            folder,
-            manifest,
-            observers,
-            tests,
-            scores_only=scores_only,
-            listener=listener,
-            trust_remote_code=trust_remote_code,
-            budget=budget,
-        )
+        yield
     finally:
         torch.set_num_threads(before)
 

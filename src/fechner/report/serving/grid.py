@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Literal
 
 from fechner.experiments import Piece
-from fechner.runs.keys import digest, fingerprint_of
+from fechner.runs.keys import digest, earlier, fingerprint_of
 from fechner.runs.ledger import Entry
 from fechner.runs.manifest import Manifest
 from fechner.runs.writer import Plan
@@ -91,8 +91,8 @@ class _Books:
 
     @classmethod
     def of(cls, manifest: Manifest, entries: Sequence[Entry], plan: Plan) -> _Books:
-        every = suite(manifest.suite).tests(manifest.options)
-        tests = {t.id: t for t in every if t.id in manifest.tests or t.id in plan.tests}
+        every = {t.id: t for t in suite(manifest.suite).tests(manifest.options)}
+        tests = {k: t for k, t in every.items() if k in manifest.tests or k in plan.tests}
         pieces = {name: test.experiment.pieces() for name, test in tests.items()}
         asked = {name: json.dumps(value) for name, value in manifest.tests.items()}
         recorded: dict[tuple[str, str], dict[str, Entry]] = {}
@@ -108,6 +108,7 @@ class _Books:
                     asked[entry.test],
                     entry.piece,
                     fingerprint_of(observer, tests[entry.test].experiment.asks),
+                    json.dumps(earlier(tests[entry.test], every, observer)),
                 )
             ):
                 recorded.setdefault((entry.observer, entry.test), {})[entry.piece] = entry
@@ -221,6 +222,6 @@ class _Books:
 
 
 @lru_cache(maxsize=1 << 15)
-def _key(parameters: str, piece: str, fingerprint: str) -> str:
-    """Return the key of a piece, as `piece_key` does, for a test as the manifest has it."""
-    return digest([json.loads(parameters), piece, fingerprint])
+def _key(parameters: str, piece: str, fingerprint: str, before: str) -> str:
+    """Return the key of a piece, as `piece_keys` does, for a test as the manifest has it."""
+    return digest([json.loads(parameters), piece, fingerprint, *json.loads(before)])
