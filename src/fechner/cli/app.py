@@ -10,12 +10,15 @@ import typer
 import fechner
 from fechner.cli import (
     compare,
+    consistency,
     doctor,
     export,
+    export_trials,
     fields,
     figure,
     layers,
     listing,
+    people,
     report,
     run,
     scores,
@@ -56,6 +59,9 @@ app.command("compare")(compare.command)
 app.command("report")(report.command)
 app.command("figure")(figure.command)
 app.command("export")(export.command)
+app.command("people")(people.command)
+app.command("export-trials")(export_trials.command)
+app.command("consistency")(consistency.command)
 app.command("serve")(serve.command)
 app.add_typer(listing.app, name="list")
 app.command("show")(show.command)

@@ -100,6 +100,25 @@ def filled_folder(out: str, runs: Sequence[Run], names: Sequence[Path]) -> Itera
             shutil.rmtree(temporary, ignore_errors=True)
 
 
+@contextmanager
+def new_folder(out: str, runs: Sequence[Run]) -> Iterator[Path]:
+    """Give a folder to fill, which takes its place, new or empty, when it is complete."""
+    path = Path(out).resolve()
+    _check(out, path, runs)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise FechnerError(f"{out} is there already; choose a folder that is new or empty.")
+    temporary = path.parent / f".export.{os.getpid()}.tmp"
+    with _in_a_sentence(out):
+        try:
+            temporary.mkdir()
+            yield temporary
+            if path.exists():
+                path.rmdir()
+            temporary.replace(path)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
 def _check(out: str, path: Path, runs: Sequence[Run]) -> None:
     """Keep away from what a run has written, and ask for a place that is there."""
     for run in runs:

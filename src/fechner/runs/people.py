@@ -1,0 +1,125 @@
+"""Trials of people, kept beside the answers of observers in a run folder.
+
+They are checked against the run when they come in: tests that it has, classes and pictures that it
+shows. What is kept is a copy in one spelling, so that a run folder can be handed on with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fechner.errors import FechnerError, RunFolderError, UnknownNameError
+from fechner.experiments.item_response import ItemResponse
+from fechner.human.trials import HumanTrial, HumanTrials, read_trials
+from fechner.observers.classes import readable_names
+from fechner.runs.store import write_atomically
+
+if TYPE_CHECKING:
+    from fechner.runs.run import Run
+
+FILE = "people.csv"
+
+#: So many classes are named where one is not known.
+_NAMED = 5
+
+
+def asked_of_people(run: Run) -> dict[str, ItemResponse]:
+    """Return the experiments of a run whose trials people can be asked, by the test's id."""
+    found = {
+        test.id: test.experiment for test in run.tests if isinstance(test.experiment, ItemResponse)
+    }
+    if not found:
+        raise FechnerError(
+            f"{run.folder} has no test whose trials people are asked; those of suite "
+            "'recognition' are."
+        )
+    return found
+
+
+def people_of(folder: Path | str) -> HumanTrials | None:
+    """Return the trials of people that are kept in a run folder, None if there are none.
+
+    Read once, as long as the file stays as it is.
+    """
+    path = Path(folder) / FILE
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return _read(path, found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, changed: int, size: int) -> HumanTrials:
+    return read_trials(path)
+
+
+def keep_people(run: Run, trials: HumanTrials) -> HumanTrials:
+    """Keep trials of people in a run folder, in the place of others, and return them as kept.
+
+    Classes get the names that people read, pictures their numbers. A test, class or picture that
+    the run does not have is an error that names the nearest.
+    """
+    kept = checked_people(run, trials)
+    write_atomically(run.folder / FILE, kept.to_csv().encode())
+    return kept
+
+
+def remove_people(folder: Path | str) -> bool:
+    """Remove the trials of people from a run folder; return whether there were any."""
+    try:
+        (Path(folder) / FILE).unlink()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise RunFolderError(
+            f"{Path(folder) / FILE} cannot be removed: {error.strerror}."
+        ) from None
+    return True
+
+
+def checked_people(run: Run, trials: HumanTrials) -> HumanTrials:
+    """Return trials with classes and pictures as a run has them, or say what it does not have."""
+    known = asked_of_people(run)
+    pictures: dict[tuple[str, int], dict[str, int]] = {}
+    return HumanTrials.of(_checked(run, known, row, pictures) for row in trials.rows)
+
+
+def _checked(
+    run: Run,
+    known: dict[str, ItemResponse],
+    row: HumanTrial,
+    pictures: dict[tuple[str, int], dict[str, int]],
+) -> HumanTrial:
+    if row.test not in known:
+        listed = f"people can be asked {', '.join(known)} in {run.folder}"
+        raise UnknownNameError("test", row.test, known, listed)
+    shown = known[row.test].pictures
+    names, places = class_places(shown.classes)
+    if row.label not in places:
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        listed = f"{row.test} shows {', '.join(names[:_NAMED])}{more}"
+        raise UnknownNameError("class", row.label, places, listed)
+    label = places[row.label]
+    picture = row.picture
+    if picture and not (picture.isdecimal() and int(picture) < shown.counts[label]):
+        by_name = pictures.setdefault((shown.digest, label), {})
+        if not by_name:
+            by_name |= {shown.name(label, i): i for i in range(shown.counts[label])}
+        if picture not in by_name:
+            last = shown.counts[label] - 1
+            listed = f"pictures of '{names[label]}' have their names, or numbers from 0 to {last}"
+            raise UnknownNameError("picture", picture, by_name, listed)
+        picture = str(by_name[picture])
+    return replace(row, label=names[label], picture=picture)
+
+
+@lru_cache(maxsize=8)
+def class_places(classes: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Return the names of classes that people read, and the place of each spelling of them."""
+    names = readable_names(classes)
+    places = {name: place for place, name in enumerate(names)}
+    return names, places | {name: place for place, name in enumerate(classes)}
