@@ -1,0 +1,257 @@
+"""Meshes: triangles with their materials, from OBJ, PLY and GLB files."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fechner.errors import MissingExtraError, PictureError
+from fechner.stimuli.objects.mesh_files import SUFFIXES, lacking
+from fechner.stimuli.objects.normals import corner_normals
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from PIL import Image
+
+    Floats = NDArray[np.float32]
+
+#: Larger meshes are not read, since memory may not hold them.
+MOST_TRIANGLES = 1_000_000
+MOST_BYTES = 1 << 28
+
+#: Textures are made smaller, to a side that no field comes near.
+_TEXTURE_PX = 1024
+#: Reflectance where a mesh says nothing of its surface.
+_GREY = 0.5
+#: Triangles that are let through more light than they stop are glass.
+_OPAQUE = 0.999
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Triangles of one material.
+
+    Parameters
+    ----------
+    positions, normals
+        Of the corners, [t, 3, 3].
+    colour
+        Reflectance in linear light, (r, g, b); it multiplies the texture and the colours.
+    opacity
+        1 stops all light, 0 none.
+    uv
+        Where the corners lie on the texture, from its lower left on, [t, 3, 2].
+    texture
+        Its pixels, sRGB and alpha in 8 bits, [h, w, 4], first row on top.
+    colours
+        Reflectances of the corners, [t, 3, 3].
+    """
+
+    positions: Floats
+    normals: Floats
+    colour: tuple[float, float, float]
+    opacity: float = 1.0
+    uv: Floats | None = None
+    texture: NDArray[np.uint8] | None = None
+    colours: Floats | None = None
+
+    @cached_property
+    def is_opaque(self) -> bool:
+        """Whether nothing is seen through it."""
+        alpha = 1.0 if self.texture is None else float(self.texture[..., 3].min()) / 255
+        return self.opacity * alpha > _OPAQUE
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Triangles, centred and scaled so that they just fit into a sphere of radius 1.
+
+    Parameters
+    ----------
+    parts
+        By material; at least one, each with a triangle at least.
+    notes
+        What is not as the file would have it, in sentences.
+    """
+
+    parts: tuple[Part, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def triangles(self) -> int:
+        """How many there are."""
+        return sum(len(part.positions) for part in self.parts)
+
+
+def read_mesh(path: Path, name: str = "") -> Mesh:
+    """Read a mesh; raise `PictureError` if there is nothing to show.
+
+    Normals are those of the file where it has some; elsewhere edges sharper than 40 degrees are
+    sharp and others are smooth. Colours are taken as sRGB, but for factors of GLB, which are linear
+    by its standard. Highlights are not shown: all surfaces are matt.
+
+    Parameters
+    ----------
+    name
+        What to call it in errors and notes; empty for its own.
+    """
+    name = name or path.name
+    size = _size(path, name)
+    if size > MOST_BYTES:
+        raise _refused(
+            f"{name} has {size / 2**20:.0f} MB, more than the {MOST_BYTES >> 20} that are read; "
+            "make it simpler"
+        )
+    found = [part for part in _parts(_scene(path, name)) if len(part.positions)]
+    if not found:
+        raise _refused(f"{name} has no faces, and so there is nothing to see of it")
+    every = np.concatenate([part.positions.reshape(-1, 3) for part in found])
+    if not np.isfinite(every).all():
+        raise _refused(f"{name} has corners at places that are not numbers")
+    if len(every) > 3 * MOST_TRIANGLES:
+        raise _refused(
+            f"{name} has {len(every) // 3:,} triangles, more than the {MOST_TRIANGLES:,} that are "
+            "shown; make it simpler"
+        )
+    centre = (every.min(0) + every.max(0)) / 2
+    radius = float(np.linalg.norm(every - centre, axis=1).max())
+    if not radius > 0:
+        raise _refused(f"{name} is a single point, and so there is nothing to see of it")
+    return Mesh(tuple(_placed(part, centre, radius) for part in found), lacking(path, name))
+
+
+@dataclass(frozen=True, eq=False)
+class _Loose:
+    """Triangles as the file has them; normals and colour may be lacking."""
+
+    positions: NDArray[np.float64]
+    normals: NDArray[np.float64] | None
+    look: dict[str, Any]
+
+
+def _placed(part: _Loose, centre: NDArray[np.float64], radius: float) -> Part:
+    positions = (part.positions - centre) / radius
+    normals = corner_normals(positions, part.normals)
+    look = {"colour": (_GREY, _GREY, _GREY), **part.look}
+    return Part(positions.astype(np.float32), normals.astype(np.float32), **look)
+
+
+def _scene(path: Path, name: str) -> Any:
+    try:
+        import trimesh
+    except ImportError as error:
+        raise MissingExtraError("reading meshes", "objects", str(error)) from None
+    if path.suffix.lower() not in SUFFIXES:
+        raise _refused(f"{name} is no mesh in a format that is known: OBJ, PLY or GLB")
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            # What readers have to say of odd files does not concern those who look at them.
+            warnings.simplefilter("ignore")
+            return trimesh.load_scene(str(path), process=False)
+    except Exception as error:  # readers of broken files raise whatever they like
+        raise _refused(
+            f"{name} is damaged or no mesh of its kind ({type(error).__name__})"
+        ) from None
+
+
+def _parts(scene: Any) -> Iterator[_Loose]:
+    """Return the triangles of a scene where it puts them."""
+    for mesh in scene.dump():
+        faces = getattr(mesh, "faces", None)
+        if faces is None or not len(faces):
+            continue
+        given = mesh.vertex_normals[faces] if "vertex_normals" in mesh._cache else None
+        yield _Loose(mesh.vertices[faces], given, _look(mesh.visual, faces))
+
+
+def _look(visual: Any, faces: NDArray[np.int64]) -> dict[str, Any]:
+    """Return what a surface looks like, as fields of `Part`; empty if nothing is known of it."""
+    if visual.kind in ("vertex", "face"):
+        rgba = np.asarray(visual.vertex_colors)[faces] if visual.kind == "vertex" else None
+        if rgba is None:
+            rgba = np.repeat(np.asarray(visual.face_colors)[:, None], 3, axis=1)
+        colours = linear(rgba[..., :3] / 255).astype(np.float32)
+        return {"colour": (1.0, 1.0, 1.0), "colours": colours, "opacity": rgba[..., 3].mean() / 255}
+    material = getattr(visual, "material", None)
+    if visual.kind != "texture" or material is None:
+        return {}
+    colour, opacity, image = _material(material)
+    look: dict[str, Any] = {"colour": colour, "opacity": opacity}
+    if image is not None and visual.uv is not None:
+        look["uv"] = np.asarray(visual.uv)[faces].astype(np.float32)
+        look["texture"] = _pixels(image)
+    return look
+
+
+def _material(material: Any) -> tuple[tuple[float, float, float], float, Image.Image | None]:
+    """Return reflectance, opacity and texture of a material of trimesh."""
+    if hasattr(material, "baseColorFactor"):
+        factor = material.baseColorFactor
+        rgba = np.ones(4) if factor is None else np.asarray(factor, dtype=np.float64)
+        # Whole numbers are eighths of a byte's range; numbers in 0..1 are themselves.
+        rgba = rgba / 255 if factor is not None and np.asarray(factor).dtype.kind in "iu" else rgba
+        opacity = 1.0 if material.alphaMode in (None, "OPAQUE") else float(rgba[3])
+        return _triple(rgba[:3]), opacity, material.baseColorTexture
+    given = material.kwargs.get("kd")
+    rgb = np.asarray(material.diffuse[:3]) / 255 if given is None else np.asarray(given)
+    # Where there is a texture, the colour beside it is a leftover of the program that wrote it.
+    colour = np.ones(3) if material.image is not None else linear(np.resize(rgb, 3).clip(0, 1))
+    return _triple(colour), _opacity(material.kwargs), material.image
+
+
+def _opacity(settings: dict[str, Any]) -> float:
+    for key, flipped in (("d", False), ("tr", True)):
+        try:
+            value = min(max(float(settings[key][-1]), 0.0), 1.0)
+        except (KeyError, IndexError, ValueError):
+            continue
+        return 1 - value if flipped else value
+    return 1.0
+
+
+def _pixels(image: Image.Image) -> NDArray[np.uint8]:
+    from PIL import Image
+
+    try:
+        image = image.convert("RGBA")
+    except Exception:  # decoders of broken files raise whatever they like
+        return np.full((1, 1, 4), (188, 188, 188, 255), dtype=np.uint8)  # grey, as without any
+    image.thumbnail((_TEXTURE_PX, _TEXTURE_PX), Image.Resampling.BOX)
+    return np.array(image, dtype=np.uint8)
+
+
+def linear(encoded: NDArray[Any]) -> NDArray[np.float64]:
+    """Turn values in 0..1 by the sRGB curve (IEC 61966-2-1) into linear light.
+
+    Examples
+    --------
+    >>> linear(np.array([0.0, 0.5, 1.0])).round(4).tolist()
+    [0.0, 0.214, 1.0]
+    """
+    encoded = np.asarray(encoded, dtype=np.float64)
+    return np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
+
+
+def _size(path: Path, name: str) -> int:
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise _refused(f"{name} cannot be read: {error.strerror or error}") from None
+    if not size:
+        raise _refused(f"{name} is an empty file")
+    return size
+
+
+def _triple(values: NDArray[np.float64]) -> tuple[float, float, float]:
+    r, g, b = (float(value) for value in values)
+    return r, g, b
+
+
+def _refused(why: str) -> PictureError:
+    return PictureError(f"{why}.", "unreadable")

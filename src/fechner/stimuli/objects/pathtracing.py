@@ -1,0 +1,168 @@
+"""Views by Mitsuba 3, which follows the paths of light."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fechner.errors import MissingExtraError
+from fechner.stimuli.objects.kept import Kept
+from fechner.stimuli.objects.meshes import Mesh, Part, linear
+from fechner.stimuli.objects.studio import Studio
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+#: Mitsuba's scalar engine needs nothing that does not come with it.
+_VARIANT = "scalar_rgb"
+#: Surfaces that light meets on its way, counting panes of glass.
+_DEPTH = 6
+
+_SCENES: Kept[Any] = Kept()
+
+
+def render(
+    key: str,
+    mesh: Mesh,
+    turned: Floats,
+    scale: float,
+    studio: Studio,
+    size_px: tuple[int, int],
+    samples: int,
+    seed: int,
+) -> Floats:
+    """Render a view; linear light, [h, w, 3], white is 1.
+
+    Parameters
+    ----------
+    key
+        What the mesh is remembered by.
+    turned
+        Rotation of the object, [3, 3].
+    size_px
+        (height, width).
+    samples
+        Paths per pixel; noise falls with the square root of their number.
+    seed
+        Of the paths: the same gives the same picture, to the bit.
+    """
+    mi = _mitsuba()
+    scene = _SCENES.get(key, lambda: _scene(mi, mesh), mesh.triangles)
+    # Turning the object is the same as turning everything else the other way round, which spares
+    # sorting its triangles anew. Mitsuba wants the place of the camera and where it looks.
+    back = turned.T
+    eye, up = back @ (0, 0, studio.distance), back @ (0, 1, 0)
+    transform = mi.ScalarTransform4f
+    height, width = size_px
+    sensor = mi.load_dict(
+        {
+            "type": "perspective",
+            "fov": 2 * float(np.degrees(np.arctan(studio.half_width / scale))),
+            "fov_axis": "smaller",
+            "to_world": transform().look_at(origin=list(eye), target=[0, 0, 0], up=list(up)),
+            "near_clip": 1e-2,
+            "film": {
+                "type": "hdrfilm",
+                "width": width,
+                "height": height,
+                "pixel_format": "rgba",
+                "component_format": "float32",
+                "rfilter": {"type": "box"},
+            },
+            "sampler": {"type": "multijitter", "sample_count": samples},
+        }
+    )
+    settings = mi.traverse(scene)
+    lamp = back @ -studio.to_lamp
+    settings["lamp.to_world"] = transform().look_at(
+        origin=[0, 0, 0], target=list(lamp), up=list(_across(lamp))
+    )
+    settings["lamp.irradiance.value"] = float(np.pi * studio.lamp)
+    settings["sky.radiance.value"] = float(1 - studio.lamp)
+    settings.update()
+    shown = np.array(mi.render(scene, sensor=sensor, seed=seed, spp=samples), dtype=np.float64)
+    behind = float(linear(np.array(studio.background)))
+    return shown[..., :3] + (1 - shown[..., 3:4].clip(0, 1)) * behind
+
+
+def _mitsuba() -> Any:
+    try:
+        import mitsuba as mi
+    except ImportError as error:
+        raise MissingExtraError("rendering with Mitsuba", "objects", str(error)) from None
+    if mi.variant() != _VARIANT:
+        mi.set_variant(_VARIANT)
+        mi.set_log_level(mi.LogLevel.Error)
+    return mi
+
+
+def _scene(mi: Any, mesh: Mesh) -> Any:
+    return mi.load_dict(
+        {
+            "type": "scene",
+            "integrator": {"type": "path", "max_depth": _DEPTH, "hide_emitters": True},
+            "sky": {"type": "constant", "radiance": 1.0},
+            "lamp": {"type": "directional", "direction": [0, 0, -1], "irradiance": 1.0},
+            **{f"part{number}": _shape(mi, part) for number, part in enumerate(mesh.parts)},
+        }
+    )
+
+
+def _shape(mi: Any, part: Part) -> Any:
+    surface = mi.Properties()
+    surface["surface"] = mi.load_dict(_surface(mi, part))
+    count = len(part.positions)
+    shape = mi.Mesh(
+        "part",
+        vertex_count=3 * count,
+        face_count=count,
+        has_vertex_normals=True,
+        has_vertex_texcoords=part.uv is not None,
+        props=surface,
+    )
+    if part.colours is not None:
+        shape.add_attribute("vertex_colour", 3, part.colours.ravel())
+    settings = mi.traverse(shape)
+    settings["vertex_positions"] = part.positions.ravel()
+    settings["vertex_normals"] = part.normals.ravel()
+    if part.uv is not None:
+        settings["vertex_texcoords"] = part.uv.ravel()
+    settings["faces"] = np.arange(3 * count, dtype=np.uint32)
+    settings.update()
+    return shape
+
+
+def _surface(mi: Any, part: Part) -> dict[str, Any]:
+    """Return a matt surface, seen from both sides."""
+    reflectance: dict[str, Any] = {"type": "rgb", "value": list(part.colour)}
+    alpha: Any = part.opacity
+    if part.colours is not None:
+        reflectance = {"type": "mesh_attribute", "name": "vertex_colour"}
+    elif part.texture is not None:
+        # For Mitsuba the first row is where v is 0, which is the lowest.
+        pixels = linear(part.texture[::-1, :, :3] / 255) * part.colour
+        reflectance = _bitmap(mi, pixels)
+        if not part.is_opaque:
+            alpha = _bitmap(mi, part.texture[::-1, :, 3:] / 255 * part.opacity)
+    matt = {"type": "twosided", "bsdf": {"type": "diffuse", "reflectance": reflectance}}
+    if part.is_opaque:
+        return matt
+    return {"type": "mask", "opacity": alpha, "nested": matt}
+
+
+def _bitmap(mi: Any, pixels: Floats) -> dict[str, Any]:
+    return {
+        "type": "bitmap",
+        "bitmap": mi.Bitmap(np.ascontiguousarray(pixels, dtype=np.float32)),
+        "raw": True,
+        "wrap_mode": "repeat",
+    }
+
+
+def _across(direction: Floats) -> Floats:
+    """Return a direction that is not that one."""
+    axes: Floats = np.eye(3)
+    return axes[int(np.abs(direction).argmin())]
