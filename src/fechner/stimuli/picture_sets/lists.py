@@ -17,8 +17,8 @@ from fechner.stimuli.listing import columns_of, row_at, rows
 from fechner.stimuli.picture_sets.base import need_two, set_digest, split_of
 from fechner.stimuli.picture_sets.files import Files, FileSet, Named, PictureFile, changed
 
-#: Lists that are remembered, and pictures of them.
-_KEPT_LISTS, _KEPT_FILES = 2, 1 << 14
+#: Lists that are remembered, classes whose names are, and files.
+_KEPT_LISTS, _KEPT_CLASSES, _KEPT_FILES = 2, 32, 1 << 14
 #: The size of a file that is not there.
 _GONE = -1
 
@@ -113,16 +113,23 @@ def _read(place: str, size: int, time_ns: int) -> _List:
 
 @lru_cache(maxsize=_KEPT_FILES)
 def _file(place: str, label: str, mark: str, count: int, index: int) -> PictureFile:
+    return _class(place, label, mark, count).file(index)
+
+
+@lru_cache(maxsize=_KEPT_CLASSES)
+def _class(place: str, label: str, mark: str, count: int) -> Files:
+    """Read the rows of a class again; it must have what it had."""
     path = Path(place)
     try:
         found = _read(place, *_version(path))
     except FechnerError as error:
         raise PictureError(str(error), "unreadable") from None
+    starts = found.starts.get(label, array("Q"))
     if dict(zip(found.classes, found.marks, strict=True)).get(label) != mark:
-        raise changed(label, count, len(found.starts.get(label, ())))
+        raise changed(label, count, len(starts))
     with path.open("rb") as file:
-        name, _ = row_at(file, found.starts[label][index], found.columns)
-    return PictureFile(str(path.parent / name), found.sizes[label][index], name)
+        names = [row_at(file, start, found.columns)[0] for start in starts]
+    return Files(str(path.parent), names, found.sizes[label])
 
 
 def _size(path: Path) -> int:
