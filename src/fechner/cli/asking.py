@@ -20,7 +20,7 @@ class Kind(StrEnum):
     photographs = "photographs"
 
 
-_PANEL = "Questions in words (suite verbal)"
+_PANEL = "Questions (suites verbal and recognition)"
 
 
 def _option(*names: str, help: str, **more: Any) -> Any:
@@ -31,12 +31,16 @@ ADAPTIVE = Annotated[
     bool | None,
     _option(
         "--adaptive/--constant",
-        help="Choose contrasts trial by trial, or show every one; the suite's own if left out.",
+        help="Choose contrasts or levels trial by trial, or show every one; the suite's own if "
+        "left out.",
     ),
 ]
 TRIALS = Annotated[
     int | None,
-    _option(help="Trials of each prompt; with --constant, draws of each contrast.", min=1),
+    _option(
+        help="Trials of each prompt, or of each class; with --constant, draws of each contrast.",
+        min=1,
+    ),
 ]
 WIDTH = Annotated[
     float | None,
@@ -54,7 +58,9 @@ DITHER = Annotated[
 ]
 IMAGES = Annotated[
     Path | None,
-    _option(help="Folder of photographs, one subfolder a class, for tests that show some."),
+    _option(
+        help="Folder of photographs, one subfolder a class, or a CSV file with columns path,class."
+    ),
 ]
 STIMULI = Annotated[
     Kind,

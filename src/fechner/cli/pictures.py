@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from fechner.cli.names import split_names
+
+if TYPE_CHECKING:
+    from fechner.observers.dropout import Dropout
 
 
 class AmongWhat(StrEnum):
@@ -38,7 +43,8 @@ OBJECTS = Annotated[
     ),
 ]
 VIEWS = Annotated[
-    int, _option(help="Views of each class of objects among which the best is sought.", min=1)
+    int | None,
+    _option(help="Views of each class of --objects among which the best is sought; 300.", min=1),
 ]
 LEVELS = Annotated[
     int | None, _option(help="Levels of each manipulation beside the original; 200 if left out.")
@@ -67,3 +73,11 @@ DROPOUT = Annotated[
 ]
 DROPOUT_SHARE = Annotated[float, _option(help="Share of activations that is dropped.")]
 DROPOUT_RUNS = Annotated[int, _option(help="Seeds of --dropout.", min=1)]
+
+
+def dropped(layers: str | None, share: float, runs: int) -> Dropout | None:
+    """Return what is to be dropped."""
+    from fechner.observers.dropout import Dropout
+
+    names = split_names(layers)
+    return Dropout(tuple(names), share, runs) if names else None

@@ -22,6 +22,21 @@ from fechner.cli.asking import (
 )
 from fechner.cli.models import DTYPE, TRUST, WEIGHTS
 from fechner.cli.names import split_names
+from fechner.cli.pictures import (
+    AMONG,
+    CATEGORIES,
+    DROPOUT,
+    DROPOUT_RUNS,
+    DROPOUT_SHARE,
+    LEVELS,
+    OBJECTS,
+    PER_CLASS,
+    SHOW,
+    VIEWS,
+    AmongWhat,
+    Which,
+    dropped,
+)
 from fechner.cli.start import quick_imports
 
 
@@ -115,6 +130,16 @@ def command(
     dither: DITHER = False,
     images: IMAGES = None,
     stimuli: STIMULI = Kind.noise,
+    objects: OBJECTS = None,
+    views: VIEWS = None,
+    levels: LEVELS = None,
+    per_class: PER_CLASS = 1,
+    among: AMONG = AmongWhat.own,
+    categories: CATEGORIES = None,
+    show: SHOW = Which.preferred,
+    dropout: DROPOUT = None,
+    dropout_share: DROPOUT_SHARE = 0.5,
+    dropout_runs: DROPOUT_RUNS = 5,
     max_trials: MAX_TRIALS = None,
     max_cost: MAX_COST = None,
     dry_run: Annotated[
@@ -161,6 +186,14 @@ def command(
         "dither": dither,
         "images": images,
         "stimuli": stimuli.value,
+        "objects": objects,
+        "views": views,
+        "levels": levels,
+        "per_class": per_class,
+        "among": among.value,
+        "categories": categories,
+        "show": show.value,
+        "dropout": dropped(dropout, dropout_share, dropout_runs),
     }
     if dry_run:
         say_what_would_be_done(

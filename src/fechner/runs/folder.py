@@ -14,7 +14,9 @@ from fechner.runs.writer import LOCK
 from fechner.suites import Asked, Options, suite
 
 #: Settings of a run as options of the command line, where their names differ.
-_OPTIONS = {"readouts": "readout", "album": "images"}
+_OPTIONS = {"readouts": "readout", "album": "images", "pictures": "images"}
+#: Folder of pictures that came from an iterator, inside a run's own.
+SPOOL = "pictures"
 #: Options without a value, by the value that they stand for.
 _SWITCHES: dict[str, dict[Any, str]] = {
     "mode": {"published": "--published", "default": "without --published"},
@@ -30,7 +32,7 @@ def refuse_other_things(folder: Path) -> None:
         return
     # A run that was killed before its manifest leaves these only.
     if not folder.is_dir() or any(
-        path.name != LOCK and path.suffix != ".tmp" for path in folder.iterdir()
+        path.name not in (LOCK, SPOOL) and path.suffix != ".tmp" for path in folder.iterdir()
     ):
         raise RunFolderError(f"{folder} exists and is not a run folder; choose another with --out.")
 
@@ -143,12 +145,24 @@ def as_option(name: str, value: Any) -> str:
     if value is None or value is False:
         return f"without {option}"
     if isinstance(value, dict):
-        return f"{option} with {_count(len(value['photographs']), 'photograph')}"
+        return f"{option} {_in_words(value)}"
     if isinstance(value, list) and any(isinstance(each, dict) for each in value):
         return f"{option} with {_count(len(value), 'prompt')}"
     if isinstance(value, list):
         return f"{option} {','.join(map(str, value))}"
     return f"{option} {value:g}" if isinstance(value, float) else f"{option} {value}"
+
+
+def _in_words(value: dict[str, Any]) -> str:
+    """Return what is kept of pictures, categories or dropout, in a few words."""
+    if "photographs" in value and "counts" not in value:
+        return f"with {_count(len(value['photographs']), 'photograph')}"
+    if "counts" in value:
+        classes = _count(len(value["counts"]), "class", "es")
+        return f"with {_count(sum(value['counts']), 'picture')} of {classes}"
+    if "layers" in value:
+        return f"{','.join(value['layers'])} ({value['share']:g}, {value['runs']} runs)"
+    return str(value["name"])
 
 
 def name_of_option(name: str, value: Any) -> str:
@@ -168,5 +182,5 @@ def _is_switch(name: str, value: Any) -> bool:
     return isinstance(value, bool | str | None) and value in _SWITCHES.get(name, {})
 
 
-def _count(n: int, what: str) -> str:
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+def _count(n: int, what: str, several: str = "s") -> str:
+    return f"{n} {what}" if n == 1 else f"{n:,} {what}{several}"

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from fechner.errors import RunFolderError
+from fechner.observers.dropout import Dropout
 from fechner.observers.questions import Prompt
 from fechner.runs.keys import parameters
 from fechner.runs.store import write_atomically
 from fechner.stimuli import Album
+from fechner.stimuli.picture_sets import known_pictures
 from fechner.suites import Asked, Mode, Options
 
 FILE = "manifest.json"
@@ -19,6 +21,9 @@ FORMAT = 2
 
 #: Where photographs are.
 _FOLDER = "images"
+
+#: What says which pictures they are.
+_PICTURES = ("classes", "counts", "digest", "kind")
 
 
 @dataclass
@@ -69,8 +74,12 @@ class Manifest:
             "resize": self.resize,
             "readouts": self.readouts,
             "layers": self.layers,
-            # The same photographs may lie elsewhere.
-            "asked": {key: value for key, value in self.asked.items() if key != _FOLDER},
+            # The same pictures may lie elsewhere, and be left out for other reasons.
+            "asked": {
+                key: {part: value[part] for part in _PICTURES} if key == "pictures" else value
+                for key, value in self.asked.items()
+                if key != _FOLDER
+            },
         }
 
     def write(self, folder: Path) -> None:
@@ -108,6 +117,9 @@ def asked_to(asked: Asked) -> dict[str, Any]:
     }
     if asked.album is not None:
         stored[_FOLDER] = asked.album.folder
+    if asked.pictures is not None:
+        stored["pictures"] = asked.pictures.plain()
+        stored[_FOLDER] = asked.pictures.place
     return stored
 
 
@@ -119,6 +131,15 @@ def asked_from(stored: dict[str, Any]) -> Asked:
         found["prompts"] = tuple(Prompt(each["text"], tuple(each["options"])) for each in own)
     if "album" in found:
         found["album"] = Album.known(found["album"], stored[_FOLDER])
+    if "pictures" in found:
+        found["pictures"] = known_pictures(found["pictures"], stored[_FOLDER])
+    if "categories" in found:
+        from fechner.observers.categories import Categories
+
+        found["categories"] = Categories.known(found["categories"])
+    if "dropout" in found:
+        own = found["dropout"]
+        found["dropout"] = Dropout(tuple(own["layers"]), own["share"], own["runs"])
     return Asked(**found)
 
 

@@ -16,7 +16,8 @@ from fechner.observers.names import take_apart
 from fechner.observers.readouts import check_readouts
 from fechner.runs.choice import choose_tests
 from fechner.runs.folder import refuse_other_things, settled
-from fechner.runs.start import choose_options, named_observers
+from fechner.runs.options import choose_options
+from fechner.runs.start import named_observers
 from fechner.runs.trials import FILE, Trials
 from fechner.suites import expand
 
@@ -67,7 +68,7 @@ def preview(
     >>> plan.pictures, plan.questions
     (16000, 400000)
     """
-    options = choose_options(published=published, **asked)
+    options = choose_options(suite, published=published, **asked)
     chosen = choose_tests(suite, options, tests)
     readouts = check_readouts(readouts or ())
     place = check_device(device) if device else None

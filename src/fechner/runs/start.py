@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from fechner.errors import FechnerError
 from fechner.observers import observe
@@ -20,45 +20,14 @@ from fechner.observers.network import check_dtype
 from fechner.observers.readouts import check_readouts
 from fechner.runs.choice import choose_tests
 from fechner.runs.execute import execute
-from fechner.runs.folder import refuse_other_things, settled
+from fechner.runs.folder import SPOOL, refuse_other_things, settled
+from fechner.runs.options import Asking, choose_options
 from fechner.runs.progress import Bar, Silent
 from fechner.runs.run import Run
 from fechner.runs.store import only_writer
 from fechner.runs.trials import Budget
 from fechner.runs.writer import Plan
-from fechner.stimuli import open_album
-from fechner.suites import Asked, Options, Stimuli, expand, read_prompts
-from fechner.suites.prompts import parse_prompts
-
-#: Of photographs, so many are shown: a question about each takes a second or a cent.
-_PER_CLASS, _MOST_PICTURES = 10, 200
-
-
-def choose_options(
-    *,
-    published: bool = False,
-    seed: int = 0,
-    ppd: float | None = None,
-    resize: bool | None = None,
-    adaptive: bool | None = None,
-    trials: int | None = None,
-    width: float | None = None,
-    prompts: Path | str | Sequence[str] | None = None,
-    dither: bool = False,
-    images: Path | str | None = None,
-    stimuli: Stimuli = "noise",
-) -> Options:
-    """Return the options of a suite as a user gives them."""
-    own = None
-    if isinstance(prompts, str | Path):
-        own = read_prompts(prompts)
-    elif prompts is not None:
-        own = tuple(parse_prompts(prompts, "the prompts"))
-    album = None
-    if images is not None:
-        album = open_album(images, per_class=_PER_CLASS, most=_MOST_PICTURES, seed=seed)
-    asked = Asked(adaptive, trials, width, own, dither, album, stimuli)
-    return Options("published" if published else "default", seed, ppd, resize, asked)
+from fechner.suites import expand
 
 
 def evaluate(
@@ -79,18 +48,12 @@ def evaluate(
     weights: Path | str | None = None,
     dtype: Dtype | None = None,
     trust_remote_code: bool = False,
-    adaptive: bool | None = None,
-    trials: int | None = None,
-    width: float | None = None,
-    prompts: Path | str | Sequence[str] | None = None,
-    dither: bool = False,
-    images: Path | str | None = None,
-    stimuli: Stimuli = "noise",
     max_trials: int | None = None,
     max_cost: float | None = None,
     workers: int = 1,
     executor: Executor | None = None,
     progress: bool = True,
+    **asking: Unpack[Asking],
 ) -> Run:
     """Run a suite on observers and return the results.
 
@@ -128,19 +91,6 @@ def evaluate(
         Precision of networks given by name; differences near threshold need float32.
     trust_remote_code
         Whether code that comes with weights may be run.
-    adaptive, trials, width
-        In suites that ask in words: whether contrasts are chosen trial by trial; trials of each
-        prompt, or draws of each contrast otherwise; stop where the 95 % interval of a threshold is
-        as narrow, in log10.
-    prompts
-        Your own: a list, or a file with one a line; ``"this | that"`` is a pair of labels.
-    dither
-        Whether pictures of few grey levels are dithered.
-    images
-        Folder of pictures in classes, for tests that show photographs.
-    stimuli
-        What is to be detected in suites that ask in words: a band of ``"noise"``, or of the
-        ``"photographs"`` in ``images``.
     max_trials, max_cost
         Stop after so many answers in words, or when so many dollars are spent, earlier starts of
         the same run folder included.
@@ -153,6 +103,32 @@ def evaluate(
         machines, with as many pieces under way as there are ``workers``.
     progress
         Whether to show a progress bar on stderr.
+    adaptive, trials, width
+        Whether contrasts or levels are chosen trial by trial; trials of each prompt or class, or
+        draws of each contrast otherwise; stop where the 95 % interval of a threshold is as narrow,
+        in log10.
+    prompts
+        Your own: a list, or a file with one a line; ``"this | that"`` is a pair of labels.
+    dither
+        Whether pictures of few grey levels are dithered.
+    images
+        Pictures in classes: a folder or a CSV file; in suite ``recognition`` also a sequence or an
+        iterator of pairs of a picture and its class (see `fechner.stimuli.open_pictures`).
+    stimuli
+        What is to be detected in suites that ask in words: a band of ``"noise"``, or of the
+        ``"photographs"`` in ``images``.
+    objects, views
+        Folder of 3D objects in classes, instead of ``images``, and random views of each class.
+    levels, per_class
+        Levels of each manipulation beside the original; pictures of each class that are shown.
+    among, categories
+        What classifiers choose from: all their ``"own"`` classes or those that are ``"shown"``;
+        or categories, ``"16-class"`` or a CSV file with the columns ``class`` and ``category``.
+    dropout
+        Names of layers in which half of the activations are dropped, or a `Dropout`.
+    show
+        The pictures that each observer knows best (``"preferred"``), or some ``"drawn"`` by seed,
+        the same for all.
 
     Examples
     --------
@@ -165,18 +141,12 @@ def evaluate(
         raise FechnerError("name at least one observer; `fechner list observers` shows them.")
     if workers < 1:
         raise FechnerError(f"there is at least one worker, not {workers}.")
+    spool = None
+    if out is not None:
+        refuse_other_things(Path(out))
+        spool = Path(out) / SPOOL
     options = choose_options(
-        published=published,
-        seed=seed,
-        ppd=ppd,
-        resize=resize,
-        adaptive=adaptive,
-        trials=trials,
-        width=width,
-        prompts=prompts,
-        dither=dither,
-        images=images,
-        stimuli=stimuli,
+        suite, published=published, seed=seed, ppd=ppd, resize=resize, spool=spool, **asking
     )
     chosen = choose_tests(suite, options, tests)
     readouts = check_readouts([readouts] if isinstance(readouts, str) else readouts or ())
@@ -185,7 +155,6 @@ def evaluate(
     with _as_they_were(observers):
         named = named_observers(expand(observers), place or best_device(), weights, dtype)
         folder = Path(tempfile.mkdtemp(prefix="fechner-") if out is None else out)
-        refuse_other_things(folder)
         plan = Plan(list(named), [test.id for test in chosen], scores_only)
         with only_writer(folder, plan), Bar() if progress else nullcontext(Silent()) as listener:
             manifest = settled(

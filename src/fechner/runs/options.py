@@ -1,0 +1,111 @@
+"""What a user may ask of a suite, as it is given: paths, names and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+from fechner.errors import FechnerError
+from fechner.observers.dropout import Dropout
+from fechner.stimuli import open_album
+from fechner.stimuli.picture_sets import PictureSet, open_pictures
+from fechner.suites import Asked, Options, Stimuli, read_prompts, suite
+from fechner.suites.prompts import parse_prompts
+from fechner.suites.suite import Show
+
+if TYPE_CHECKING:
+    from fechner.observers.categories import Categories
+    from fechner.observers.choices import Among
+
+#: Of photographs in suites that ask in words, so many are shown: a question about each takes a
+#: second or a cent.
+_PER_CLASS, _MOST_PICTURES = 10, 200
+
+
+class Asking(TypedDict, total=False):
+    """Options about questions; `fechner.evaluate` says what each is."""
+
+    adaptive: bool | None
+    trials: int | None
+    width: float | None
+    prompts: Path | str | Sequence[str] | None
+    dither: bool
+    images: Any
+    stimuli: Stimuli
+    objects: Path | str | None
+    views: int | None
+    levels: int | None
+    per_class: int
+    among: Among
+    categories: Categories | Path | str | None
+    dropout: Dropout | str | Sequence[str] | None
+    show: Show
+
+
+def choose_options(
+    suite_name: str = "encoders",
+    *,
+    published: bool = False,
+    seed: int = 0,
+    ppd: float | None = None,
+    resize: bool | None = None,
+    spool: Path | None = None,
+    **asking: Unpack[Asking],
+) -> Options:
+    """Return the options of a suite as a user gives them.
+
+    Parameters
+    ----------
+    spool
+        Folder for pictures that come from an iterator; None is a temporary one.
+    """
+    unknown = set(asking) - set(Asking.__annotations__)
+    if unknown:
+        raise TypeError(f"there is no option {', '.join(sorted(unknown))}")
+    given: dict[str, Any] = dict(asking)
+    images, objects, views = (given.pop(name, None) for name in ("images", "objects", "views"))
+    shows = "pictures" in suite(suite_name).takes
+    if objects is not None or (images is not None and shows):
+        given["pictures"] = _pictures(images, objects, views, seed, spool)
+    elif images is not None:
+        given["album"] = open_album(images, per_class=_PER_CLASS, most=_MOST_PICTURES, seed=seed)
+    if views is not None and objects is None:
+        raise FechnerError("--views are those of 3D objects: give --objects FOLDER.")
+    given["prompts"] = _prompts(given.get("prompts"))
+    given["categories"] = _categories(given.get("categories"))
+    given["dropout"] = _dropout(given.get("dropout"))
+    mode = "published" if published else "default"
+    return Options(mode, seed, ppd, resize, Asked(**given))
+
+
+def _pictures(
+    images: Any, objects: Path | str | None, views: int | None, seed: int, spool: Path | None
+) -> PictureSet:
+    if objects is None:
+        return open_pictures(images, spool=spool)
+    if images is not None:
+        raise FechnerError("give --images or --objects, not both: each has a run of its own.")
+    from fechner.stimuli.objects import VIEWS, open_objects
+
+    return open_objects(objects, views=VIEWS if views is None else views, seed=seed)
+
+
+def _prompts(prompts: Path | str | Sequence[str] | None) -> Any:
+    if isinstance(prompts, str | Path):
+        return read_prompts(prompts)
+    return None if prompts is None else tuple(parse_prompts(prompts, "the prompts"))
+
+
+def _categories(found: Any) -> Categories | None:
+    if found is None:
+        return None
+    from fechner.observers.categories import Categories, categories
+
+    return found if isinstance(found, Categories) else categories(found)
+
+
+def _dropout(found: Any) -> Dropout | None:
+    if found is None or isinstance(found, Dropout):
+        return found
+    return Dropout((found,) if isinstance(found, str) else tuple(found))
