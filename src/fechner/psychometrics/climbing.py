@@ -88,9 +88,12 @@ class Hills:
         return gradient, information
 
     def climb(
-        self, start: NDArray[np.float64], longest: NDArray[np.float64]
+        self, start: NDArray[np.float64], longest: NDArray[np.float64], gain: float = _GAIN
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the top [F, 4] reached from a start, and its height; steps [F, 4] are bounded."""
+        """Return the top [F, 4] reached from a start, and its height; steps [F, 4] are bounded.
+
+        A round must still raise a function by ``gain`` nats for it to go on.
+        """
         points = np.clip(start, self.limits[..., 0], self.limits[..., 1])
         height = self.height(points)
         # Those that are done are left out: how far one gets does not depend on the others.
@@ -100,7 +103,7 @@ class Hills:
             points[going], reached = some._step(points[going], height[going], longest[going])
             gained = reached - height[going]
             height[going] = reached
-            going = going[gained > _GAIN]
+            going = going[gained > gain]
             if len(going) == 0:
                 break
         return points, height

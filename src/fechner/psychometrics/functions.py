@@ -85,6 +85,21 @@ def share(z: ArrayLike, shape: Shape) -> NDArray[np.float64]:
     return np.asarray(special.expit(z) if shape == "logistic" else special.ndtr(z))
 
 
+def inverse_share(f: ArrayLike, shape: Shape) -> NDArray[np.float64]:
+    """Return z at which F(z) is f: minus infinity for 0, infinity for 1.
+
+    Examples
+    --------
+    >>> [float(inverse_share(0.75, shape).round(4)) for shape in ("weibull", "logistic", "normal")]
+    [0.6931, 1.0986, 0.6745]
+    """
+    f = np.asarray(f, dtype=float)
+    if shape == "weibull":
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(-np.log1p(-f) / np.log(2)))
+    return np.asarray(special.logit(f) if shape == "logistic" else special.ndtri(f))
+
+
 def logit_share(z: ArrayLike, shape: Shape) -> NDArray[np.float64]:
     """Return logit F(z), exact where F is within rounding of 0 or 1."""
     z = np.asarray(z, dtype=float)
