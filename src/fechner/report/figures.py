@@ -19,7 +19,7 @@ from fechner.report.paper.choice import Choice, Runs, choose_observers, choose_p
 from fechner.report.paper.drawing import CHANCE, PEOPLE
 from fechner.report.paper.gallery import draw_galleries
 from fechner.report.paper.grid import draw_grid
-from fechner.report.paper.score_chart import Row, draw_scores
+from fechner.report.paper.score_chart import Row, draw_scores, named_best
 from fechner.report.paper.stimuli import draw_stimuli
 from fechner.report.paper.style import check_columns, check_path, paper_style, save
 from fechner.scores import Panel, Score
@@ -237,6 +237,7 @@ def _scores(asked: Choice) -> Figure:
         [test.id for test in asked.tests],
         asked.columns,
         asked.dpi,
+        asked.best,
     )
 
 
@@ -260,7 +261,7 @@ def _layers(asked: Choice) -> Figure:
         panel = depth_panel(own)
         guides = (
             (
-                Guide(own[0][1].score.best, "perfectly human", PEOPLE),
+                Guide(own[0][1].score.best, named_best(asked.best), PEOPLE),
                 Guide(own[0][1].score.chance, "chance", CHANCE),
             )
             if panel is not None

@@ -52,7 +52,9 @@ def test_every_sample_is_there_pixel_for_pixel(test: str) -> None:
             np.testing.assert_allclose(pictures[shown.still].astype(int), picture, atol=near)
     assert made.plays == (test == "flicker")
     assert len(made.icons) == len(made.rows)
-    assert all(len(icons) == len(made.columns) == len(made.at) for icons in made.icons)
+    assert len(made.at) == len(made.rows)
+    for icons, at in zip(made.icons, made.at, strict=True):
+        assert len(icons) == len(made.columns) == len(at)
 
 
 def test_a_cycle_is_the_stills_of_its_phases_each_painted_once() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fechner.errors import FechnerError
 from fechner.report.comparing.comparison import Comparison, Finding, Pair
-from fechner.report.comparing.sections import arrow, bracketed, p_header
+from fechner.report.comparing.sections import arrow, bracketed, goal_of, p_header
 from fechner.report.comparing.trends import Trend, Trends
 from fechner.report.paper.grid import Cell, draw_grid
 from fechner.report.paper.lettering import LINE_MM, NO_BREAK, fitted, width_mm
@@ -46,15 +46,15 @@ def difference_panel(pair: Pair) -> Panel:
     Where less is better the first is subtracted from the second, so that the side says the same
     in all tests.
     """
-    n = len(pair.findings)
+    n, goal = len(pair.findings), goal_of([pair.first.suite])
     marks: list[Line | Points] = [
         Line(
             np.zeros(_FINE), np.linspace(-0.5, n - 0.5, _FINE), "no difference", _BLACK, human=True
         )
     ]
     looks = {
-        1: ("first is closer to people", _BLUE),
-        -1: ("second is closer to people", _ORANGE),
+        1: (f"first is closer to {goal}", _BLUE),
+        -1: (f"second is closer to {goal}", _ORANGE),
         0: ("not told apart", _GREY),
     }
     for row, finding in enumerate(reversed(pair.findings)):
@@ -73,7 +73,7 @@ def difference_panel(pair: Pair) -> Panel:
         f"{pair.first.label} against {pair.second.label}",
         Axis(
             f"first minus second ({arrow(True)}), or second minus first ({arrow(False)}): "
-            "right of 0 the first is closer to people"
+            f"right of 0 the first is closer to {goal}"
         ),
         Axis("test", ticks=tuple(map(_name, reversed(pair.findings)))),
         tuple(marks),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from fechner.report.markup import as_latex, as_markdown, latex_row, markdown_row
 from fechner.report.tables import aligned, number
 from fechner.scores.comparisons import NAMES, Correction
+from fechner.suites import suite
 
 #: What stands where nothing is established.
 NOTHING = "·"
@@ -37,6 +38,18 @@ class Sections:
     sections: Sequence[Section]
     notes: Sequence[str]
     warnings: Sequence[str] = ()
+
+
+def goal_of(suites: Iterable[str]) -> str:
+    """Return what observers come close to: people, or what else is best in their suites.
+
+    Examples
+    --------
+    >>> goal_of(["encoders", "metrics"])
+    'people'
+    """
+    best = {suite(name).best for name in suites}
+    return "people" if best <= {"human"} else best.pop() if len(best) == 1 else "the best"
 
 
 def signed(value: float) -> str:

@@ -14,6 +14,7 @@ from fechner.report.comparing.sections import (
     arrow,
     bracketed,
     correction_note,
+    goal_of,
     p_header,
     p_value,
     p_values,
@@ -59,16 +60,16 @@ def sections(comparison: Comparison) -> Sections:
         tables += [_distances(comparison), _over_tests(comparison)]
         notes.append(
             "Mean difference: of distances, the first minus the second, with a 95 % interval over "
-            "tests that are paired; below 0 the first is closer to people. Kolmogorov-Smirnov: the "
-            "largest gap between the shares of tests below a distance, with its p; it does not "
-            "pair tests, so it finds less."
+            f"tests that are paired; below 0 the first is closer to {_goal(comparison)}. "
+            "Kolmogorov-Smirnov: the largest gap between the shares of tests below a distance, "
+            "with its p; it does not pair tests, so it finds less."
         )
     verdicts = [_verdict(pair, comparison) for pair in comparison.pairs]
     return Sections(verdicts, tables, notes, comparison.warnings)
 
 
 def _verdict(pair: Pair, comparison: Comparison) -> str:
-    """Say in which tests one is known to be closer to people."""
+    """Say in which tests one is known to be closer to people, or to what else is best."""
     first, second = pair.first.label, pair.second.label
     if not pair.findings:
         return f"{first} against {second}: {_over_tests_in_words(pair, comparison)}."
@@ -79,7 +80,7 @@ def _verdict(pair: Pair, comparison: Comparison) -> str:
         among = f"any of {tests}" if n > 1 else tests
         return f"{first} against {second}: not told apart in {among}."
     said = [
-        f"{name} is closer to people in {', '.join(which)}"
+        f"{name} is closer to {goal_of([pair.first.suite])} in {', '.join(which)}"
         for name, which in ((first, won), (second, lost))
         if which
     ]
@@ -101,7 +102,7 @@ def _differences(pair: Pair, comparison: Comparison) -> Section:
         *names,
         "difference",
         *p_header(comparison.correction),
-        "closer to people",
+        f"closer to {goal_of([pair.first.suite])}",
         *(["note"] if noted else []),
     ]
     body = []
@@ -123,14 +124,18 @@ def _differences(pair: Pair, comparison: Comparison) -> Section:
     return Section(heading, header, body)
 
 
+def _goal(comparison: Comparison) -> str:
+    return goal_of(each.suite for each, _ in comparison.distances)
+
+
 def _legend(comparison: Comparison) -> list[str]:
-    p = p_header(comparison.correction)[-1]
+    p, goal = p_header(comparison.correction)[-1], _goal(comparison)
     return [
         "Differences are the first minus the second on what both were asked, with 95 % intervals, "
-        "which are not corrected; above 0 the first is closer to people, or below 0 where the "
+        f"which are not corrected; above 0 the first is closer to {goal}, or below 0 where the "
         f"score has {arrow(False)}.",
         f"{correction_note(comparison.correction, comparison.tested, 'differences')} The column "
-        f"'closer to people' names the one that is so by {p} < {LEVEL:g}; {NOTHING} stands where "
+        f"'closer to {goal}' names the one that is so by {p} < {LEVEL:g}; {NOTHING} stands where "
         "they are not told apart.",
     ]
 
@@ -140,8 +145,10 @@ def _distances(comparison: Comparison) -> Section:
         comparison.distances, key=lambda each: (each[1].value != each[1].value, each[1].value)
     )
     known = any(mean.low == mean.low and mean.high == mean.high for _, mean in ranked)
+    goal = _goal(comparison)
+    best = "human" if goal == "people" else goal
     return Section(
-        "Mean distance from people over tests (0 human, 1 chance)",
+        f"Mean distance from {goal} over tests (0 {best}, 1 chance)",
         ["observer", "mean [95 % over tests]" if known else "mean", "tests"],
         [
             [each.label, bracketed(mean.value, mean.low, mean.high), str(mean.n)]

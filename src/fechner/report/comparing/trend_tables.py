@@ -13,6 +13,7 @@ from fechner.report.comparing.sections import (
     arrow,
     bracketed,
     correction_note,
+    goal_of,
     p_header,
     p_values,
     signed,
@@ -68,10 +69,11 @@ def _verdict(figure: str, trends: list[Trend]) -> str:
     farther = [each.test for each in trends if each.established == -1]
     n = len(trends)
     tests = f"{n} tests" if n > 1 else "the one test"
+    goal = goal_of(each.suite for each in trends)
     if not closer and not farther:
         return f"{figure}: no trend is established in {f'any of {tests}' if n > 1 else tests}."
     said = [
-        f"observers with more of it are {where} people in {', '.join(which)}"
+        f"observers with more of it are {where} {goal} in {', '.join(which)}"
         for where, which in (("closer to", closer), ("farther from", farther))
         if which
     ]
@@ -94,7 +96,7 @@ def _table(figure: str, trends: list[Trend], found: Trends) -> Section:
     ]
     body = []
     for each in trends:
-        line = each.regression
+        line, goal = each.regression, goal_of([each.suite])
         body.append(
             [
                 each.test,
@@ -103,7 +105,7 @@ def _table(figure: str, trends: list[Trend], found: Trends) -> Section:
                 bracketed(line.r, line.low, line.high, signed),
                 *p_values(line.p, each.corrected, found.correction),
                 bracketed(line.slope, line.slope_low, line.slope_high, _three_digits),
-                {1: "closer to people", -1: "farther from people", 0: NOTHING}[each.established],
+                {1: f"closer to {goal}", -1: f"farther from {goal}", 0: NOTHING}[each.established],
                 *([line.note] if noted else []),
             ]
         )

@@ -24,7 +24,7 @@ from fechner.runs.store import write_atomically
 from fechner.scores import distance
 
 #: Parts of the page's script, in this order: what needs no plots works without them.
-_SCRIPTS = ("leaderboard.js", "stimuli.js", "plots.js")
+_SCRIPTS = ("leaderboard.js", "stimuli.js", "marks.js", "axes.js", "plots.js")
 
 
 def make_page(runs: Sequence[Run], progress: bool = False) -> str:

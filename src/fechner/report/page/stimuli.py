@@ -64,7 +64,7 @@ class Sprite:
     columns, rows
         Labels of what varies from left to right and from top to bottom.
     at
-        Abscissa of every column, None for one that stands beside the axis.
+        Abscissae of every row, None for a sample that stands beside the axis.
     samples
         Rows of what is shown.
     fps
@@ -80,7 +80,7 @@ class Sprite:
     down: int
     columns: list[str]
     rows: list[str]
-    at: list[float | None]
+    at: list[list[float | None]]
     samples: list[list[Shown]]
     fps: float
     note: str = ""
@@ -131,7 +131,7 @@ def sprite(experiment: Experiment) -> Sprite:
         math.ceil(len(tiles) / across),
         [sample.x for sample in first],
         [row[0].y for row in samples],
-        [None if math.isnan(sample.at) else sample.at for sample in first],
+        [[None if math.isnan(sample.at) else sample.at for sample in row] for row in samples],
         [[_shown(cycle, numbers) for cycle in row] for row in cycles],
         1 / field.times_s[1] if field.is_video else field.fps,
         view.note,

@@ -10,7 +10,7 @@ from pathlib import Path
 from fechner.errors import FechnerError, RunFolderError, UnknownNameError
 from fechner.report.contenders import Contender, contenders, groups, same_questions
 from fechner.runs import Result, Run
-from fechner.suites import Test
+from fechner.suites import Test, suite
 
 Runs = Run | Path | str | Sequence[Run | Path | str]
 
@@ -55,6 +55,11 @@ class Choice:
     columns: int
     dpi: float
     named: bool = False
+
+    @property
+    def best(self) -> str:
+        """What the best score means in the suite that was asked."""
+        return suite(self.contenders[0].run.manifest.suite).best
 
     @cached_property
     def tests(self) -> list[Test]:

@@ -80,12 +80,20 @@ class _Line:
     marker: str = MARKERS[0]
 
 
-def draw_scores(rows: Sequence[Row], tests: Sequence[str], columns: int, dpi: float) -> Figure:
-    """Draw the scores of all rows in all tests."""
+def draw_scores(
+    rows: Sequence[Row], tests: Sequence[str], columns: int, dpi: float, best: str = "human"
+) -> Figure:
+    """Draw the scores of all rows in all tests.
+
+    Parameters
+    ----------
+    best
+        What the best score means, as suites say it.
+    """
     page = check_columns(columns)
     lines = _lines(rows)
     kinds = {test: _kind(rows, test) for test in tests}
-    key = _key(rows, page)
+    key = _key(rows, page, best)
     heads = [f"{test}{NO_BREAK}{kinds[test][-1:]}" if kinds[test] else test for test in tests]
     grid, labels, titles = _choose_grid(lines, heads, page, key)
     limits = _scales(rows, tests, kinds)
@@ -271,12 +279,23 @@ def _write_kinds(figure: Figure, kinds: Sequence[str], layout: Layout, grid: Gri
         )
 
 
-def _key(rows: Sequence[Row], room_mm: float) -> Key:
+def named_best(best: str) -> str:
+    """Return what the line at the best score is called.
+
+    Examples
+    --------
+    >>> named_best("human"), named_best("no error")
+    ('perfectly human', 'no error')
+    """
+    return "perfectly human" if best == "human" else best
+
+
+def _key(rows: Sequence[Row], room_mm: float, best: str) -> Key:
     scores = [score for row in rows for score in row.scores.values()]
     over = " or ".join(dict.fromkeys(score.resampled for score in scores))
     samples = {
         f"score, 95 % interval over {over}": line_sample(color=INK, marker="o", mew=0.0),
-        "perfectly human": line_sample(color=INK, linewidth=0.8, linestyle=PEOPLE),
+        named_best(best): line_sample(color=INK, linewidth=0.8, linestyle=PEOPLE),
         "chance": line_sample(color=INK, linewidth=0.8, linestyle=CHANCE),
     }
     return Key.of(samples, room_mm)

@@ -14,7 +14,7 @@
       row.hidden = !matches(row.dataset.label, wanted) || (row.classList.contains("printed") && !published);
     }
     const kept = new Set(rows.filter((row) => !row.hidden && row.dataset.contender).map((row) => row.dataset.contender));
-    for (const card of all("figure[data-contender]", chapter)) card.hidden = !kept.has(card.dataset.contender);
+    for (const card of all("figure[data-contender], .multiples[data-contender]", chapter)) card.hidden = !kept.has(card.dataset.contender);
     for (const row of all(".numbers tbody tr", chapter)) row.hidden = !matches(row.dataset.label, wanted);
     const shown = rows.filter((row) => !row.hidden).length;
     chapter.querySelector(".count").textContent = shown === rows.length || !wanted.length ? "" : `${shown} shown`;

@@ -27,207 +27,10 @@
   }
   const Plotly = window.Plotly;
 
-  // Okabe and Ito's colours, which people with any kind of colour vision can tell apart.
-  const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a7fd0", "#999999"];
-  const DASHES = ["solid", "dash", "dot", "dashdot"];
-  const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon"];
-  // Parts of viridis that stand out on a light and on a dark ground.
-  const RAMPS = {
-    light: ["#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#4fb457", "#86ac26", "#b59f10"],
-    dark: ["#9a7fe0", "#7d8fe0", "#55a3d8", "#35b4c4", "#2fbfa0", "#4dcb7a", "#86d549", "#c2df23", "#fde725"],
-  };
-  // Plotly reads a few tags in text; names are plain text.
-  const plain = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
-  const short = (text, length = 34) => (text.length > length ? `${text.slice(0, length / 2 - 1)}…${text.slice(-length / 2 + 1)}` : text);
-  const isDark = () => {
-    const chosen = document.documentElement.dataset.theme;
-    return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  };
-  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const format = (value) => (value === null || value === undefined ? "n/a" : Number(value).toPrecision(3));
+  const { COLOURS, SYMBOLS, plain, short, isDark, colour, format, traces, key, hasKey } = Marks;
+  const { axis, layout, range, ticksOf } = Axes;
 
-  // Whole numbers instead of Plotly's powers and lone digits: 0.5, 1, 2, 5, 10.
-  const ONE_TWO_FIVE = Array.from({ length: 17 }, (_, i) => [1, 2, 5].map((digit) => Number(`${digit}e${i - 8}`))).flat();
-  const LOG_TICKS = { tickvals: ONE_TWO_FIVE, ticktext: ONE_TWO_FIVE.map(String) };
-
-  function axis(spec, more = {}) {
-    return {
-      title: { text: plain(spec.label), font: { size: 12 }, standoff: 6 },
-      type: spec.log ? "log" : "linear",
-      gridcolor: colour("--line"), linecolor: colour("--soft"), zeroline: false, ticks: "outside",
-      tickcolor: colour("--soft"), automargin: true, ...(spec.log ? LOG_TICKS : {}),
-      ...(spec.ticks && spec.ticks.length ? { tickvals: spec.ticks.map((_, i) => i), ticktext: spec.ticks.map((t) => plain(short(t, 20))) } : {}),
-      ...more,
-    };
-  }
-
-  function layout(more) {
-    return {
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "closest",
-      font: { color: colour("--ink"), size: 11, family: "system-ui, sans-serif" },
-      margin: { l: 52, r: 12, t: 8, b: 40 }, showlegend: false, ...more,
-    };
-  }
-
-  function logTicks(values) {
-    const known = values.filter((v) => v !== null && v > 0);
-    const [low, high] = [Math.log10(Math.min(...known)), Math.log10(Math.max(...known))];
-    const ticks = [];
-    for (let decade = Math.floor(low); decade <= high; decade += 1) {
-      for (const digit of [1, 2, 5]) {
-        const at = decade + Math.log10(digit);
-        if (at >= low - 1e-9 && at <= high + 1e-9) ticks.push(at);
-      }
-    }
-    const sparse = ticks.length > 8 ? ticks.filter((t) => Math.abs(t - Math.round(t)) < 1e-9) : ticks;
-    return { tickvals: sparse, ticktext: sparse.map((t) => String(Number((10 ** t).toPrecision(1)))) };
-  }
-
-  function surface(mark, panel) {
-    const flat = mark.z.flat().filter((v) => v !== null && (!mark.log || v > 0));
-    if (!flat.length) return [];
-    const least = Math.min(...flat);
-    const shade = (v) => (v === null ? null : mark.log ? Math.log10(Math.max(v, least)) : v);
-    const ends = mark.low === null ? {} : { zauto: false, zmin: shade(mark.low), zmax: shade(mark.high) };
-    // What has names has no values in between.
-    if (panel.x.ticks.length && panel.y.ticks.length) {
-      return [{
-        type: "heatmap", x: mark.x, y: mark.y, z: mark.z.map((row) => row.map(shade)), colorscale: "Viridis", xgap: 1, ygap: 1, ...ends,
-        text: mark.z.map((row) => row.map((v) => (v === null ? "" : v.toFixed(2)))), texttemplate: "%{text}", hoverongaps: false,
-        customdata: mark.z.map((row, j) => row.map((v, i) => `${plain(panel.x.ticks[i])}, ${plain(panel.y.ticks[j])}<br>${plain(mark.label)}: ${format(v)}`)),
-        colorbar: { thickness: 9, outlinewidth: 0, title: { text: plain(mark.label), side: "right", font: { size: 11 } } },
-        hovertemplate: "%{customdata}<extra></extra>",
-      }];
-    }
-    const traces = [{
-      type: "contour", x: mark.x, y: mark.y, z: mark.z.map((row) => row.map(shade)), customdata: mark.z,
-      colorscale: "Viridis", ncontours: 14, contours: { coloring: "heatmap" }, line: { width: 0.5, color: "rgba(255,255,255,.45)" },
-      colorbar: { thickness: 9, outlinewidth: 0, title: { text: plain(mark.label), side: "right", font: { size: 11 } }, ...(mark.log ? logTicks(flat) : {}) },
-      hovertemplate: `${plain(panel.x.label)}: %{x:.3g}<br>${plain(panel.y.label)}: %{y:.3g}<br>${plain(mark.label)}: %{customdata:.3g}<extra></extra>`,
-    }];
-    if (mark.criterion !== null && (!mark.log || mark.criterion > 0)) {
-      const level = shade(mark.criterion);
-      for (const [tone, width] of [["#ffffff", 4.5], ["#d55e00", 2]]) {
-        traces.push({
-          type: "contour", x: mark.x, y: mark.y, z: traces[0].z, showscale: false, hoverinfo: "skip", autocontour: false,
-          contours: { coloring: "none", start: level, end: level, size: 1, showlabels: false }, line: { color: tone, width },
-        });
-      }
-    }
-    if (mark.doubtful.length) {
-      traces.push({
-        type: "scatter", mode: "markers", x: mark.doubtful.map(([i]) => mark.x[i]), y: mark.doubtful.map(([, j]) => mark.y[j]),
-        marker: { symbol: "x-thin-open", size: 4, color: "rgba(255,255,255,.75)", line: { width: 1 } }, hovertemplate: "cannot be shown as meant<extra></extra>",
-      });
-    }
-    return traces;
-  }
-
-  // Steps of one quantity have a ramp; kinds have colours of their own.
-  function tint(group, panel) {
-    if (panel.colours) return panel.colours[isDark() ? 1 : 0][group];
-    if (!panel.ordered) return COLOURS[group % COLOURS.length];
-    const groups = 1 + Math.max(...panel.marks.map((mark) => mark.group));
-    const ramp = RAMPS[isDark() ? "dark" : "light"];
-    const at = (group / Math.max(1, groups - 1)) * (ramp.length - 1);
-    const [one, other] = [ramp[Math.floor(at)], ramp[Math.min(Math.ceil(at), ramp.length - 1)]];
-    const mixed = [1, 3, 5].map((i) => {
-      const [a, b] = [one, other].map((hex) => parseInt(hex.slice(i, i + 2), 16));
-      return Math.round(a + (b - a) * (at % 1)).toString(16).padStart(2, "0");
-    });
-    return `#${mixed.join("")}`;
-  }
-
-  const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
-
-  function key(panel) {
-    // People and observer have the same steps, which are named once; what has one colour is named together.
-    const together = new Map();
-    const measured = new Set(panel.marks.filter((mark) => !mark.human).map((mark) => mark.group));
-    for (const mark of panel.marks) {
-      if (!mark.label || mark.type === "surface" || ((panel.ordered || panel.colours) && mark.human && measured.has(mark.group))) continue;
-      const same = panel.colours ? `group ${mark.group}` : `${mark.group} ${mark.label} ${mark.human}`;
-      together.set(same, together.has(same) ? { ...mark, label: `${together.get(same).label}, ${mark.label}` } : mark);
-    }
-    const named = [...together.values()];
-    if (panel.colours) named.sort((a, b) => a.group - b.group);
-    const chips = named.map((mark) => {
-      const chip = document.createElement("span");
-      const swatch = document.createElement("i");
-      const tone = tint(mark.group, panel);
-      if (mark.type === "points") swatch.className = "dot";
-      swatch.style.background = mark.human ? `repeating-linear-gradient(90deg, ${tone} 0 4px, transparent 4px 6px)` : tone;
-      chip.append(swatch, mark.label);
-      return chip;
-    });
-    const line = document.createElement("small");
-    line.className = "chips";
-    line.panel = panel;
-    const open = panel.marks.some((mark) => mark.doubtful) ? ", open where out of the range tested" : "";
-    const solid = panel.marks.some((mark) => mark.human) ? `People dashed, the observer solid${open}. ` : "";
-    line.append(`${solid}${capital(panel.groups || "colours")}: `, ...chips);
-    return line;
-  }
-
-  function line(mark, panel, context) {
-    const tone = context.onSurface ? "#1c1d22" : tint(mark.group, panel);
-    const turn = panel.ordered ? 0 : Math.floor(mark.group / COLOURS.length) % DASHES.length;
-    const dash = mark.human ? "dash" : DASHES[turn];
-    const traces = [];
-    if (mark.low) {
-      traces.push(
-        { type: "scatter", mode: "lines", x: mark.x, y: mark.high, line: { width: 0 }, hoverinfo: "skip", showlegend: false, legendgroup: `g${mark.group}` },
-        { type: "scatter", mode: "lines", x: mark.x, y: mark.low, line: { width: 0 }, fill: "tonexty", fillcolor: `${tone}22`, hoverinfo: "skip", showlegend: false, legendgroup: `g${mark.group}` },
-      );
-    }
-    const names = mark.names || mark.x.map(() => mark.label);
-    if (context.onSurface) {
-      traces.push({ type: "scatter", mode: "lines", x: mark.x, y: mark.y, line: { color: "#ffffff", width: 5 }, hoverinfo: "skip", showlegend: false });
-    }
-    traces.push({
-      type: "scatter", mode: mark.names ? "lines+markers" : "lines", x: mark.x, y: mark.y, name: plain(short(mark.label, 44)), legendgroup: `g${mark.group}`,
-      line: { color: tone, width: mark.human ? 2 : 2.2, dash }, marker: { size: 6, symbol: SYMBOLS[mark.group % SYMBOLS.length] },
-      text: names.map(plain),
-      hovertemplate: `${mark.human ? "people, " : ""}%{text}<br>%{x:.3g}, %{y:.3g}<extra></extra>`,
-    });
-    if (mark.doubtful && mark.doubtful.length) {
-      traces.push({
-        type: "scatter", mode: "markers", x: mark.doubtful.map((i) => mark.x[i]), y: mark.doubtful.map((i) => mark.y[i]), showlegend: false,
-        marker: { symbol: "circle", size: 6, color: colour("--raised"), line: { width: 1.2, color: tone } }, hovertemplate: `${plain(mark.label)}: out of the range tested<extra></extra>`,
-      });
-    }
-    return traces;
-  }
-
-  function points(mark, panel) {
-    const shade = mark.colour && mark.colour.map((v) => (mark.colourAxis.log ? Math.log10(v) : v));
-    return [{
-      type: "scatter", mode: "markers", x: mark.x, y: mark.y, customdata: mark.colour || [], name: plain(mark.label),
-      marker: mark.colour ? {
-        size: 5.5, color: shade, colorscale: "Viridis", line: { width: 0.5, color: colour("--soft") },
-        colorbar: { thickness: 9, outlinewidth: 0, title: { text: plain(mark.colourAxis.label), side: "right", font: { size: 11 } }, ...(mark.colourAxis.log ? logTicks(mark.colour) : {}) },
-      } : { size: panel.ordered ? 5 : 7, color: tint(mark.group, panel), symbol: panel.ordered ? "circle" : SYMBOLS[mark.group % SYMBOLS.length] },
-      hovertemplate: `${plain(panel.x.label)}: %{x:.3g}<br>${plain(panel.y.label)}: %{y:.3g}${mark.colour ? `<br>${plain(mark.colourAxis.label)}: %{customdata:.3g}` : ""}<extra></extra>`,
-    }];
-  }
-
-  function bars(mark, panel) {
-    const apart = (ends, sign) => ends.map((end, i) => (end === null || mark.y[i] === null ? 0 : sign * (end - mark.y[i])));
-    return [{
-      type: "bar", x: mark.x, y: mark.y, name: plain(mark.label), marker: { color: tint(mark.group, panel) },
-      error_y: { type: "data", symmetric: false, thickness: 1.2, width: 3, color: colour("--ink"), array: apart(mark.high, 1), arrayminus: apart(mark.low, -1) },
-      text: mark.x.map((at) => plain(panel.x.ticks[at])), textposition: "none",
-      hovertemplate: `%{text}, ${plain(mark.label)}: %{y:.3g}<extra></extra>`,
-    }];
-  }
-
-  function traces(panel) {
-    const onSurface = panel.marks.some((mark) => mark.type === "surface");
-    const drawers = { surface, line, points, bars };
-    return panel.marks.flatMap((mark) => drawers[mark.type](mark, panel, { onSurface }));
-  }
-
-  const CONFIG = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"], displayModeBar: "hover" };
+  const CONFIG = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"], displayModeBar: "hover", doubleClick: "reset" };
 
   // Zooming one panel of a kind zooms all observers' panels of that kind.
   const zooms = new Map();
@@ -248,6 +51,7 @@
         if (!name.endsWith("autorange")) state[name] = value;
       }
       zooms.set(key, state);
+      retick(canvas);
       for (const other of all(".canvas.drawn")) if (other !== canvas && other.zoomKey === key) follow(other, ranges);
     });
   }
@@ -255,78 +59,136 @@
     canvas.following = true;
     await Plotly.relayout(canvas, ranges);
     canvas.following = false;
+    await retick(canvas);
   }
 
-  // Small pictures of the stimuli under the axis, where they stand on it.
-  function placeStimuli(canvas, section, row) {
-    const strip = canvas.parentElement.querySelector(".axis-stimuli");
-    if (!strip) return;
+  // Nearer, there is room for more names and numbers.
+  async function retick(canvas) {
+    const change = {};
+    for (const which of ["x", "y"]) {
+      const { range: shown, _length: px } = canvas._fullLayout[`${which}axis`];
+      const { tickvals, ticktext } = ticksOf(canvas.panel[which], shown, px, which);
+      const before = canvas.layout[`${which}axis`];
+      const isSame = String(tickvals) === String(before.tickvals) && String(ticktext) === String(before.ticktext);
+      if (tickvals && !isSame) Object.assign(change, { [`${which}axis.tickvals`]: tickvals, [`${which}axis.ticktext`]: ticktext });
+    }
+    if (!Object.keys(change).length) return;
+    canvas.following = true;
+    await Plotly.relayout(canvas, change);
+    canvas.following = false;
+  }
+
+  // Small pictures of the stimuli under the axis, where they stand on it: a row for each that the panel asks for.
+  function placeStimuli(canvas, section) {
+    const { panel } = canvas;
+    const figure = canvas.parentElement;
+    const strips = all(".axis-stimuli", figure);
+    for (const strip of strips.slice(panel.strips.length)) strip.remove();
+    while (strips.length < panel.strips.length) {
+      strips.push(Object.assign(document.createElement("div"), { className: "axis-stimuli" }));
+      figure.append(strips[strips.length - 1]);
+    }
+    const [everyAt, everyIcon, rows] = ["at", "icons", "rows"].map((name) => JSON.parse(section.dataset[name]));
     const { xaxis, _size: size } = canvas._fullLayout;
-    const [at, icons] = [JSON.parse(section.dataset.at), JSON.parse(section.dataset.icons)[row]];
     const shape = `${section.dataset.width} / ${section.dataset.height}`;
-    let last = -Infinity;
-    strip.replaceChildren(...at.flatMap((value, column) => {
-      if (value === null) return [];
-      const x = xaxis.l2p(xaxis.d2l(value));
-      if (!(x >= 0 && x <= xaxis._length) || x - last < 38) return [];
-      last = x;
-      const icon = document.createElement("i");
-      icon.className = section.dataset.sprite;
-      icon.style.cssText = `left: ${size.l + x}px; aspect-ratio: ${shape}; background-position: ${icons[column]}`;
-      return [icon];
-    }));
+    // What has no place on a logarithmic axis stands where the axis names it.
+    const placed = (value) => (panel.x.log && value <= 0 ? panel.x.named[0]?.[0] : value);
+    panel.strips.forEach((row, number) => {
+      const shown = (everyAt[row] || []).map((value, column) => ({ column, x: value === null ? NaN : xaxis.l2p(xaxis.d2l(placed(value))) })).filter(({ x }) => x >= 0 && x <= xaxis._length);
+      // The weakest is always there, on whichever side.
+      shown.sort((a, b) => (panel.x.reversed ? b.x - a.x : a.x - b.x));
+      let last = NaN;
+      const icons = shown.flatMap(({ column, x }) => {
+        if (Math.abs(x - last) < 38) return [];
+        last = x;
+        const icon = document.createElement("i");
+        icon.className = section.dataset.sprite;
+        icon.style.cssText = `left: ${size.l + x}px; aspect-ratio: ${shape}; background-position: ${everyIcon[row][column]}`;
+        return [icon];
+      });
+      const name = Object.assign(document.createElement("span"), { textContent: rows[row], title: rows[row] });
+      name.style.width = `${Math.max(0, size.l - 20)}px`;
+      strips[number].replaceChildren(...(panel.strips.length > 1 ? [name] : []), ...icons);
+    });
   }
 
-  // A surface fills its axes; lines beside human ones share theirs with observers of the same people.
-  const people = (panel) => JSON.stringify(panel.marks.filter((mark) => mark.human).map((mark) => mark.y));
-  function range(name, panel, everybody, beside) {
-    const ticks = panel[name].ticks.length;
-    if (ticks) return { range: [-0.5, ticks - 0.5] };
-    const plane = panel.marks.find((mark) => mark.type === "surface");
-    const fromZero = panel.marks.some((mark) => mark.type === "bars");
-    if (!plane && !panel.ordered && !fromZero && !panel.marks.some((mark) => mark.human)) return {};
-    // Several panels of one kind are parts of one measurement.
-    const alike = beside.length > 1 ? beside : everybody.flat(2).filter((other) => other.kind === panel.kind && people(other) === people(panel));
-    const parts = name === "y" ? ["y", "low", "high"] : ["x"];
-    const values = plane ? plane[name] : alike.flatMap((other) => other.marks.flatMap((mark) => parts.flatMap((part) => mark[part] || [])));
-    const ends = values.filter((v) => v !== null && (v > 0 || !panel[name].log)).map((v) => (panel[name].log ? Math.log10(v) : v));
-    if (!ends.length) return {};
-    const [low, high] = [Math.min(...ends), Math.max(...ends)];
-    if (fromZero) return { range: [Math.min(0, low), 1.04 * high] };
-    const room = plane ? 0 : 0.04 * (high - low);
-    return { range: [low - room, high + room] };
+  // Rows of a heat map have their names as long as it is not too high for a screen.
+  const HIGHEST_PX = 620;
+  function fitHeight(canvas, panel) {
+    const rows = panel.marks.some((mark) => mark.edges) ? panel.y.ticks.length : 0;
+    canvas.style.height = rows > 10 ? `${Math.min(printing ? 420 : HIGHEST_PX, 110 + 16 * rows)}px` : "";
   }
 
-  // Labels of more than two decades would stand on each other.
-  const sparse = (spec, more) => (spec.log && more.range && more.range[1] - more.range[0] > 2
-    ? { ...more, ticktext: ONE_TWO_FIVE.map((v) => (v.toExponential()[0] === "1" ? String(v) : "")) } : more);
+  const shownIn = (figure) => {
+    const chapter = data[figure.closest(".chapter").dataset.chapter];
+    const { contender, kind, part, place } = figure.dataset;
+    const everybody = chapter.panels[figure.closest(".test").dataset.test];
+    const beside = (everybody[contender][place] || []).filter((panel) => panel.kind === kind);
+    return { chapter, everybody, beside, panel: beside[part] };
+  };
+
+  function sayScore(figure) {
+    const said = figure.querySelector(".score");
+    if (!said) return;
+    const { contender, place } = figure.dataset;
+    const chapter = data[figure.closest(".chapter").dataset.chapter];
+    const score = chapter.scores[figure.closest(".test").dataset.test][contender][place];
+    said.textContent = score ? `${format(score[0])} [${format(score[1])}, ${format(score[2])}]` : "";
+  }
 
   function drawPanel(figure) {
-    const chapter = data[figure.closest(".chapter").dataset.chapter];
     const section = figure.closest(".test");
-    const { contender, kind, part } = figure.dataset;
-    const place = Number(figure.querySelector("select")?.value ?? figure.dataset.place);
-    const beside = (chapter.panels[section.dataset.test][contender][place] || []).filter((panel) => panel.kind === kind);
-    const found = beside[part];
+    const { chapter, everybody, beside, panel } = shownIn(figure);
+    sayScore(figure);
+    if (!panel) return;
+    if (figure.classList.contains("gallery")) {
+      drawGallery(figure, panel, chapter.pictures);
+      return;
+    }
     const canvas = figure.querySelector(".canvas");
-    const score = chapter.scores[section.dataset.test][contender][place];
-    const said = figure.querySelector(".score");
-    if (said) said.textContent = score ? `${format(score[0])} [${format(score[1])}, ${format(score[2])}]` : "";
-    if (!found) return;
-    const zoomKey = `${figure.closest(".chapter").dataset.chapter} ${section.dataset.test} ${kind}`;
-    const everybody = chapter.panels[section.dataset.test];
-    const specification = layout({ xaxis: axis(found.x, sparse(found.x, range("x", found, everybody, beside))), yaxis: axis(found.y, sparse(found.y, range("y", found, everybody, beside))) });
+    const isSmall = figure.classList.contains("small");
+    fitHeight(canvas, panel);
+    const zoomKey = `${figure.closest(".chapter").dataset.chapter} ${section.dataset.test} ${panel.kind}`;
+    const [width, height] = [canvas.clientWidth - (isSmall ? 60 : 90), canvas.clientHeight - 55];
+    const ranges = { x: range("x", panel, everybody, beside), y: range("y", panel, everybody, beside) };
+    // A name at the end of the axis reaches beyond it.
+    const reach = panel.x.reversed && panel.x.named.length ? 14 : 0;
+    const spec = (name) => (isSmall ? { ...panel[name], label: "" } : panel[name]);
+    const specification = layout({
+      xaxis: axis(spec("x"), "x", width, ranges.x), yaxis: axis(spec("y"), "y", height, ranges.y),
+      yaxis2: { overlaying: "y", range: [0, 1], visible: false, fixedrange: true },
+      margin: isSmall ? { l: 34, r: 8 + reach, t: 4, b: 24 } : { l: 52, r: 12 + reach, t: 8, b: 40 },
+    });
+    const ends = (ranges.x.range || [0, 0]).map((end) => (panel.x.log ? 10 ** end : end)).sort((a, b) => a - b);
     canvas.zoomKey = zoomKey;
-    Plotly.react(canvas, traces(found), specification, CONFIG).then(() => {
+    canvas.panel = panel;
+    Plotly.react(canvas, traces(panel, { width, height, ends }), specification, CONFIG).then(() => {
       if (!canvas.classList.contains("drawn")) {
         canvas.classList.add("drawn");
         link(canvas, zoomKey);
-        canvas.on("plotly_afterplot", () => placeStimuli(canvas, section, found.row));
+        canvas.on("plotly_afterplot", () => placeStimuli(canvas, section));
       }
-      placeStimuli(canvas, section, found.row);
+      placeStimuli(canvas, section);
+      retick(canvas);
       const state = zooms.get(zoomKey);
       if (state && Object.keys(state).length) follow(canvas, state);
     });
+  }
+
+  // Pictures with captions.
+  function drawGallery(figure, panel, pictures) {
+    const { items } = panel.marks.find((mark) => mark.type === "gallery");
+    figure.querySelector(".tiles").replaceChildren(...items.map((item) => {
+      const tile = document.createElement("figure");
+      const gone = item.picture === null;
+      const picture = gone
+        ? Object.assign(document.createElement("p"), { className: "gone", textContent: "picture cannot be drawn any more" })
+        : Object.assign(new Image(), { src: pictures[item.picture], alt: item.title });
+      const caption = document.createElement("figcaption");
+      caption.append(Object.assign(document.createElement("b"), { textContent: item.title, title: item.title }), Object.assign(document.createElement("span"), { textContent: item.text }));
+      tile.append(picture, caption);
+      return tile;
+    }));
   }
 
   // On paper and on a phone, legends stand below.
@@ -344,7 +206,7 @@
     const canvas = figure.querySelector(".canvas");
     const wide = isWide(figure);
     Plotly.react(canvas, traces(panel), layout({
-      xaxis: axis(panel.x), yaxis: axis(panel.y), showlegend: true,
+      xaxis: axis(panel.x, "x", canvas.clientWidth - 120), yaxis: axis(panel.y, "y", canvas.clientHeight - 60), showlegend: true,
       legend: wide ? { groupclick: "togglegroup" } : { orientation: "h", y: -0.25, groupclick: "togglegroup" },
     }), CONFIG).then(() => canvas.classList.add("drawn"));
   }
@@ -367,8 +229,8 @@
     });
     const canvas = figure.querySelector(".canvas");
     Plotly.react(canvas, shown, layout({
-      xaxis: axis({ label: "" }, { tickvals: names.map((_, i) => i), ticktext: names.map(plain), tickangle: wide ? "auto" : -60, range: [-0.5, names.length - 0.5] }),
-      yaxis: axis({ label: "closeness to human" }), showlegend: chapter.standings.length > 1,
+      xaxis: axis({ label: "" }, "x", canvas.clientWidth, { tickvals: names.map((_, i) => i), ticktext: names.map(plain), tickangle: wide ? "auto" : -60, range: [-0.5, names.length - 0.5] }),
+      yaxis: axis({ label: `closeness to ${chapter.best}` }, "y", canvas.clientHeight), showlegend: chapter.standings.length > 1,
       legend: wide ? {} : { orientation: "h", y: -0.6 },
       shapes: [0, 1].map((y) => ({ type: "line", xref: "paper", x0: 0, x1: 1, y0: y, y1: y, line: { color: colour("--soft"), width: 1, dash: y ? "solid" : "dot" } })),
     }), CONFIG).then(() => canvas.classList.add("drawn"));
@@ -378,51 +240,82 @@
     const chapter = data[figure.closest(".chapter").dataset.chapter];
     const panel = chapter.readouts[figure.closest(".test").dataset.test][figure.dataset.number];
     const canvas = figure.querySelector(".canvas");
-    const specification = layout({ xaxis: axis(panel.x, { ...range("x", panel, [], []), tickangle: "auto" }), yaxis: axis(panel.y, range("y", panel, [], [])) });
-    Plotly.react(canvas, traces(panel), specification, CONFIG).then(() => canvas.classList.add("drawn"));
+    const [width, height] = [canvas.clientWidth - 150, canvas.clientHeight - 70];
+    const specification = layout({ xaxis: axis(panel.x, "x", width, { ...range("x", panel, [], []), tickangle: "auto" }), yaxis: axis(panel.y, "y", height, range("y", panel, [], [])) });
+    Plotly.react(canvas, traces(panel, { width, height }), specification, CONFIG).then(() => canvas.classList.add("drawn"));
   }
 
   const draw = (figure) => ({ panel: drawPanel, depth: drawDepth, readouts: drawReadouts, profile: drawProfile })[figure.dataset.plot](figure);
 
   const HEADINGS = { surface: "People dashed; the observer's own contour through the human threshold where people are most sensitive, orange; × cannot be shown as meant. Zoom is linked.", directions: "Level is human: dashed lines are level, at the mean response.", curves: "People's curves are scaled to the observer's by one factor." };
 
-  // A score is of the whole test: only the first of an observer's cards says it.
-  function card(chapter, section, number, kind, part, example, first) {
-    const contender = chapter.contenders[number];
-    const figure = document.createElement("figure");
-    figure.className = "plot";
+  // More panels of one kind than this are small ones beside each other.
+  const SINGLE = 5;
+
+  const named = (contender, tag = "b") => Object.assign(document.createElement(tag), { textContent: contender.label, title: contender.label });
+
+  // Where an observer was read out that has scores of a test.
+  function placesOf(chapter, section, number) {
     // An observer may recognise at another place than it is compared at.
-    const every = contender.places.map((_, index) => index);
+    const every = chapter.contenders[number].places.map((_, index) => index);
     const scored = every.filter((index) => chapter.scores[section.dataset.test][number][index]);
-    const places = scored.length ? scored : every;
-    Object.assign(figure.dataset, { plot: "panel", contender: number, kind, part, place: places[0] });
-    const caption = document.createElement("figcaption");
-    const name = document.createElement("b");
-    name.textContent = contender.label;
-    name.title = contender.label;
+    return scored.length ? scored : every;
+  }
+
+  function chooser(chapter, section, number) {
+    const places = placesOf(chapter, section, number);
+    if (places.length < 2) return [];
+    const choice = document.createElement("select");
+    choice.setAttribute("aria-label", "Layer and read-out");
+    for (const index of places) choice.append(new Option(chapter.contenders[number].places[index].join(", "), index));
+    choice.addEventListener("change", () => {
+      for (const other of all(`[data-contender="${number}"] select`, section)) other.value = choice.value;
+      for (const other of all(`[data-contender="${number}"]`, section)) {
+        other.dataset.place = choice.value;
+        if (other.matches("figure")) draw(other);
+        else sayScore(other);
+      }
+    });
+    return [choice];
+  }
+
+  // A score is of the whole test: only the first of an observer's cards says it.
+  function heading(chapter, section, number, first) {
     const below = document.createElement("div");
     if (first) below.append(Object.assign(document.createElement("span"), { className: "score" }));
-    caption.append(name, below);
-    figure.append(caption);
-    if (places.length > 1) {
-      const choice = document.createElement("select");
-      choice.setAttribute("aria-label", "Layer and read-out");
-      for (const index of places) choice.append(new Option(contender.places[index].join(", "), index));
-      choice.addEventListener("change", () => {
-        for (const other of all(`figure[data-contender="${number}"] select`, section)) other.value = choice.value;
-        for (const other of all(`figure[data-contender="${number}"]`, section)) draw(other);
-      });
-      below.append(choice);
-    }
-    const canvas = document.createElement("div");
-    canvas.className = "canvas";
-    figure.append(canvas);
-    if (example.stimuli) {
-      const strip = document.createElement("div");
-      strip.className = "axis-stimuli";
-      figure.append(strip);
-    }
+    below.append(...chooser(chapter, section, number));
+    return [named(chapter.contenders[number]), below];
+  }
+
+  function emptyCard(chapter, section, number, kind, part, isGallery) {
+    const figure = document.createElement("figure");
+    figure.className = isGallery ? "plot gallery" : "plot";
+    Object.assign(figure.dataset, { plot: "panel", contender: number, kind, part, place: placesOf(chapter, section, number)[0] });
+    const caption = document.createElement("figcaption");
+    figure.append(caption, Object.assign(document.createElement("div"), { className: isGallery ? "tiles" : "canvas" }));
+    return [figure, caption];
+  }
+
+  function card(chapter, section, number, kind, part, example, first) {
+    const isGallery = example.marks.some((mark) => mark.type === "gallery");
+    const [figure, caption] = emptyCard(chapter, section, number, kind, part, isGallery);
+    caption.append(...heading(chapter, section, number, first));
     return figure;
+  }
+
+  // Small multiples: all panels of one kind that an observer has, under its name.
+  function multiples(chapter, section, number, kind, panels, first) {
+    const block = Object.assign(document.createElement("section"), { className: "multiples" });
+    Object.assign(block.dataset, { contender: number, place: placesOf(chapter, section, number)[0] });
+    const head = document.createElement("header");
+    head.append(...heading(chapter, section, number, first));
+    block.append(head, ...panels.map((panel, part) => {
+      const [figure, caption] = emptyCard(chapter, section, number, kind, part, false);
+      figure.classList.add("small");
+      caption.append(Object.assign(document.createElement("b"), { textContent: panel.name || panel.title, title: panel.name || panel.title }));
+      return figure;
+    }));
+    return block;
   }
 
   for (const main of all(".chapter")) {
@@ -436,17 +329,35 @@
       const room = section.querySelector(".panels");
       const parts = (panels, kind) => panels.filter((panel) => panel.kind === kind);
       const scored = new Set();
+      const say = (alike, isFirst, isSmall) => {
+        // Whoever has most to show stands for all.
+        const example = alike.reduce((most, panel) => (panel.marks.length > most.marks.length ? panel : most));
+        const line = document.createElement("h4");
+        line.textContent = `${alike[alike.length - 1].title} `;
+        if (isSmall) line.append(Object.assign(document.createElement("small"), { textContent: `${example.y.label} by ${example.x.label}. ` }));
+        const isExplained = HEADINGS[example.kind] && isFirst && (example.kind !== "curves" || example.marks.some((mark) => mark.type === "line" && mark.human));
+        if (isExplained) line.append(Object.assign(document.createElement("small"), { textContent: `${HEADINGS[example.kind]} ` }));
+        if (hasKey(example)) line.append(key(example));
+        room.append(line);
+        return example;
+      };
       for (const kind of kinds) {
         const many = Math.max(...own.flatMap((places) => places.map((panels) => parts(panels, kind).length)));
+        if (many > SINGLE) {
+          say(parts(every, kind), true, true);
+          for (const number of order) {
+            const found = own[number].map((panels) => parts(panels, kind)).reduce((most, panels) => (panels.length > most.length ? panels : most), []);
+            if (!found.length) continue;
+            const block = multiples(chapter, section, number, kind, found, !scored.has(number));
+            room.append(block);
+            sayScore(block);
+            scored.add(number);
+          }
+          continue;
+        }
         for (let part = 0; part < many; part += 1) {
           const alike = own.flatMap((places) => places.flatMap((panels) => parts(panels, kind)[part] || []));
-          // Whoever has most to show stands for all.
-          const example = alike.reduce((most, panel) => (panel.marks.length > most.marks.length ? panel : most));
-          const heading = document.createElement("h4");
-          heading.textContent = `${alike[alike.length - 1].title} `;
-          if (HEADINGS[kind] && part === 0) heading.append(Object.assign(document.createElement("small"), { textContent: `${HEADINGS[kind]} ` }));
-          if (example.groups) heading.append(key(example));
-          room.append(heading);
+          const example = say(alike, part === 0, false);
           for (const number of order) {
             if (!own[number].some((panels) => parts(panels, kind)[part])) continue;
             room.append(card(chapter, section, number, kind, part, example, !scored.has(number)));

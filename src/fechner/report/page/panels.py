@@ -1,0 +1,197 @@
+"""Panels as plain values, for the script of a page to draw."""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fechner.experiments import Scene
+from fechner.report.extents import Which, axis_of, edges_of, has_cells, numbered
+from fechner.report.gallery import Pictures
+from fechner.report.palettes import DIVERGING, GROUNDS, group_colours
+from fechner.scores.panels import (
+    Axis,
+    Bars,
+    Gallery,
+    Line,
+    Mark,
+    Panel,
+    Points,
+    Surface,
+    Vertical,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fechner.stimuli import Picture, Stimulus
+
+#: Longest side of the pictures in a gallery: they are seen at about half of it or more.
+_SIDE_PX = 160
+
+
+class Album:
+    """Pictures of galleries on a page: each is there once, whoever shows it."""
+
+    def __init__(self) -> None:
+        self.uris: list[str] = []
+        self._scenes: dict[Scene, Pictures] = {}
+        self._numbers: dict[tuple[Scene, Picture | Stimulus], int | None] = {}
+
+    def number(self, picture: Picture | Stimulus, scene: Scene) -> int | None:
+        """Return the number of a picture, None for one that cannot be drawn any more."""
+        key = (scene, picture)
+        if key not in self._numbers:
+            pictures = self._scenes.setdefault(scene, Pictures(scene, _SIDE_PX))
+            pixels = pictures[picture]
+            self._numbers[key] = None if pixels is None else len(self.uris)
+            if pixels is not None:
+                self.uris.append(_uri(pixels))
+        return self._numbers[key]
+
+
+def _uri(pixels: NDArray[np.uint8]) -> str:
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, "WEBP", quality=82, method=4)
+    return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+def as_json(panel: Panel, album: Album | None = None, scene: Scene | None = None) -> dict[str, Any]:
+    """Return a panel as plain JSON values, its numbers rounded to what can be seen.
+
+    Parameters
+    ----------
+    album, scene
+        Where pictures of a gallery are put, and where they were shown.
+    """
+    return {
+        "kind": panel.kind,
+        "title": panel.title,
+        "name": panel.name,
+        "groups": panel.groups,
+        "strips": panel.strips,
+        "ordered": panel.ordered,
+        "colours": [group_colours(panel, ground) for ground in GROUNDS] if panel.palette else None,
+        "x": _axis_of(panel, "x"),
+        "y": _axis_of(panel, "y"),
+        "marks": [_mark(mark, panel, album, scene) for mark in panel.marks],
+    }
+
+
+def _axis_of(panel: Panel, which: Which) -> dict[str, Any]:
+    return _axis(axis_of(panel, which), numbered(panel, which))
+
+
+def _axis(axis: Axis, numbers: tuple[float, float] = (-math.inf, math.inf)) -> dict[str, Any]:
+    return {
+        "label": axis.label,
+        "log": axis.log,
+        "ticks": axis.ticks,
+        "reversed": axis.reversed,
+        "named": [[number(place), name] for place, name in axis.named],
+        # Numbers stand between these only, where there are names beside them.
+        "numbers": [number(end) for end in numbers],
+        "low": number(axis.low),
+        "high": number(axis.high),
+    }
+
+
+def _mark(mark: Mark, panel: Panel, album: Album | None, scene: Scene | None) -> dict[str, Any]:
+    if isinstance(mark, Gallery):
+        return _gallery(mark, album, scene)
+    if isinstance(mark, Vertical):
+        return _vertical(mark)
+    values: dict[str, Any] = {"x": _numbers(mark.x), "y": _numbers(mark.y), "label": mark.label}
+    match mark:
+        case Surface():
+            values |= _surface(mark, panel)
+        case Line():
+            values |= {"type": "line", "group": mark.group, "human": mark.human}
+            values["style"] = mark.style
+            if mark.doubtful is not None:
+                values["doubtful"] = np.flatnonzero(mark.doubtful).tolist()
+        case Points():
+            values |= {"type": "points", "group": mark.group, "human": mark.human}
+            if mark.colour is not None:
+                values |= {"colour": _numbers(mark.colour), "colourAxis": _axis(mark.colour_axis)}
+        case Bars():
+            values |= {"type": "bars", "group": mark.group}
+    if not isinstance(mark, Surface) and mark.low is not None and mark.high is not None:
+        values |= {"low": _numbers(mark.low), "high": _numbers(mark.high)}
+    if isinstance(mark, Line | Points) and mark.names:
+        values["names"] = mark.names
+    return values
+
+
+def _surface(mark: Surface, panel: Panel) -> dict[str, Any]:
+    doubtful = np.zeros(mark.z.shape, bool) if mark.doubtful is None else mark.doubtful
+    low, high = mark.low, mark.high
+    if mark.diverging:
+        low, high = (-1.0 if math.isnan(low) else low), (1.0 if math.isnan(high) else high)
+    values: dict[str, Any] = {
+        "type": "surface",
+        "z": [_numbers(row) for row in mark.z.T],
+        "log": mark.log,
+        "doubtful": np.argwhere(doubtful).tolist(),
+        "criterion": number(mark.criterion),
+        "low": number(low),
+        "high": number(high),
+        "colours": DIVERGING if mark.diverging else None,
+    }
+    if has_cells(panel):
+        values["edges"] = [
+            _numbers(edges_of(mark.x, panel.x.log)),
+            _numbers(edges_of(mark.y, panel.y.log)),
+        ]
+    return values
+
+
+def _vertical(mark: Vertical) -> dict[str, Any]:
+    known = not (math.isnan(mark.low) or math.isnan(mark.high))
+    return {
+        "type": "vertical",
+        "at": number(mark.x),
+        # Open ends have no number.
+        "interval": [number(mark.low), number(mark.high)] if known else None,
+        "label": mark.label,
+        "group": mark.group,
+        "human": mark.human,
+    }
+
+
+def _gallery(mark: Gallery, album: Album | None, scene: Scene | None) -> dict[str, Any]:
+    if album is None or scene is None:
+        raise ValueError("a gallery is drawn with an album and the scene of its pictures.")
+    return {
+        "type": "gallery",
+        "label": "",
+        "items": [
+            {
+                "picture": album.number(item.picture, scene),
+                "title": item.title,
+                "text": item.text,
+            }
+            for item in mark.items
+        ],
+    }
+
+
+def _numbers(values: NDArray[Any]) -> list[float | None]:
+    return [number(value) for value in values.tolist()]
+
+
+def number(value: float) -> float | None:
+    """Round to five digits; JSON has no NaN.
+
+    Examples
+    --------
+    >>> number(0.123456), number(float("nan"))
+    (0.12346, None)
+    """
+    return float(f"{value:.5g}") if math.isfinite(value) else None
