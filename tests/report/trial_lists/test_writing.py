@@ -132,7 +132,6 @@ class visual:
     class Window:
         mouseVisible = True
         def __init__(self, **how): assert how["units"] == "pix"
-        def getActualFrameRate(self): return 100.0
         def flip(self):
             visual.frames.append(list(visual.drawn)); visual.drawn.clear()
             visual.time += 0.01
