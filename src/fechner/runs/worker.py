@@ -9,6 +9,7 @@ import io
 import logging
 import pickle
 import threading
+import uuid
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -21,6 +22,9 @@ from fechner.observers.memory import no_more_than_there_is
 from fechner.runs.log import in_words, logged
 from fechner.runs.measuring import Outcome, measure
 from fechner.runs.preparing import Setup
+
+#: Tells processes apart, on any machine.
+PROCESS = uuid.uuid4().hex
 
 #: Executors of users may call from several threads of a process; what models print, and how many
 #: threads they compute with, is a matter of the whole process.
@@ -52,6 +56,8 @@ class Task:
         Parcels: the experiment, and the answers to the tests that it comes after.
     fingerprint
         What the observer's answers depend on; None for bare Python objects.
+    sender
+        The process that sent it, which hears by itself what is logged in it.
     """
 
     name: str
@@ -64,6 +70,7 @@ class Task:
     batch_size: int
     device: str
     threads: int
+    sender: str = PROCESS
 
 
 @lru_cache(maxsize=1)
@@ -130,7 +137,8 @@ def work(task: Task) -> Outcome:
                 lines = printed.lines
         finally:
             torch.set_num_threads(before)
-    return replace(outcome, log=text.getvalue(), printed=lines)
+    log = "" if task.sender == PROCESS else text.getvalue()
+    return replace(outcome, log=log, printed=lines)
 
 
 def _load(task: Task) -> Any:
