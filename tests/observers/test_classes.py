@@ -3,7 +3,13 @@
 import pytest
 
 from fechner.errors import ObserverError
-from fechner.observers.classes import class_names, imagenet, matching_classes, readable_names
+from fechner.observers.classes import (
+    class_names,
+    imagenet,
+    matching_classes,
+    readable_names,
+    synsets_of_numbers,
+)
 
 SYNSETS = [synset for synset, _ in imagenet()]
 
@@ -39,6 +45,34 @@ def test_classes_are_found_by_synset_and_by_any_name(asked: list[str]) -> None:
 def test_an_observers_own_words_go_first() -> None:
     assert matching_classes(["dog", "cat"], ["cat", "dog"]) == (1, 0)
     assert matching_classes(["Big Cat", "big_dog"], ["big dog", "big-cat"]) == (1, 0)
+
+
+def test_numbers_are_places_among_imagenets_classes() -> None:
+    assert matching_classes(class_names(1000), ["0", "281", "999"]) == (0, 281, 999)
+    assert matching_classes(class_names(1000), ["000", "007", "281"]) == (0, 7, 281)
+    # Whatever order an observer has its classes in, and in words, too.
+    assert matching_classes(["goldfish", "tench, Tinca tinca"], ["0", "1"]) == (1, 0)
+    # Its own numbers go first.
+    assert matching_classes(class_names(10), ["03", "9"]) == (3, 9)
+    assert synsets_of_numbers(["1", "0"]) == ("n01443537", "n01440764")
+    assert synsets_of_numbers(["1", "1000"]) == ("1", "1000")
+    assert synsets_of_numbers([]) == ()
+
+
+@pytest.mark.parametrize(
+    ("own", "asked", "why"),
+    [
+        (class_names(1000), ["0", "1000"], "no class for '0', '1000'"),
+        (class_names(1000), ["0", "cat"], "no class for '0', 'cat'"),
+        (class_names(1000), ["7", "07"], "one class for"),
+        (["cat", "dog"], ["0", "1"], "no class for '0', '1'"),
+        (class_names(10), ["0", "10"], "no class for '10'"),
+        (class_names(1000), ["1", "²"], "no class for '1', '²'"),
+    ],
+)
+def test_numbers_that_are_no_places(own: list[str], asked: list[str], why: str) -> None:
+    with pytest.raises(ObserverError, match=why):
+        matching_classes(own, asked)
 
 
 def test_names_of_two_classes_stand_for_none() -> None:
