@@ -21,6 +21,7 @@ from fechner.report.paper.gallery import draw_galleries
 from fechner.report.paper.grid import draw_grid
 from fechner.report.paper.score_chart import Row, draw_scores, named_best
 from fechner.report.paper.stimuli import draw_stimuli
+from fechner.report.paper.strips import Strips
 from fechner.report.paper.style import check_columns, check_path, paper_style, save
 from fechner.scores import Panel, Score
 from fechner.scores.panels import Line
@@ -168,7 +169,7 @@ def _panels(asked: Choice, kind: str | None) -> Figure:
             cells.append(Cell(title, None, heading=heading))
         elif asked.named:
             cells.append(Cell(title, None, nothing="not asked", heading=heading))
-    return draw_grid(cells, asked.columns, asked.dpi)
+    return draw_grid(cells, asked.columns, asked.dpi, Strips(test.experiment))
 
 
 def _there(answers: dict[str, xr.Dataset], what: str) -> dict[str, list[str]]:

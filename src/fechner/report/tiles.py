@@ -13,6 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from fechner.errors import PictureError
 from fechner.experiments import Experiment
 from fechner.report.screens import OTHER_SCREEN, on_screen, shows_srgb
 from fechner.stimuli import Field, Frames, Picture, Stimulus, paint
@@ -20,7 +23,6 @@ from fechner.stimuli.colour import Triple
 from fechner.stimuli.parts import Part
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 #: Side of the square that a tile has about as many pixels as; fields a little larger stay whole.
@@ -28,6 +30,8 @@ _SIDE_PX = 256
 _WHOLE_PX = 300 * 300
 #: With fewer pixels a cycle of a sine is another pattern to the eye.
 _LEAST_PX_PER_CYCLE = 4.0
+#: What is seen of a picture that cannot be drawn any more.
+_GREY = 128
 #: Stills that stand for a cycle of flicker.
 PHASES = 12
 
@@ -132,9 +136,14 @@ def tile_rows(experiment: Experiment) -> list[NDArray[np.uint8]]:
 def painted(
     stills: Sequence[Stimulus | Picture], experiment: Experiment, view: View
 ) -> NDArray[np.uint8]:
-    """Paint stills as tiles, [n, h, w, 3]."""
+    """Paint stills as tiles, [n, h, w, 3]; a picture whose file is gone is grey."""
     scene = experiment.scene
-    frames = paint(stills, view.field, scene.display, part=view.part)
+    try:
+        frames = paint(stills, view.field, scene.display, part=view.part)
+    except PictureError:
+        if len(stills) > 1:
+            return np.concatenate([painted([still], experiment, view) for still in stills])
+        return np.full((1, view.height_px, view.width_px, 3), _GREY, np.uint8)
     return visible(frames, scene.space.white_xyz)
 
 

@@ -135,7 +135,7 @@ class Points:
     low, high
         Ends of their intervals; NaN where a point has none.
     human
-        Whether they are what people did: open.
+        Whether they are what people did: outlined.
     names
         Names of the points, where they have any.
     """
@@ -242,7 +242,8 @@ class Panel:
     row
         Which row of the stimuli is shown below the abscissa.
     rows
-        Several of them, one below the other with their names; empty for the one of ``row``.
+        Several of them, one below the other with their names; empty for the one of ``row``. Those
+        that are named here stand below printed panels, too, where they may be resampled.
     name
         What tells it from the other panels of its kind, in a word or two.
     """

@@ -21,6 +21,7 @@ from fechner.report.paper.lettering import (
     wrapped,
 )
 from fechner.report.paper.scales import Scale, Which, scales, set_scale, ticks_of
+from fechner.report.paper.strips import Strips, draw_strip
 from fechner.report.paper.style import (
     COLUMNS_MM,
     HEIGHT_MM,
@@ -64,9 +65,18 @@ class _Plan(NamedTuple):
     block: int = 0
 
 
-def draw_grid(cells: Sequence[Cell], columns: int, dpi: float) -> Figure:
-    """Draw small multiples over so many columns of a page; their axes come first in the figure."""
+def draw_grid(
+    cells: Sequence[Cell], columns: int, dpi: float, strips: Strips | None = None
+) -> Figure:
+    """Draw small multiples over so many columns of a page; their axes come first in the figure.
+
+    Parameters
+    ----------
+    strips
+        Stimuli that stand below the panels that ask for them.
+    """
     width = check_columns(columns)
+    strips = strips or Strips()
     cells = with_same_axes(cells)
     panels = [cell.panel for cell in cells if cell.panel is not None]
     guides = dict.fromkeys((g.words, g.dashes) for cell in cells for g in cell.guides)
@@ -74,17 +84,19 @@ def draw_grid(cells: Sequence[Cell], columns: int, dpi: float) -> Figure:
     norms = colour_norms(panels)
     bars = [ColourBar(axis, norm) for axis, norm in norms.items()]
     strip = LINE_MM + _STRIP_MM + 0.8 if any(map(has_surface, panels)) else 0.0
-    plan = _plan(cells, columns, strip, key, sum(bar.width_mm for bar in bars))
+    foot = max((strips.height_mm(panel) for panel in panels), default=0.0)
+    plan = _plan(cells, columns, strip, key, sum(bar.width_mm for bar in bars), foot)
     cells, grid, room = plan.cells, plan.grid, plan.room
-    sides, words = _sides(cells, grid)
-    layout = lay_out(sides, grid, width, room, words, key.height_mm)
+    sides, words = _sides(cells, grid, strips)
+    names = strips.names_mm(panels)
+    layout = lay_out(sides, grid, width, room, words, key.height_mm, beside_mm=names)
     titles = _titles(plan, layout)
     highest = [
         max(title.count("\n") for title in titles[k : k + grid.across])
         for k in range(0, len(titles), grid.across)
     ]
     headers = [room.header - LINE_MM * (plan.lines - 1 - breaks) for breaks in highest]
-    layout = lay_out(sides, grid, width, room, words, key.height_mm, headers)
+    layout = lay_out(sides, grid, width, room, words, key.height_mm, headers, names)
     figure = sheet(width, layout.height_mm, dpi)
     axes = []
     for cell, title, both, place in zip(cells, titles, sides, layout.axes, strict=True):
@@ -104,7 +116,8 @@ def draw_grid(cells: Sequence[Cell], columns: int, dpi: float) -> Figure:
         _set_side(on, "y", both[1])
     above = [strip + 1.4 + (breaks + 1) * LINE_MM for breaks in highest]
     _write_headings(figure, plan, layout, above)
-    _draw_strips(figure, cells, layout)
+    _draw_scales(figure, cells, layout)
+    _draw_stimuli(figure, plan, sides, layout, strips)
     _say_once(figure, axes, words, layout.words_bottom_mm)
     left, top = width - room.right - 1.5, layout.axes[0][1] + layout.axes[0][3]
     for bar in bars:
@@ -155,7 +168,23 @@ def _write_headings(figure: Figure, plan: _Plan, layout: Layout, above_mm: Seque
         figure.text(left / across, (bottom + 1.2) / up, heading, fontsize=LARGE_PT, va="baseline")
 
 
-def _draw_strips(figure: Figure, cells: Sequence[Cell], layout: Layout) -> None:
+def _draw_stimuli(
+    figure: Figure,
+    plan: _Plan,
+    sides: Sequence[tuple[Side, Side] | None],
+    layout: Layout,
+    strips: Strips,
+) -> None:
+    """Draw stimuli below the axes that have numbers; their rows are named once in each row."""
+    for k, (cell, both) in enumerate(zip(plan.cells, sides, strict=True)):
+        if cell.panel is None or both is None or not both[0].strip_mm:
+            continue
+        left, bottom, width, _ = layout.axes[k]
+        top, named = bottom - both[0].numbers_mm, k % plan.grid.across == 0
+        draw_strip(figure, strips.of(cell.panel), both[0].scale, left, top, width, named)
+
+
+def _draw_scales(figure: Figure, cells: Sequence[Cell], layout: Layout) -> None:
     """Draw the scale of each observer's responses above its surface."""
     surfaces = {k: _surfaces(cell.panel) for k, cell in enumerate(cells) if cell.panel is not None}
     every = [surface for found in surfaces.values() for surface in found]
@@ -172,7 +201,12 @@ def _surfaces(panel: Panel) -> list[Surface]:
 
 
 def _plan(
-    cells: Sequence[Cell], columns: int, strip_mm: float, key: Keys, right_mm: float
+    cells: Sequence[Cell],
+    columns: int,
+    strip_mm: float,
+    key: Keys,
+    right_mm: float,
+    foot_mm: float,
 ) -> _Plan:
     """Return the grid, what stands around panels, and how many lines their titles may have.
 
@@ -180,7 +214,7 @@ def _plan(
     fill rows; if these do not fit on a page, each stands for itself.
     """
     one, two = (
-        Room(lines * LINE_MM + 1.8 + strip_mm, key.height_mm + 4 * LINE_MM, right_mm)
+        Room(lines * LINE_MM + 1.8 + strip_mm, key.height_mm + foot_mm + 4 * LINE_MM, right_mm)
         for lines in (1, 2)
     )
     block = 1
@@ -208,7 +242,7 @@ def _too_long(cells: Sequence[Cell], grid: Grid) -> bool:
 
 
 def _sides(
-    cells: Sequence[Cell], grid: Grid
+    cells: Sequence[Cell], grid: Grid, strips: Strips
 ) -> tuple[list[tuple[Side, Side] | None], tuple[str, str]]:
     """Return the axes of every panel, and what is said once for all of them.
 
@@ -235,8 +269,9 @@ def _sides(
         y_words = (
             "" if for_all[1] or _words(left) == _words(y) else wrapped(_words(y), high, LARGE_PT)
         )
+        strip = strips.height_mm(shown[k]) if below != x else 0.0
         sides[k] = (
-            Side(x, ticks_of(x, "x", wide), below != x, x_words),
+            Side(x, ticks_of(x, "x", wide), below != x, x_words, strip),
             Side(y, ticks_of(y, "y", high), left != y, y_words),
         )
     return sides, for_all
@@ -254,7 +289,8 @@ def _said_once(found: dict[int, Scale], room_mm: float) -> str:
 def _set_side(axes: Axes, which: Which, side: Side) -> None:
     set_scale(axes, which, side.scale, side.ticks, side.labelled)
     if side.words:
-        getattr(axes, f"set_{which}label")(side.words)
+        pad = 2.0 + side.strip_mm / 25.4 * 72
+        getattr(axes, f"set_{which}label")(side.words, labelpad=pad)
 
 
 def _say_once(

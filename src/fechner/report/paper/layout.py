@@ -97,12 +97,20 @@ class Side:
         Whether its ticks have labels.
     words
         What it shows, where that is not said once for all panels.
+    strip_mm
+        Room between the labels of its ticks and its words.
     """
 
     scale: Scale
     ticks: Ticks
     labelled: bool
     words: str = ""
+    strip_mm: float = 0.0
+
+    @property
+    def numbers_mm(self) -> float:
+        """How far the labels of its ticks reach below a horizontal axis."""
+        return _TICK_MM + self.ticks.depth_mm if self.labelled else 0.6
 
     @property
     def lines_mm(self) -> float:
@@ -139,6 +147,7 @@ def lay_out(
     words: tuple[str, str],
     key_mm: float,
     headers: Sequence[float] = (),
+    beside_mm: float = 0.0,
 ) -> Layout:
     """Return where everything stands.
 
@@ -152,6 +161,8 @@ def lay_out(
         Height of the legend.
     headers
         What stands above each row, where that is less than there is room for.
+    beside_mm
+        The least room left of the first axes.
     """
     headers = headers or [room.header] * grid.rows
     before = [
@@ -164,7 +175,7 @@ def lay_out(
     ]
     left = _EDGE_MM + lines_mm(words[1])
     beyond = [_beyond(sides[k :: grid.across], 0.9 * grid.width_mm) for k in range(grid.across)]
-    gaps = [max(before[0], beyond[0][0])]
+    gaps = [max(before[0], beyond[0][0], beside_mm - left + _EDGE_MM)]
     for k in range(1, grid.across):
         gaps.append(max(before[k] + _BETWEEN_MM, beyond[k - 1][1] + beyond[k][0] + _EDGE_MM))
     # What stands right of the last axes, with the names that reach beyond them.
@@ -180,9 +191,8 @@ def lay_out(
     if bottom + _EDGE_MM > HEIGHT_MM:
         # Labels within the grid need more room than was thought.
         lower = grid.height_mm - (bottom + _EDGE_MM - HEIGHT_MM) / grid.rows - 1e-6
-        return lay_out(
-            sides, grid._replace(height_mm=lower), width_mm, room, words, key_mm, headers
-        )
+        lower_grid = grid._replace(height_mm=lower)
+        return lay_out(sides, lower_grid, width_mm, room, words, key_mm, headers, beside_mm)
     starts = [left + sum(gaps[: k + 1]) + k * width for k in range(grid.across)]
     ends = [*(start - _BETWEEN_MM for start in starts[1:]), starts[-1] + width]
     at = [divmod(k, grid.across) for k in range(len(sides))]
@@ -212,4 +222,4 @@ def _left_of(side: Side) -> float:
 
 
 def _below(side: Side) -> float:
-    return (_TICK_MM + side.ticks.depth_mm if side.labelled else 0.6) + side.lines_mm
+    return side.numbers_mm + side.strip_mm + side.lines_mm
