@@ -68,6 +68,7 @@ class Smoothing:
 
     name: str = "blur"
     axis: str = "standard deviation (px)"
+    random: bool = False
 
     def show(self, pictures, levels, seeds, field, bits, device, dtype) -> torch.Tensor:
         drawn = [Disc(p.label, p.index, s) for p, s in zip(pictures, levels, strict=True)]
