@@ -37,6 +37,7 @@ from fechner.human.spectral import (
     jameson_hurvich,
     spectral_fields,
 )
+from fechner.human.trials import HumanTrial, HumanTrials, read_trials
 from fechner.human.units import convert_sensitivity
 
 __all__ = [
@@ -50,6 +51,8 @@ __all__ = [
     "HumanData",
     "HumanEntry",
     "HumanTable",
+    "HumanTrial",
+    "HumanTrials",
     "SpectralFields",
     "brightness",
     "castle_csf",
@@ -74,6 +77,7 @@ __all__ = [
     "load",
     "modelfest_patterns",
     "oblique_effect",
+    "read_trials",
     "spectral_fields",
     "standard_spatial_observer",
     "threshold_elevation",
