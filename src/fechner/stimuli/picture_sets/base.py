@@ -176,11 +176,9 @@ def split_of(place: Path) -> str:
     >>> split_of(Path("imagenette2-320/train")), split_of(Path("ILSVRC2012_img_val"))
     ('train', 'val')
     """
-    for part in (place.stem, place.parent.name):
-        words = [_SPLITS[word] for word in re.split(r"[^a-z]+", part.lower()) if word in _SPLITS]
-        if words:
-            return words[-1]
-    return ""
+    words = re.split(r"[^a-z]+", place.stem.lower())
+    named = [word for word in (place.parent.name.lower(), *words) if word in _SPLITS]
+    return _SPLITS[named[-1]] if named else ""
 
 
 def need_two(classes: Sequence[str], what: str, how: str) -> None:

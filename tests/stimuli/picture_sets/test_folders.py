@@ -1,0 +1,265 @@
+"""Folders of pictures: what is listed, what is left out, and what a picture says that is gone."""
+
+import os
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from photographs import noise_picture
+
+import fechner.stimuli.listing
+from fechner.errors import FechnerError, PictureError
+from fechner.runs.keys import parameters
+from fechner.stimuli import Field
+from fechner.stimuli.picture_sets import Missing, PictureFile, known_pictures, open_pictures
+
+FIELD = Field(16, 16, 16.0)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for number, label in enumerate(("pear", "apple", "fig")):
+        (tmp_path / "train" / label).mkdir(parents=True)
+        for i in range(3 + number):
+            noise_picture(10 * number + i, 8).save(tmp_path / "train" / label / f"{i}.PNG")
+    return tmp_path / "train"
+
+
+def test_a_folder_with_a_folder_for_each_class(folder: Path) -> None:
+    found = open_pictures(folder)
+    assert found.classes == ("apple", "fig", "pear")
+    assert found.counts == (4, 5, 3)
+    assert len(found) == 12
+    assert found.split == "train"
+    assert found.kind == "photographs"
+    assert found.place == str(folder)
+    assert found.notes == ()
+    assert [found.name(1, i) for i in range(5)] == [f"fig/{i}.PNG" for i in range(5)]
+    one = found.picture(1, 2)
+    assert one == found.shown(1, 2)
+    assert str(one) == "fig/2.PNG"
+    pixels = one.draw(FIELD, 8, "cpu")
+    assert pixels.shape == (3, 16, 16)
+    assert pixels.dtype == torch.float64
+    assert len({found.picture(label, i) for label in range(3) for i in range(3)}) == 9
+
+
+def test_nothing_is_decoded_or_read_before_it_is_shown(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def opened(*args: object, **options: object) -> None:
+        raise AssertionError("a file was opened")
+
+    monkeypatch.setattr(Path, "open", opened)
+    monkeypatch.setattr(Path, "read_bytes", opened)
+    found = open_pictures(folder)
+    one = found.picture(0, 0)
+    with pytest.raises(AssertionError, match="a file was opened"):
+        one.draw(FIELD, 8, "cpu")
+
+
+def test_only_the_digest_is_compared_and_kept_in_keys(folder: Path, tmp_path: Path) -> None:
+    found = open_pictures(folder)
+    moved = open_pictures(folder.rename(tmp_path / "moved"))
+    assert moved == found
+    assert hash(moved) == hash(found)
+    assert moved.place != found.place
+    assert moved.split == ""
+    assert parameters(found) == {"kind": "FolderPictures", "digest": found.digest}
+    # Pictures know where they are: the same name elsewhere may be another picture.
+    assert moved.picture(0, 0) != Missing("")
+    assert isinstance(moved.picture(0, 0), PictureFile)
+
+
+@pytest.mark.parametrize("change", ["name", "size", "class", "fewer"])
+def test_the_digest_follows_from_classes_names_and_sizes(folder: Path, change: str) -> None:
+    before = open_pictures(folder)
+    if change == "name":
+        (folder / "fig" / "0.PNG").rename(folder / "fig" / "00.PNG")
+    elif change == "size":
+        with (folder / "fig" / "0.PNG").open("ab") as file:
+            file.write(b"x")
+    elif change == "class":
+        (folder / "fig").rename(folder / "figs")
+    else:
+        (folder / "fig" / "0.PNG").unlink()
+    assert open_pictures(folder) != before
+
+
+def test_what_is_left_out_is_said_in_a_line_for_each_reason(folder: Path) -> None:
+    for name in ("empty", "void", ".hidden", "fig/inner"):
+        (folder / name).mkdir()
+    (folder / "void" / "readme.txt").write_text("hello")
+    (folder / "fig" / "notes.txt").write_text("hello")
+    (folder / "fig" / ".DS_Store").write_text("hello")
+    (folder / "pear" / "features.npy").write_text("hello")
+    (folder / "fig" / "loop").symlink_to("loop")  # to itself
+    (folder / "fig" / "up").symlink_to(folder)  # a circle
+    (folder / "fig" / "gone.png").symlink_to("nowhere.png")
+    (folder / "circle").symlink_to("circle")
+    os.mkfifo(folder / "pear" / "pipe.png")
+    (folder / "beside.jpg").write_bytes(b"")
+    (folder / "readme.txt").write_text("hello")
+    found = open_pictures(folder)
+    assert found.classes == ("apple", "fig", "pear")
+    assert found.counts == (4, 5, 3)
+    assert found.notes == (
+        "empty, void have no pictures and are no classes.",
+        "fig/inner, fig/up are folders inside of classes and were not looked into.",
+        "fig/gone.png, fig/loop, pear/pipe.png, circle lead to no file.",
+        "2 files in fig, pear are not named as pictures are.",
+        "a file lies beside the folders of classes.",
+    )
+
+
+def test_many_that_are_left_out_are_one_line(folder: Path) -> None:
+    for number in range(300):
+        (folder / f"empty{number:03d}").mkdir()
+    (note,) = open_pictures(folder).notes
+    assert note == (
+        "empty000, empty001, empty002, empty003, empty004 and 295 more have no pictures and are "
+        "no classes."
+    )
+
+
+def test_folders_that_may_not_be_looked_into(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Whoever runs tests may be allowed everything.
+    scandir = os.scandir
+    closed = folder / "fig"
+
+    def refusing(path: Path | str) -> Iterator[os.DirEntry[str]]:
+        if Path(path) == closed:
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(fechner.stimuli.listing.os, "scandir", refusing)
+    found = open_pictures(folder)
+    assert found.classes == ("apple", "pear")
+    assert found.notes == ("fig (Permission denied) cannot be looked into and is no class.",)
+    closed = folder
+    with pytest.raises(FechnerError, match="train cannot be looked into: Permission denied"):
+        open_pictures(folder)
+
+
+def test_links_are_followed(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "linked").mkdir()
+    for label in ("fig", "pear"):
+        (tmp_path / "linked" / label).symlink_to(folder / label)
+    found = open_pictures(tmp_path / "linked")
+    assert found.counts == (5, 3)
+    assert found.picture(0, 0).draw(FIELD, 8, "cpu").shape == (3, 16, 16)
+
+
+def test_names_of_every_kind(tmp_path: Path) -> None:
+    for label in ("crème brûlée", "日本", " spaces  inside", "50% off", "a,b", "it's"):
+        (tmp_path / label).mkdir()
+        noise_picture(1, 8).save(tmp_path / label / "Bild № 1 – ünïcode.jpeg")
+    undecodable = os.fsdecode(b"caf\xe9")  # written in another encoding
+    (tmp_path / undecodable).mkdir()
+    noise_picture(1, 8).save(tmp_path / undecodable / "x.png")
+    found = open_pictures(tmp_path)
+    assert found.counts == (1,) * 7
+    for label in range(7):
+        found.picture(label, 0).draw(FIELD, 8, "cpu")
+    again = known_pictures(found.plain(), found.place)
+    assert again == found
+
+
+def test_folders_that_are_none(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(FechnerError, match=r"there is no .*nowhere; give a folder with one"):
+        open_pictures(tmp_path / "nowhere")
+    with pytest.raises(FechnerError, match="has no folders of pictures, and two are needed"):
+        open_pictures(folder / "fig")
+    with pytest.raises(FechnerError, match=r"did you mean .*train\?"):
+        open_pictures(tmp_path)
+    with pytest.raises(FechnerError, match=r"0.PNG is a single picture; give a folder"):
+        open_pictures(folder / "fig" / "0.PNG")
+    (tmp_path / "one" / "fig").mkdir(parents=True)
+    noise_picture(0, 8).save(tmp_path / "one" / "fig" / "0.png")
+    with pytest.raises(FechnerError, match="has 1 folder of pictures, and two are needed"):
+        open_pictures(str(tmp_path / "one"))
+
+
+@pytest.mark.parametrize("content", ["zero", "cut off", "no picture", "changed", "gone", "pipe"])
+def test_pictures_that_cannot_be_shown_are_one_sentence(folder: Path, content: str) -> None:
+    path = folder / "fig" / "0.PNG"
+    whole = path.read_bytes()
+    path.write_bytes(
+        {"zero": b"", "cut off": whole[:100], "no picture": b"hello"}.get(content, whole)
+    )
+    one = open_pictures(folder).picture(1, 0)
+    if content == "changed":
+        path.write_bytes(whole + b"x")
+    elif content in ("gone", "pipe"):
+        path.unlink()
+    if content == "pipe":
+        os.mkfifo(path)
+    with pytest.raises(PictureError) as error:
+        one.draw(FIELD, 8, "cpu")
+    expected = {
+        "zero": "fig/0.PNG is empty.",
+        "cut off": "fig/0.PNG is cut off (OSError).",
+        "no picture": "fig/0.PNG is no picture in a format that is known.",
+        "changed": "fig/0.PNG has changed since it was listed.",
+        "gone": "fig/0.PNG cannot be read: No such file or directory.",
+        "pipe": "fig/0.PNG is no file.",
+    }
+    assert str(error.value) == expected[content]
+    assert error.value.problem == "unreadable"
+
+
+def test_a_set_is_kept_without_its_place_and_found_again(folder: Path, tmp_path: Path) -> None:
+    found = open_pictures(folder)
+    plain = found.plain()
+    assert str(folder) not in str(plain)
+    moved = folder.rename(tmp_path / "elsewhere")
+    again = known_pictures(plain, str(moved))
+    assert again == found
+    assert parameters(again) == parameters(found)
+    assert (again.classes, again.counts, again.split) == (found.classes, found.counts, "train")
+    torch.testing.assert_close(
+        again.picture(2, 1).draw(FIELD, 8, "cpu"),
+        open_pictures(moved).picture(2, 1).draw(FIELD, 8, "cpu"),
+    )
+    # So does one that was sent to another process.
+    sent = pickle.loads(pickle.dumps(again))
+    assert sent == found
+    assert sent.picture(0, 0) == again.picture(0, 0)
+
+
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        ("gone", r"the pictures in .*gone.fig cannot be read: No such file or directory\."),
+        ("", r"nobody knows where the pictures of fig are\."),
+    ],
+)
+def test_pictures_of_a_folder_that_is_gone(
+    folder: Path, tmp_path: Path, place: str, why: str
+) -> None:
+    plain = open_pictures(folder).plain()
+    again = known_pictures(plain, str(tmp_path / place) if place else "")
+    one = again.picture(1, 0)
+    with pytest.raises(PictureError, match=why):
+        one.draw(FIELD, 8, "cpu")
+    assert again.name(1, 0) == "fig, picture 0"
+
+
+def test_a_class_that_has_changed_says_so_and_others_do_not(folder: Path) -> None:
+    plain = open_pictures(folder).plain()
+    noise_picture(99, 9).save(folder / "fig" / "new.png")
+    again = known_pictures(plain, str(folder))
+    with pytest.raises(PictureError, match="fig had 5 pictures when it was listed and has 6 now; "):
+        again.picture(1, 0).draw(FIELD, 8, "cpu")
+    again.picture(0, 0).draw(FIELD, 8, "cpu")
+    (folder / "fig" / "new.png").replace(folder / "fig" / "0.PNG")
+    with pytest.raises(PictureError, match="files of fig have changed since they were listed; "):
+        again.picture(1, 0).draw(FIELD, 8, "cpu")
+
+
+@pytest.mark.parametrize(("label", "index"), [(3, 0), (0, 4), (-1, 0), (0, -1)])
+def test_there_are_no_others(folder: Path, label: int, index: int) -> None:
+    with pytest.raises(IndexError, match="there is no picture"):
+        open_pictures(folder).picture(label, index)
