@@ -298,6 +298,9 @@ def test_report_is_made_once_per_state_of_the_run(serve, small: Path, stand: Sta
     connection.close()
     assert "[10]" in served.get(f"/runs/{id}/report").text
     assert len(stand.made) == 2
+    (small / "people.csv").write_text("observer\n", "utf-8")
+    assert served.get(f"/runs/{id}/report").status == 200
+    assert len(stand.made) == 3
 
 
 def test_reports_may_run_their_own_scripts_and_reach_nothing(

@@ -14,11 +14,12 @@ from fechner.errors import FechnerError
 from fechner.report.serving.runs import LEDGER, Found
 from fechner.report.serving.state import Snapshot, without_path
 from fechner.runs.manifest import FILE
+from fechner.runs.people import FILE as PEOPLE
 
 #: Pages of a few megabytes each.
 _KEPT = 4
 
-_Key: TypeAlias = tuple[tuple[str, int, int, int, int], ...]
+_Key: TypeAlias = tuple[tuple[str | tuple[int, int], ...], ...]
 
 
 class Reports:
@@ -30,8 +31,9 @@ class Reports:
 
     async def page(self, runs: Sequence[Found]) -> bytes:
         """Return the report of some runs as HTML; the server goes on answering meanwhile."""
-        key = tuple(
-            (run.id, *_state(run.folder / LEDGER), *_state(run.folder / FILE)) for run in runs
+        key: _Key = tuple(
+            (run.id, *(_state(run.folder / file) for file in (LEDGER, FILE, PEOPLE)))
+            for run in runs
         )
         if key not in self._pages:
             # Whoever waits for the same page finds it made.
