@@ -43,6 +43,7 @@ class GaussianBlur(Corruption):
 
     name: str = "c-gaussian-blur"
     title: str = "Gaussian blur (ImageNet-C)"
+    range: tuple[float, float] = (0.4, 5.0)
     words: str = "is blurred by a Gaussian, as in ImageNet-C at this severity"
 
     def change(self, pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
@@ -56,6 +57,7 @@ class DefocusBlur(Corruption):
 
     name: str = "c-defocus-blur"
     title: str = "Defocus blur (ImageNet-C)"
+    range: tuple[float, float] = (0.2, 5.0)
     words: str = "is out of focus, blurred by a disk, as in ImageNet-C at this severity"
 
     def change(self, pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
@@ -86,6 +88,7 @@ class GlassBlur(Corruption):
 
     name: str = "c-glass-blur"
     title: str = "Glass blur (ImageNet-C)"
+    range: tuple[float, float] = (0.4, 5.0)
     words: str = "is seen through frosted glass, as in ImageNet-C at this severity"
     random: bool = True
 
@@ -123,6 +126,7 @@ class MotionBlur(Corruption):
 
     name: str = "c-motion-blur"
     title: str = "Motion blur (ImageNet-C)"
+    range: tuple[float, float] = (0.2, 5.0)
     words: str = (
         "is blurred by motion in a random direction near the horizontal, as in ImageNet-C at this "
         "severity"

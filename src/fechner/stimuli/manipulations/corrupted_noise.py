@@ -106,7 +106,7 @@ def poisson(means: Tensor, chances: Tensor) -> Tensor:
     --------
     >>> import torch
     >>> poisson(torch.tensor([1.0, 100.0]), torch.tensor([0.5, 0.9772])).tolist()
-    [1.0, 121.0]
+    [1.0, 120.0]
     """
     import torch
 
