@@ -21,6 +21,7 @@ from fechner.stimuli.painting import Frames, Light, paint
 from fechner.stimuli.parts import Part, part_that_differs
 from fechner.stimuli.patterns import Gabor, Gaussian, Grating, Pattern, Product, Sum
 from fechner.stimuli.photographs import Photograph
+from fechner.stimuli.picture_sets import PictureSet, open_pictures, virtual_pictures
 from fechner.stimuli.pictures import Perturbation, Perturbed, Picture
 from fechner.stimuli.shapes import Bar, Bessel, Checkerboard, Disk, Edge, Square
 from fechner.stimuli.stimulus import Flicker, Layer, Stimulus
@@ -60,6 +61,7 @@ __all__ = [
     "Perturbed",
     "Photograph",
     "Picture",
+    "PictureSet",
     "Product",
     "Square",
     "Stimulus",
@@ -74,7 +76,9 @@ __all__ = [
     "measure_contrast",
     "octave_noise",
     "open_album",
+    "open_pictures",
     "opponent_contrasts",
     "paint",
     "part_that_differs",
+    "virtual_pictures",
 ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Callable, Iterable, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -167,7 +167,15 @@ def _targets(source: Any, count: int) -> Iterable[Any] | None:
 
 
 def pair(item: Any, position: int) -> tuple[Any, Any]:
-    """Return picture and class of an item, or say that it is no pair."""
+    """Return picture and class of an item, or say that it is no pair.
+
+    Parameters
+    ----------
+    item
+        Both, or a mapping that has them as ``image`` and ``label``.
+    """
+    if isinstance(item, Mapping) and {"image", "label"} <= set(item):
+        return item["image"], item["label"]
     if isinstance(item, tuple | list) and len(item) == 2:
         return item[0], item[1]
     raise FechnerError(

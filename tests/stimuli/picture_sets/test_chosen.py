@@ -1,0 +1,95 @@
+"""Parts of sets: albums, so many of each class, and none at all."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from photographs import noise_picture, write_album
+
+from fechner.errors import FechnerError, PictureError
+from fechner.runs.keys import parameters
+from fechner.stimuli import Field, open_album
+from fechner.stimuli.picture_sets import (
+    NO_PICTURES,
+    known_pictures,
+    open_pictures,
+    some_of,
+    virtual_pictures,
+)
+
+FIELD = Field(16, 16, 16.0)
+
+
+def test_an_album_is_a_set(tmp_path: Path) -> None:
+    album = open_album(write_album(tmp_path / "album", side=16, crops=3), per_class=2)
+    found = open_pictures(album)
+    assert found.classes == album.classes
+    assert found.counts == (2,) * 6
+    names = [found.name(label, index) for label in range(6) for index in range(2)]
+    assert names == [each.name for each in album.photographs]
+    assert found.picture(3, 1) == album.photographs[7]
+    plain = found.plain()
+    assert str(tmp_path) not in str(plain)
+    again = known_pictures(plain, found.place)
+    assert again == found
+    torch.testing.assert_close(
+        again.picture(5, 1).draw(FIELD, 8, "cpu"), found.picture(5, 1).draw(FIELD, 8, "cpu")
+    )
+    assert open_pictures(open_album(tmp_path / "album", per_class=3)) != found
+    # Classes of which nothing was chosen are none.
+    assert open_pictures(open_album(tmp_path / "album", most=4)).counts == (1,) * 4
+
+
+def test_so_many_of_each_class(tmp_path: Path) -> None:
+    for label, count in (("a", 9), ("b", 2), ("c", 30)):
+        (tmp_path / label).mkdir()
+        for i in range(count):
+            noise_picture(i, 8).save(tmp_path / label / f"{i:02d}.png")
+    whole = open_pictures(tmp_path)
+    some = open_pictures(tmp_path, per_class=4)
+    assert some.counts == (4, 2, 4)
+    assert some != whole
+    names = [some.name(2, i) for i in range(4)]
+    assert names == sorted(set(names))
+    assert set(names) <= {whole.name(2, i) for i in range(30)}
+    assert some.kind == whole.kind
+    # By the seed and the class alone; more of them are a superset.
+    other = open_pictures(tmp_path, per_class=4, seed=1)
+    assert other != some
+    assert [other.name(2, i) for i in range(4)] != names
+    more = open_pictures(tmp_path, per_class=8)
+    assert set(names) < {more.name(2, i) for i in range(8)}
+    (tmp_path / "aa").mkdir()
+    noise_picture(1, 8).save(tmp_path / "aa" / "0.png")
+    with_another = open_pictures(tmp_path, per_class=4)
+    assert [with_another.name(3, i) for i in range(4)] == names
+    # All of them are the set itself.
+    assert open_pictures(whole, per_class=30) is whole
+    again = known_pictures(some.plain(), some.place)
+    assert again == some
+    assert parameters(again) == parameters(some)
+    assert again.shown(2, 3) == some.picture(2, 3)
+    with pytest.raises(IndexError):
+        some.picture(1, 2)
+    with pytest.raises(FechnerError, match="at least one picture of each class, not 0"):
+        some_of(whole, 0)
+
+
+def test_a_part_of_a_virtual_set_keeps_its_kind() -> None:
+    whole = virtual_pictures(lambda label, index: np.zeros((2, 2)), "ab", 10**6, "zeros")
+    assert some_of(whole, 5).kind == "pictures"
+    assert some_of(whole, 5).plain()["kind"] == "pictures"
+
+
+def test_no_pictures() -> None:
+    assert len(NO_PICTURES) == 0
+    assert NO_PICTURES.classes == ()
+    assert known_pictures(NO_PICTURES.plain(), "") == NO_PICTURES
+    with pytest.raises(PictureError, match="there are no pictures yet: give --images FOLDER"):
+        NO_PICTURES.picture(0, 0).draw(FIELD, 8, "cpu")
+
+
+def test_sets_of_a_later_version() -> None:
+    with pytest.raises(FechnerError, match="of the kind 'Holograms' are not known to this version"):
+        known_pictures({**NO_PICTURES.plain(), "set": "Holograms"}, "")
