@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from levels import Grey
 
 from fechner.experiments import NearThreshold
-from fechner.report.tiles import PHASES, cycle_of, peak_time_s, tile_rows, view_of, visible
+from fechner.report.tiles import PHASES, cycle_of, painted, peak_time_s, tile_rows, view_of, visible
 from fechner.stimuli import Disk, Field, Flicker, Grating, Layer, Stimulus, paint
 from fechner.suites import Options, suite
 
@@ -128,3 +129,13 @@ def test_several_rhythms_have_the_clip_for_a_cycle() -> None:
     one = cycle_of(replace(both, layers=(mask, both.layers[0])), field)
     assert one.hz == 2.0
     assert all(mask in still.layers for still in one.stills)
+
+
+def test_a_picture_that_is_gone_is_grey_among_the_others() -> None:
+    experiment = TESTS["area"]
+    view = view_of(experiment)
+    there, gone, also = painted([Grey(0.2), Grey(-1.0), Grey(0.8)], experiment, view)
+    assert there.shape == gone.shape == (view.height_px, view.width_px, 3)
+    assert set(np.unique(gone)) == {128}
+    assert there.mean() == pytest.approx(0.2 * 255, abs=1)
+    assert also.mean() == pytest.approx(0.8 * 255, abs=1)

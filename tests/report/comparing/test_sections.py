@@ -2,14 +2,19 @@
 
 from dataclasses import replace
 
+import pytest
+
+from fechner.report.comparing import sections
 from fechner.report.comparing.sections import (
     Section,
     Sections,
     correction_note,
+    goal_of,
     to_latex,
     to_markdown,
     to_text,
 )
+from fechner.suites import suite
 
 FOUND = Sections(
     ["a is closer."],
@@ -71,3 +76,12 @@ def test_what_is_said_of_corrections() -> None:
     assert correction_note("none", 9, "trends") == (
         "The p-values of 9 trends are not corrected for being so many."
     )
+
+
+def test_what_observers_are_close_to_is_their_suites_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {"seeing": "human", "naming": "no error", "other": "no error"}
+    real = suite("encoders")
+    monkeypatch.setattr(sections, "suite", lambda name: replace(real, best=known[name]))
+    assert goal_of(["seeing", "seeing"]) == "people"
+    assert goal_of(["naming", "other"]) == "no error"
+    assert goal_of(["seeing", "naming"]) == "the best"

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,9 +7,10 @@ import pytest
 from fechner import Run
 from fechner.report.contenders import groups
 from fechner.report.page.content import Chapter, chapter
-from fechner.report.page.drawn import as_json, drawn
+from fechner.report.page.drawn import drawn
+from fechner.report.page.panels import as_json
 from fechner.scores import distance
-from fechner.scores.panels import Axis, Bars, Line, Panel, Points, Surface
+from fechner.scores.panels import Axis, Bars, Gallery, Line, Panel, Points, Surface, Vertical
 
 
 @pytest.fixture(scope="module")
@@ -121,3 +123,47 @@ def test_bars_are_plain_values() -> None:
     assert content["ordered"] is False
     (mark,) = content["marks"]
     assert (mark["type"], mark["group"], mark["low"]) == ("bars", 1, [0.4, None])
+
+
+def test_marks_over_levels_are_plain_values() -> None:
+    x = np.array([0.01, 1.0])
+    axis = Axis("level", log=True, reversed=True, named=((0.01, "original"),))
+    marks = (
+        Line(x, x, "run", style="fan"),
+        Points(x, x, "people", low=x - 1, high=x + 1, human=True, names=("a", "b")),
+        Vertical(0.5, "threshold", 0.1, np.inf),
+        Vertical(np.nan, "unknown"),
+    )
+    panel = Panel("levels", "", axis, Axis("share", low=0), marks, rows=(1, 0), name="blur")
+    content = json.loads(json.dumps(as_json(panel), allow_nan=False))
+    assert content["x"]["reversed"]
+    assert content["x"]["named"] == [[0.01, "original"]]
+    assert content["x"]["numbers"] == [0.5, 1]
+    assert (content["x"]["low"], content["y"]["low"], content["y"]["high"]) == (None, 0, None)
+    assert (content["strips"], content["name"]) == ([1, 0], "blur")
+    fan, people, threshold, unknown = content["marks"]
+    assert fan["style"] == "fan"
+    assert (people["human"], people["names"], people["low"]) == (True, ["a", "b"], [-0.99, 0])
+    assert (threshold["at"], threshold["interval"]) == (0.5, [0.1, None])
+    assert (unknown["at"], unknown["interval"]) == (None, None)
+
+
+def test_cells_have_edges_and_colours_around_zero() -> None:
+    cells = Surface(np.array([1.0, 10.0]), np.arange(2.0), np.eye(2), diverging=True)
+    names = Axis("class", ticks=("a", "b"))
+    panel = Panel("classes", "", Axis("level", log=True), names, (cells,), stimuli=False)
+    content = as_json(panel)
+    (mark,) = content["marks"]
+    assert mark["edges"] == [[0.31623, 3.1623, 31.623], [-0.5, 0.5, 1.5]]
+    assert (mark["low"], mark["high"]) == (-1, 1)
+    assert len(mark["colours"]) == 11
+    assert content["strips"] == ()
+    # A plane without names has values in between.
+    (plane,) = as_json(replace(panel, y=Axis("contrast")))["marks"]
+    assert "edges" not in plane
+
+
+def test_a_gallery_without_a_scene_is_a_mistake() -> None:
+    panel = Panel("lost", "", Axis(""), Axis(""), (Gallery(()),))
+    with pytest.raises(ValueError, match="album"):
+        as_json(panel)
