@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 #: The picture is drawn larger by this factor and then averaged, with so many samples a pixel.
-_LARGER = 2
+_LARGER = 1
 _SAMPLES = 4
 #: How much longer than wide the part of a texture may be that a pixel is the mean of.
 _ANISOTROPY = 2.0
