@@ -182,6 +182,7 @@ class ItemResponse:
                 "decision": self.task.decision,
                 "manipulation": self.manipulation.name,
                 "task": self.task.name,
+                "test": self.id,
                 "unreadable": unreadable_in_words(answered.problems),
                 **geometry(self.scene, presenter.observer.wants),
             },

@@ -168,7 +168,9 @@ class SecondLook:
             for label, n in enumerate(shown)
         ]
 
-    def measure(self, piece: Piece, recogniser: Recogniser, views: xr.Dataset | None) -> xr.Dataset:
+    def measure(
+        self, piece: Piece, recogniser: Recogniser, views: xr.Dataset | None = None
+    ) -> xr.Dataset:
         """Show the best pictures of a class."""
         pictures = self.pictures
         items = sorted(preferred(pictures, piece.start, self.best, self.seed, views))

@@ -30,6 +30,11 @@ def choose_tests(
     names = [names] if isinstance(names, str) else names
     own = suite(suite_name)
     _refuse_options(own, options.asked)
+    if own.shows_pictures and options.asked.pictures is None:
+        raise FechnerError(
+            f"suite '{suite_name}' shows pictures in classes: give --images FOLDER, or --objects "
+            "FOLDER (`fechner objects FOLDER` fetches some)."
+        )
     every = {test.id: test for test in own.tests(options)}
     if not names:
         return with_earlier([test for test in every.values() if test.by_default], every)

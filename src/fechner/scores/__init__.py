@@ -7,6 +7,8 @@ from fechner.scores.colour_matching import ColourMatchingError
 from fechner.scores.colour_matching_panels import colour_matching_panels
 from fechner.scores.curve_agreement import CurveAgreement
 from fechner.scores.curve_panels import CurvePanels
+from fechner.scores.item_panels import ItemPanels
+from fechner.scores.item_scores import ItemScores
 from fechner.scores.matching import MatchingError
 from fechner.scores.matching_panels import matching_panels
 from fechner.scores.panels import MakesPanels, Panel
@@ -15,6 +17,7 @@ from fechner.scores.sensitivity import ContrastSensitivity
 from fechner.scores.sensitivity_panels import SensitivityPanels
 from fechner.scores.threshold_panels import threshold_panels
 from fechner.scores.thresholds import Thresholds
+from fechner.scores.view_scores import ViewPanels, ViewScores
 
 __all__ = [
     "Alignment",
@@ -24,6 +27,8 @@ __all__ = [
     "ContrastSensitivity",
     "CurveAgreement",
     "CurvePanels",
+    "ItemPanels",
+    "ItemScores",
     "MakesPanels",
     "MatchingError",
     "Panel",
@@ -31,6 +36,8 @@ __all__ = [
     "Scorer",
     "SensitivityPanels",
     "Thresholds",
+    "ViewPanels",
+    "ViewScores",
     "colour_matching_panels",
     "distance",
     "matching_panels",

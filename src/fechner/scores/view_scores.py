@@ -53,10 +53,10 @@ class Views:
     @cached_property
     def by_class(self) -> tuple[Floats, Floats]:
         """Pictures that are recognised, and pictures, of each class."""
-        n = len(self.classes)
-        return np.bincount(self.cluster, self.right, n), np.bincount(
-            self.cluster, minlength=n
-        ) * 1.0
+        right, n = np.zeros((2, len(self.classes)))
+        np.add.at(right, self.cluster, self.right)
+        np.add.at(n, self.cluster, 1.0)
+        return right, n
 
     @cached_property
     def best(self) -> NDArray[np.intp]:

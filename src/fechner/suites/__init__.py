@@ -1,13 +1,14 @@
 """Which questions: published protocols as plain lists of tests."""
 
 from fechner.errors import UnknownNameError
-from fechner.suites import decalogue, encoders, metrics, verbal
+from fechner.suites import decalogue, encoders, metrics, recognition, verbal
 from fechner.suites.prompts import Prompts, published_prompts, read_prompts
 from fechner.suites.published import PRESETS, expand, preset, published_scores
 from fechner.suites.suite import Asked, Mode, Options, Stimuli, Suite, Test
 
 SUITES: dict[str, Suite] = {
-    suite.name: suite for suite in (encoders.SUITE, metrics.SUITE, decalogue.SUITE, verbal.SUITE)
+    suite.name: suite
+    for suite in (encoders.SUITE, metrics.SUITE, decalogue.SUITE, verbal.SUITE, recognition.SUITE)
 }
 
 

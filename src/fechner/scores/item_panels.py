@@ -1,0 +1,242 @@
+"""Panels of item-response curves: the curve with people beside, classes by level, what is lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fechner.scores.item_scores import Items, ItemScores, band
+from fechner.scores.panels import (
+    Axis,
+    Gallery,
+    Item,
+    Line,
+    Mark,
+    Panel,
+    Points,
+    Surface,
+    Vertical,
+)
+from fechner.scores.response_curves import Counts, pooled_curve, smoothed
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+_ACCURACY = Axis("accuracy", low=0.0, high=1.0)
+
+#: Pictures of the gallery, and classes whose curves are drawn by themselves.
+_LOST, _MULTIPLES = 12, 16
+
+_ORIGINAL = "original"
+
+
+@dataclass(frozen=True)
+class ItemPanels:
+    """Draws what a scorer found.
+
+    Parameters
+    ----------
+    scorer
+        The one whose curves are shown.
+    """
+
+    scorer: ItemScores
+
+    def __call__(self, experiment: Any, data: xr.Dataset, *others: Any) -> list[Panel]:
+        """Return the curve, classes by level, thresholds of classes, and what is lost first."""
+        items = Items(data)
+        if not items.classes:
+            return []
+        opposite = others[0] if others else None
+        if opposite is not None and opposite["layer"].ndim:
+            place = {name: str(data[name].values) for name in ("layer", "readout")}
+            opposite = opposite.sel(**place)
+        axis = _level_axis(experiment)
+        order = _thresholds(items)
+        found = [self._curve(experiment, items, opposite, axis)]
+        if items.table.is_grid and items.classes > 1:
+            found += [_classes(items, order, axis, experiment)]
+        if items.classes > 1:
+            found += [_of_classes(items, order, axis), _lost(experiment, items, order)]
+        return found
+
+    def _curve(
+        self, experiment: Any, items: Items, opposite: xr.Dataset | None, axis: Axis
+    ) -> Panel:
+        marks: list[Mark] = [*self._lines(experiment, items, 0, _direction(experiment))]
+        if opposite is not None:
+            other = Items(opposite)
+            words = str(opposite.attrs["manipulation"]).rpartition("-")[2]
+            marks += self._lines(experiment, other, 1, words) if other.classes else []
+        ends = np.array([experiment.original_at, experiment.placement.levels[-1]])
+        chance = np.full(2, items.table.chance)
+        marks.append(Line(ends, chance, "chance", style="guide"))
+        points = self.scorer.points(experiment.id)
+        if points:
+            # On the scale of this observer, who has other choices.
+            c = items.table.chance
+            value, low, high = (
+                c + (1 - c) * np.array([point.corrected[i] for point in points]) for i in range(3)
+            )
+            marks.append(
+                Points(
+                    np.array([point.level or experiment.original_at for point in points]),
+                    value,
+                    "people",
+                    low=low,
+                    high=high,
+                    human=True,
+                    names=tuple(
+                        f"{point.people} people, {point.trials} trials of {1 / point.chance:.3g} "
+                        f"choices, {point.accuracy:.0%} right"
+                        for point in points
+                    ),
+                )
+            )
+        return Panel(
+            "accuracy",
+            f"Accuracy over {experiment.manipulation.title.lower()}",
+            axis,
+            _ACCURACY,
+            tuple(marks),
+            groups="direction" if opposite is not None else "",
+        )
+
+    def _lines(self, experiment: Any, items: Items, group: int, label: str) -> list[Mark]:
+        """Return the curve, the fan of its runs, and the threshold."""
+        marks: list[Mark] = []
+        table = items.table
+        if len(table.runs) > 1:
+            marks += [
+                Line(*self._xy(experiment, counts), label, group=group, style="fan")
+                for counts in table.by_run.values()
+            ]
+        if table.is_grid:
+            curve = items.curve
+            x, y = self._xy(experiment, table.counts)
+            low, high = band(curve)
+            marks.insert(0, Line(x, y, label, group=group, low=low, high=high))
+        else:
+            levels = np.array(experiment.placement.levels[1:])
+            marks.insert(0, Line(levels, _mean_of_fits(items, levels), label, group=group))
+        found = items.threshold
+        marks.append(
+            Vertical(found.value, f"threshold, {label}", found.low, found.high, group=group)
+        )
+        return marks
+
+    def _xy(self, experiment: Any, counts: Counts) -> tuple[Floats, Floats]:
+        curve = pooled_curve(*counts)
+        x = np.where(curve.levels > 0, curve.levels, experiment.original_at)
+        window = min(self.scorer.window, len(x) - 1 + len(x) % 2)
+        return x, smoothed(curve.accuracy, window)
+
+
+def _level_axis(experiment: Any) -> Axis:
+    """Return levels with the original at the right, as published."""
+    return Axis(
+        experiment.manipulation.axis,
+        log=True,
+        reversed=True,
+        named=((experiment.original_at, _ORIGINAL),),
+    )
+
+
+def _direction(experiment: Any) -> str:
+    manipulation = experiment.manipulation
+    return manipulation.name.rpartition("-")[2] if manipulation.opposite else "observer"
+
+
+def _mean_of_fits(items: Items, levels: Floats) -> Floats:
+    """Return the mean of the curves of classes."""
+    from fechner.psychometrics import psychometric
+
+    found, chance = items.class_fits, items.table.chance
+    at = np.where(np.isnan(found.threshold), found.bound, found.threshold)[:, None]
+    wrong = psychometric(
+        levels, at, found.slope[:, None], found.guess[:, None], chance, shape="logistic"
+    )
+    return np.asarray(1 - np.nanmean(wrong, axis=0))
+
+
+def _thresholds(items: Items) -> Floats:
+    """Return a level for each class at which it is lost, beyond the strongest if it never is."""
+    if not items.table.is_grid:
+        found = items.class_fits
+        return np.where(np.isnan(found.threshold), found.bound, found.threshold)
+    from fechner.psychometrics.falling import fit_falling
+
+    levels, n, right = items.table.counts
+    fits = fit_falling(levels, n, right, chance=items.table.chance)
+    step = levels[-1] / levels[-2]
+    beyond = np.select(
+        [fits.censored == "above", fits.censored == "below"],
+        [levels[-1] * step, levels[1] / step],
+        np.nan,
+    )
+    # A class that is not recognised as it is, is lost from the start.
+    return np.where(
+        fits.censored == "", fits.threshold, np.where(np.isnan(beyond), levels[1] / step, beyond)
+    )
+
+
+def _classes(items: Items, thresholds: Floats, axis: Axis, experiment: Any) -> Panel:
+    order = np.argsort(thresholds, kind="stable")
+    levels, n, right = items.table.counts
+    names = tuple(items.table.names[label] for label in items.table.classes[order])
+    surface = Surface(
+        np.where(levels > 0, levels, experiment.original_at),
+        np.arange(len(order), dtype=float),
+        (right / n)[order].T,
+        label="accuracy",
+        low=0.0,
+        high=1.0,
+    )
+    return Panel(
+        "classes by level",
+        "Accuracy of each class, those that are lost first at the bottom",
+        axis,
+        Axis("class", ticks=names),
+        (surface,),
+    )
+
+
+def _of_classes(items: Items, thresholds: Floats, axis: Axis) -> Panel:
+    order = np.argsort(thresholds, kind="stable")
+    share = np.arange(1, len(order) + 1) / len(order)
+    names = tuple(items.table.names[label] for label in items.table.classes[order])
+    points = Points(thresholds[order], share, "classes", names=names)
+    return Panel(
+        "thresholds of classes",
+        "Share of classes that are lost at a level or before",
+        axis,
+        Axis("share of classes", low=0.0, high=1.0),
+        (points,),
+        stimuli=False,
+    )
+
+
+def _lost(experiment: Any, items: Items, thresholds: Floats) -> Panel:
+    order = np.argsort(thresholds, kind="stable")[:_LOST]
+    found = []
+    for place in order.tolist():
+        label, index = items.table.picture_of(place)
+        at = float(thresholds[place])
+        tested = experiment.placement.levels[1] <= at <= experiment.placement.levels[-1]
+        when = f"lost at {at:.3g}" if tested else "lost from the start"
+        if at > experiment.placement.levels[-1]:
+            when = "never lost"
+        found.append(Item(experiment.pictures.shown(label, index), items.table.names[label], when))
+    return Panel(
+        "lost first",
+        "Classes that are lost first",
+        Axis(""),
+        Axis(""),
+        (Gallery(tuple(found)),),
+        stimuli=False,
+    )

@@ -1,0 +1,117 @@
+"""Two observers' item-response curves: at which levels do they differ, all levels together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fechner.errors import FechnerError
+from fechner.scores.bootstrap import RESAMPLES, cluster_counts
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+#: Squares added to those of the classes' differences: two classes of half a weight, one for each
+#: observer, as Agresti and Min (2005) add half an answer to each cell of a table of pairs. Else a
+#: level at which all classes agree would be certain.
+_ADDED_SQUARES = 1.0
+
+
+@dataclass(frozen=True)
+class DifferenceBand:
+    """The first observer's accuracy minus the second's, [levels].
+
+    Parameters
+    ----------
+    difference
+        Mean over the classes that both were asked about; NaN where there are fewer than two.
+    low, high
+        A band that holds the whole curve of true differences, all levels together, with 95 %.
+    differs
+        Levels at which the band leaves out 0.
+    critical
+        Standard errors from the difference to the band; 1.96 would do for one level.
+    classes
+        How many both were asked about at some level.
+    """
+
+    difference: Floats
+    low: Floats
+    high: Floats
+    differs: NDArray[np.bool_]
+    critical: float
+    classes: int
+
+
+def difference_band(
+    first_n: ArrayLike,
+    first_right: ArrayLike,
+    second_n: ArrayLike,
+    second_right: ArrayLike,
+    *,
+    coverage: float = 0.95,
+    resamples: int = RESAMPLES,
+) -> DifferenceBand:
+    """Compare two observers at the same levels, classes resampled together.
+
+    The band is as many standard errors wide as the largest studentised deviation over all levels
+    is in 95 % of bootstrap samples over classes.
+
+    Parameters
+    ----------
+    first_n, first_right, second_n, second_right
+        Trials and right answers, [classes, levels], the same classes and levels for both.
+
+    Examples
+    --------
+    >>> asked, better, worse = np.ones((40, 3)), np.ones((40, 3)), np.ones((40, 3))
+    >>> worse[5:, 2] = 0
+    >>> difference_band(asked, better, asked, worse).differs.tolist()
+    [False, False, True]
+    """
+    parts = [np.asarray(each, float) for each in (first_n, first_right, second_n, second_right)]
+    if parts[0].ndim != 2 or any(each.shape != parts[0].shape for each in parts):
+        shapes = ", ".join(str(each.shape) for each in parts)
+        raise FechnerError(
+            f"two curves are compared on the same classes and levels, not on counts of {shapes}."
+        )
+    a_n, a_right, b_n, b_right = parts
+    both = (a_n > 0) & (b_n > 0)
+    apart = np.where(both, a_right / np.where(both, a_n, 1) - b_right / np.where(both, b_n, 1), 0.0)
+    kept = both.any(axis=1)
+    both, apart = both[kept], apart[kept]
+    classes = len(both)
+    mean, error = _mean_and_error(np.ones((1, classes)), both, apart)
+    difference, spread = mean[0], error[0]
+    nothing = np.full_like(difference, np.nan)
+    if classes < 2:
+        no = np.zeros(len(difference), bool)
+        return DifferenceBand(difference, nothing, nothing, no, float("nan"), classes)
+    again, errors = _mean_and_error(cluster_counts(classes, resamples), both, apart)
+    with np.errstate(invalid="ignore"):
+        # Resampled means vary less than means do, by one class in so many.
+        far = np.abs(again - difference) / errors * np.sqrt(classes / (classes - 1))
+    largest = np.max(far, axis=1, initial=0.0, where=np.isfinite(far))
+    critical = float(np.quantile(largest, coverage))
+    low, high = difference - critical * spread, difference + critical * spread
+    with np.errstate(invalid="ignore"):
+        differs = (low > 0) | (high < 0)
+    return DifferenceBand(
+        difference, np.maximum(low, -1.0), np.minimum(high, 1.0), differs, critical, classes
+    )
+
+
+def _mean_and_error(
+    counts: Floats, both: NDArray[np.bool_], apart: Floats
+) -> tuple[Floats, Floats]:
+    """Return means over classes and their standard errors, [resamples, levels]."""
+    number = counts @ both
+    enough = number > 1
+    number = np.where(enough, number, np.nan)
+    mean = counts @ apart / number
+    squares = np.maximum(counts @ apart**2 - number * mean**2, 0.0) + _ADDED_SQUARES
+    return mean, np.sqrt(squares / (number * (number - 1)))

@@ -1,0 +1,195 @@
+"""Item-response curves of recognition (RichardWebster et al. 2018).
+
+The picture of each class that an observer knows best is shown farther and farther from itself, and
+the observer names it (MAFC) or finds it among two (2AFC). ``published`` mode has the decision and
+the spacing of levels of the authors' code; ranges of levels are ours in both, since the paper has
+none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from fechner.errors import FechnerError
+from fechner.experiments import (
+    AdaptiveLevels,
+    EveryLevel,
+    ItemResponse,
+    Matching,
+    Naming,
+    PreferredViews,
+    SecondLook,
+)
+from fechner.experiments.base import Scene
+from fechner.experiments.item_tasks import ItemTask
+from fechner.scores import ItemPanels, ItemScores, ViewPanels, ViewScores
+from fechner.stimuli import OPPONENT, Field, display
+from fechner.stimuli.manipulations import MANIPULATIONS, Manipulation
+from fechner.stimuli.objects import OBJECT_MANIPULATIONS
+from fechner.stimuli.picture_sets import NO_PICTURES, PictureSet
+from fechner.suites.suite import Asked, Options, Suite, Test
+
+_REFERENCE = "richardwebster2018"
+
+#: Networks mostly see so many pixels; how large a photograph is in degrees nobody knows.
+_SCENE = Scene(Field(224, 224, 32.0), display("verbal"), OPPONENT)
+
+#: The paper's, which are run unless tests are named.
+_OF_THE_PAPER = (
+    "blur",
+    "occlusion",
+    "salt-pepper",
+    "brightness-up",
+    "brightness-down",
+    "contrast-up",
+    "contrast-down",
+    "sharpness-up",
+    "sharpness-down",
+)
+
+#: Levels beside the original.
+_LEVELS = 200
+
+#: Trials of a class where levels are chosen one by one; choices of two tell less.
+_TRIALS = {"mafc": 40, "2afc": 60}
+
+#: Views of each class that are rendered carefully before the best is chosen.
+_SECOND_LOOK = 5
+
+#: Width of the window by which published curves are smoothed.
+_WINDOW = 15
+
+
+def levels_between(low: float, high: float, n: int, shifted: bool = False) -> tuple[float, ...]:
+    """Return 0 and n levels, closer together near it.
+
+    Parameters
+    ----------
+    shifted
+        Whether they are equally spaced in log(1 + level), as in the authors' code for bounds of 0,
+        rather than in log(level).
+
+    Examples
+    --------
+    >>> levels_between(0.5, 2, 3), [round(x, 3) for x in levels_between(0.5, 8, 2, shifted=True)]
+    ((0.0, 0.5, 1.0, 2.0), [0.0, 2.0, 8.0])
+    """
+    if shifted:
+        return tuple(float(x) for x in np.geomspace(1, 1 + high, n + 1) - 1)
+    return (0.0, *(float(x) for x in np.geomspace(low, high, n)))
+
+
+def tests(options: Options) -> list[Test]:
+    """Return preferred views, and the tests that show them, of every manipulation there is."""
+    asked = options.asked
+    if asked.trials is not None and not asked.adaptive:
+        raise FechnerError("--trials are those of --adaptive; without it, use --per-class.")
+    pictures = asked.pictures or NO_PICTURES
+    scene = _SCENE if options.ppd is None else _SCENE.at_ppd(options.ppd)
+    if options.resize is not None:
+        scene = replace(scene, resize=options.resize)
+    views = PreferredViews(
+        "views",
+        "Which pictures are known best?",
+        _REFERENCE,
+        scene,
+        pictures,
+        asked.among,
+        asked.categories,
+    )
+    found = [Test(views, ViewScores(), ViewPanels(), by_default=asked.show == "preferred")]
+    last = "views"
+    if pictures.kind == "objects":
+        last = "views-rendered"
+        look = SecondLook(last, "And which, rendered with care?", views, _SECOND_LOOK, options.seed)
+        found.append(Test(look, ViewScores(), ViewPanels(), after=("views",), by_default=False))
+    after = (last,) if asked.show == "preferred" else ()
+    return [*found, *_curves(pictures, scene, after, options)]
+
+
+def _curves(
+    pictures: PictureSet, scene: Scene, after: Sequence[str], options: Options
+) -> Iterator[Test]:
+    asked, published = options.asked, options.mode == "published"
+    for task in _tasks(asked, published):
+        for manipulation in _manipulations(pictures):
+            levels = levels_between(*manipulation.range, asked.levels or _LEVELS, shifted=published)
+            placement = (
+                AdaptiveLevels(levels, asked.trials or _TRIALS[task.name], asked.width)
+                if asked.adaptive
+                else EveryLevel(levels)
+            )
+            own = task
+            if isinstance(task, Naming) and manipulation.random:
+                own = replace(task, dropout=None)  # which is random enough, as in the paper
+            experiment = ItemResponse(
+                f"{task.name}-{manipulation.name}",
+                f"{manipulation.title}: {_QUESTIONS[task.name]}",
+                manipulation.reference,
+                scene,
+                pictures,
+                manipulation,
+                placement,
+                own,
+                asked.per_class,
+                asked.show,
+                options.seed,
+            )
+            scorer = ItemScores(window=_WINDOW if published else 1)
+            opposite = manipulation.opposite
+            yield Test(
+                experiment,
+                scorer,
+                ItemPanels(scorer),
+                uses=(f"{task.name}-{opposite}",) if opposite else (),
+                after=tuple(after),
+                by_default=manipulation.applies_to == "objects"
+                or manipulation.name in _OF_THE_PAPER,
+            )
+
+
+_QUESTIONS = {"mafc": "what is it?", "2afc": "which of two is it?"}
+
+
+def _tasks(asked: Asked, published: bool) -> tuple[ItemTask, ...]:
+    return (
+        Naming(asked.among, asked.categories, asked.dropout),
+        Matching("2afc-published" if published else "2afc"),
+    )
+
+
+def _manipulations(pictures: PictureSet) -> Iterator[Manipulation]:
+    yield from MANIPULATIONS.values()
+    if pictures.kind == "objects":
+        yield from OBJECT_MANIPULATIONS.values()
+
+
+SUITE = Suite(
+    "recognition",
+    "Item-response curves of recognition",
+    _REFERENCE,
+    tests,
+    readouts=("correlation",),
+    takes=frozenset(
+        (
+            "adaptive",
+            "among",
+            "categories",
+            "dropout",
+            "levels",
+            "per_class",
+            "pictures",
+            "show",
+            "trials",
+            "width",
+        )
+    ),
+    further={
+        f"{task}-{name}": "--objects FOLDER" for task in _QUESTIONS for name in OBJECT_MANIPULATIONS
+    },
+    best="no error",
+    shows_pictures=True,
+)
