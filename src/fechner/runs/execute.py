@@ -124,7 +124,9 @@ class _Run:
         ledger = Ledger(self.folder / "ledger.sqlite")
         session = Session(self.folder, self.manifest, ledger, self.listener, plan, every)
         with closing(Trials(self.folder / TRIALS, name, self.budget)) as trials:
-            measures = self._measures(name, given, lifted, plan, trials)
+            measures: Measures = Here(lifted, self.manifest.device, self.listener.images, trials)
+            if self.workers is not None and session.missing:
+                measures = self._elsewhere(name, given, lifted, plan) or measures
             del observer, lifted  # measured elsewhere, it is not needed here
             session.run(measures)
         if printed.lines or session.printed:
@@ -138,23 +140,17 @@ class _Run:
         self.listener.images(sum(job.piece.work for job in plan if not may_ask(job.test, lacking)))
         return [job for job in plan if may_ask(job.test, lacking)]
 
-    def _measures(
-        self,
-        name: str,
-        given: Any,
-        lifted: dict[Ability, Any],
-        plan: list[Job],
-        trials: Trials,
-    ) -> Measures:
-        """Return who measures an observer: this process, or others."""
-        on_images = self.listener.images
-        if self.workers is not None:
-            threads = self.manifest.threads
-            sent = send(self.workers, self.setup, name, given, lifted, plan, threads)
-            if not isinstance(sent, str):
-                return Elsewhere(self.workers, sent, on_images)
-            self.listener.say(f"{name} is measured by one process: {sent}.")
-        return Here(lifted, self.manifest.device, on_images, trials)
+    def _elsewhere(
+        self, name: str, given: Any, lifted: dict[Ability, Any], plan: list[Job]
+    ) -> Elsewhere | None:
+        """Return other processes that measure an observer, or say why they do not."""
+        assert self.workers is not None
+        threads = self.manifest.threads
+        sent = send(self.workers, self.setup, name, given, lifted, plan, threads)
+        if not isinstance(sent, str):
+            return Elsewhere(self.workers, sent, self.listener.images)
+        self.listener.say(f"{name} is measured by one process: {sent}.")
+        return None
 
     def _say_it_printed(self, name: str) -> None:
         warning = f"it prints while it looks; that is in {LOG}"

@@ -61,6 +61,12 @@ class Session:
         #: Lines that the observer printed in other processes.
         self.printed = 0
 
+    @property
+    def missing(self) -> bool:
+        """Whether there is anything to measure, as far as the ledger knows."""
+        keys = [self._key(job) for job in self._plan]
+        return any(k not in self._recorded or self._recorded[k].status != "done" for k in keys)
+
     def run(self, measures: Measures) -> None:
         """Go through the plan."""
         while True:
