@@ -1,5 +1,6 @@
 """Categories: which classes of an observer are dogs."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from fechner.errors import FechnerError, ObserverError
 from fechner.observers.categories import Categories, categories, read_categories
 from fechner.observers.classes import class_names, imagenet, synsets_of
 from fechner.references import reference
+from fechner.runs.keys import parameters
 
 SIXTEEN = categories("16-class")
 
@@ -104,6 +106,8 @@ def test_a_map_of_ones_own(tmp_path: Path) -> None:
         "fruit and fish",
         (("fish", ("tench", "n01443537")), ("fruit", ("banana", "Fuji apple"))),
     )
+    assert categories(path) == categories(str(path)) == mine
+    assert Categories.known(json.loads(json.dumps(parameters(mine)))) == mine
     assert mine.category_of("goldfish") == "fish"
     assert mine.category_of("fuji_apple") == "fruit"
     assert mine.indices(class_names(1000)) == {"fish": [0, 1], "fruit": [954]}
@@ -128,8 +132,9 @@ def test_maps_that_are_none(tmp_path: Path, text: str, why: str) -> None:
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(FechnerError, match=r"cannot be read: No such file"):
-        read_categories(tmp_path / "nowhere.csv")
+    for read in (read_categories, categories):
+        with pytest.raises(FechnerError, match=r"nowhere.csv cannot be read: No such file"):
+            read(tmp_path / "nowhere.csv")
     (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(FechnerError, match="cannot be read: it is not text"):
         read_categories(tmp_path / "binary.csv")

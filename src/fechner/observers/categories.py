@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from fechner.errors import FechnerError, ObserverError, UnknownNameError
 from fechner.observers.classes import plain_name, synsets_of, synsets_of_numbers
@@ -97,6 +98,12 @@ class Categories:
             )
         return found
 
+    @classmethod
+    def known(cls, plain: Mapping[str, Any]) -> Categories:
+        """Return categories from their own fields as plain values, as a run keeps them."""
+        members = tuple((category, tuple(classes)) for category, classes in plain["members"])
+        return cls(plain["name"], members, plain["reference"])
+
     @cached_property
     def _lookup(self) -> dict[str, str]:
         """Categories by everything that a class of theirs may be called; categories go first."""
@@ -109,23 +116,31 @@ class Categories:
         return {**found, **{plain_name(category): category for category in self.names}}
 
 
-@cache
-def categories(name: str) -> Categories:
-    """Return categories that come with the package.
+def categories(name: Path | str) -> Categories:
+    """Return categories that come with the package, or a user's own.
 
     Parameters
     ----------
     name
-        ``"16-class"``: the basic categories of Geirhos et al. (2018), 207 classes of ImageNet.
+        ``"16-class"``: the basic categories of Geirhos et al. (2018), 207 classes of ImageNet; or
+        the path of a CSV file (`read_categories`).
 
     Examples
     --------
     >>> len(categories("16-class").names)
     16
     """
-    if name not in _BUILT_IN:
-        listed = f"there are {', '.join(_BUILT_IN)}, or the path of a CSV file"
-        raise UnknownNameError("set of categories", name, _BUILT_IN, listed)
+    if name in _BUILT_IN:
+        return _built_in(str(name))
+    path = Path(name)
+    if path.suffix or path.exists():
+        return read_categories(path)
+    listed = f"there are {', '.join(_BUILT_IN)}, or the path of a CSV file"
+    raise UnknownNameError("set of categories", str(name), _BUILT_IN, listed)
+
+
+@cache
+def _built_in(name: str) -> Categories:
     text = (resources.files("fechner.observers") / "data" / _BUILT_IN[name]).read_text("utf-8")
     return Categories(name, _members(text, name), "geirhos2018")
 

@@ -115,7 +115,7 @@ class Files:
             What its name begins with in sentences.
         """
         name = self.names[index]
-        return PictureFile(str(Path(self.folder, name)), self.sizes[index], called + name)
+        return PictureFile(str(Path(self.folder, name)), self.sizes[index], called + as_text(name))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -159,6 +159,17 @@ class FileSet(PictureSet):
     def known(cls, plain: dict[str, Any], place: str) -> Self:
         """Return a set from its plain values."""
         return cls(**cls._fields(plain), place=place, marks=tuple(plain["marks"]))
+
+
+def as_text(name: str) -> str:
+    r"""Return a name of a file as text; bytes that are none are written out.
+
+    Examples
+    --------
+    >>> as_text("caf\udce9.png")
+    'caf\\xe9.png'
+    """
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def changed(label: str, count: int, now: int) -> PictureError:

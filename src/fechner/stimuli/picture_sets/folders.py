@@ -10,7 +10,14 @@ from typing import ClassVar, TypeVar
 from fechner.errors import FechnerError, PictureError
 from fechner.stimuli.listing import SUFFIXES, Listing, files, listed
 from fechner.stimuli.picture_sets.base import set_digest, split_of
-from fechner.stimuli.picture_sets.files import Files, FileSet, Named, PictureFile, changed
+from fechner.stimuli.picture_sets.files import (
+    Files,
+    FileSet,
+    Named,
+    PictureFile,
+    as_text,
+    changed,
+)
 
 #: Classes whose files are remembered, and files.
 _KEPT_CLASSES, _KEPT_FILES = 32, 1 << 14
@@ -55,6 +62,9 @@ def open_folder(folder: Path, kind: type[Kind]) -> Kind:
     except OSError as error:
         raise FechnerError(f"{folder} cannot be looked into: {error.strerror}.") from None
     for label, name in sorted((kind.label_of(name), name) for name in top.folders):
+        if as_text(label) != label:
+            left.unnamed.add(as_text(label))
+            continue
         try:
             found = listed(folder / name, kind.suffixes)
         except OSError as error:
@@ -68,7 +78,7 @@ def open_folder(folder: Path, kind: type[Kind]) -> Kind:
             marks.append(pictures.mark)
     left.beside = len(_pictures(folder, top, kind.suffixes).names)
     for name in top.broken:
-        left.broken.add(name)
+        left.broken.add(as_text(name))
     if len(classes) < 2:
         inside = next((each for each in _INSIDE if each in top.folders), None)
         hint = f"; did you mean {folder / inside}?" if inside else "."
@@ -121,6 +131,7 @@ class _LeftOut:
     """What is in a folder and not shown, by reason."""
 
     empty: Named = field(default_factory=Named)
+    unnamed: Named = field(default_factory=Named)
     closed: Named = field(default_factory=Named)
     nested: Named = field(default_factory=Named)
     broken: Named = field(default_factory=Named)
@@ -136,14 +147,19 @@ class _LeftOut:
             self.other.add(label)
             self.others += others
         for name in found.folders:
-            self.nested.add(f"{label}/{name}")
+            self.nested.add(as_text(f"{label}/{name}"))
         for name in found.broken:
-            self.broken.add(f"{label}/{name}")
+            self.broken.add(as_text(f"{label}/{name}"))
 
     def sentences(self) -> tuple[str, ...]:
         """Say it, a sentence for each reason, however much there is."""
         reasons = [
             (self.empty, "has no pictures and is no class", "have no pictures and are no classes"),
+            (
+                self.unnamed,
+                "is not named in UTF-8 and is no class",
+                "are not named in UTF-8 and are no classes",
+            ),
             (
                 self.closed,
                 "cannot be looked into and is no class",
