@@ -117,13 +117,16 @@ def choices_for(
 def _of_categories(
     own: Sequence[str] | None, shown: Sequence[str], categories: Categories
 ) -> Choices:
-    wanted = [categories.category_of(label) for label in shown]
-    if own is None:
-        names = tuple(dict.fromkeys(wanted))
-        return Choices(names, tuple(names.index(name) for name in wanted))
-    groups = {name: tuple(places) for name, places in categories.indices(own).items() if places}
-    names = tuple(groups)
-    missing = [name for name in dict.fromkeys(wanted) if name not in groups]
-    if missing:
-        raise ObserverError(f"it has no class in the category {' or '.join(map(repr, missing))}.")
-    return Choices(names, tuple(names.index(name) for name in wanted), tuple(groups.values()))
+    wanted = categories.categories_of(shown)
+    if "" in wanted:
+        lost = [label for label, name in zip(shown, wanted, strict=True) if not name]
+        more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
+        raise ObserverError(
+            f"{', '.join(map(repr, lost[:5]))}{more} belong to no category of "
+            f"'{categories.name}'; leave them out of the pictures."
+        )
+    names = tuple(dict.fromkeys(wanted)) if own is None else categories.names
+    groups = None
+    if own is not None:
+        groups = tuple(tuple(places) for places in categories.indices(own).values())
+    return Choices(names, tuple(names.index(name) for name in wanted), groups)

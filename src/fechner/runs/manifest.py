@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fechner.errors import RunFolderError
+from fechner.observers.categories import Categories
 from fechner.observers.dropout import Dropout
 from fechner.observers.questions import Prompt
 from fechner.runs.keys import parameters
@@ -134,8 +135,6 @@ def asked_from(stored: dict[str, Any]) -> Asked:
     if "pictures" in found:
         found["pictures"] = known_pictures(found["pictures"], stored[_FOLDER])
     if "categories" in found:
-        from fechner.observers.categories import Categories
-
         found["categories"] = Categories.known(found["categories"])
     if "dropout" in found:
         own = found["dropout"]

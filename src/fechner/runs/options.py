@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from fechner.errors import FechnerError
+from fechner.observers.categories import Categories, categories
 from fechner.observers.dropout import Dropout
 from fechner.stimuli import open_album
 from fechner.stimuli.picture_sets import PictureSet, open_pictures
-from fechner.suites import Asked, Options, Stimuli, read_prompts, suite
+from fechner.suites import Asked, Mode, Options, Stimuli, read_prompts, suite
 from fechner.suites.prompts import parse_prompts
 from fechner.suites.suite import Show
 
 if TYPE_CHECKING:
-    from fechner.observers.categories import Categories
     from fechner.observers.choices import Among
 
 #: Of photographs in suites that ask in words, so many are shown: a question about each takes a
@@ -75,7 +75,7 @@ def choose_options(
     given["prompts"] = _prompts(given.get("prompts"))
     given["categories"] = _categories(given.get("categories"))
     given["dropout"] = _dropout(given.get("dropout"))
-    mode = "published" if published else "default"
+    mode: Mode = "published" if published else "default"
     return Options(mode, seed, ppd, resize, Asked(**given))
 
 
@@ -86,9 +86,10 @@ def _pictures(
         return open_pictures(images, spool=spool)
     if images is not None:
         raise FechnerError("give --images or --objects, not both: each has a run of its own.")
-    from fechner.stimuli.objects import VIEWS, open_objects
+    from fechner.stimuli.objects import open_objects
 
-    return open_objects(objects, views=VIEWS if views is None else views, seed=seed)
+    number = {} if views is None else {"views": views}
+    return open_objects(objects, seed=seed, **number)
 
 
 def _prompts(prompts: Path | str | Sequence[str] | None) -> Any:
@@ -98,11 +99,9 @@ def _prompts(prompts: Path | str | Sequence[str] | None) -> Any:
 
 
 def _categories(found: Any) -> Categories | None:
-    if found is None:
-        return None
-    from fechner.observers.categories import Categories, categories
-
-    return found if isinstance(found, Categories) else categories(found)
+    if found is None or isinstance(found, Categories):
+        return found
+    return categories(found)
 
 
 def _dropout(found: Any) -> Dropout | None:
