@@ -233,6 +233,20 @@ def test_processes_that_end_one_after_the_other_end_the_run(tmp_path: Path) -> N
     assert quick("pixels", out=tmp_path / "run").assess()[1] == []
 
 
+def test_a_process_that_ends_while_it_has_nothing_to_do_is_replaced(tmp_path: Path) -> None:
+    with Workers(1, tmp_path) as workers:
+        workers.begin(0, os.getpid)
+        ((_, first),) = workers.finished()
+        process = psutil.Process(first)
+        process.kill()
+        psutil.wait_procs([process], timeout=60)
+        found: Any = first
+        while not isinstance(found, int) or found == first:
+            workers.begin(1, os.getpid)  # that it ended may be noticed now, or with the result
+            ((_, found),) = workers.finished()
+    assert found != os.getpid()
+
+
 UNGUARDED = """
 import sys
 import following

@@ -7,6 +7,7 @@ from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from fechner.errors import RunFolderError
 from fechner.observers.abilities import Ability
 from fechner.runs.measuring import Answers, Outcome
 from fechner.runs.plan import Job
@@ -114,6 +115,8 @@ def send(
             test: workers.parcel(experiment)
             for test, experiment in {job.test.id: job.experiment for job in plan}.items()
         }
+    except RunFolderError:
+        raise
     except Exception as error:
         return f"it cannot be sent to another ({_one_line(error)})"
     if not isinstance(given, str):

@@ -22,7 +22,7 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -99,7 +99,12 @@ class Workers:
         if self._executor is not None:
             self._under_way[self._executor.submit(function, *arguments)] = (number, None)
             return
-        process = self._idle.pop() if self._idle else _Process()
+        while self._idle:
+            process = self._idle.pop()
+            with suppress(BrokenExecutor):  # it ended while it had nothing to do
+                self._under_way[process.executor.submit(function, *arguments)] = (number, process)
+                return
+        process = _Process()
         self._under_way[process.executor.submit(function, *arguments)] = (number, process)
 
     def finished(self) -> Iterator[tuple[int, Any]]:
