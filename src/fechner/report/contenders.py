@@ -132,7 +132,7 @@ def groups(runs: Sequence[Run]) -> list[Group]:
     every = contenders(runs)
     together: dict[tuple[str, Options], list[Run]] = {}
     for run in runs:
-        together.setdefault((run.manifest.suite, run.manifest.options), []).append(run)
+        together.setdefault((run.manifest.suite, run.options), []).append(run)
     return [
         Group(
             suite(name),

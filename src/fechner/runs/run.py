@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,12 +14,13 @@ from fechner.runs.answers import answers
 from fechner.runs.keys import parameters
 from fechner.runs.ledger import Entry, Ledger
 from fechner.runs.manifest import Manifest
+from fechner.runs.people import people_of
 from fechner.runs.progress import followed
 from fechner.runs.trials import FILE as TRIALS
 from fechner.runs.trials import Spent, Trials
 from fechner.runs.writer import last_writer
 from fechner.scores import Score
-from fechner.suites import Test, published_scores, suite
+from fechner.suites import Options, Test, published_scores, suite
 from fechner.suites.suite import may_ask, not_asked
 
 if TYPE_CHECKING:
@@ -76,6 +77,11 @@ class Run:
         return list(self.manifest.observers)
 
     @property
+    def options(self) -> Options:
+        """The suite's options, with the trials of people that are kept in the folder."""
+        return replace(self.manifest.options, people=people_of(self.folder))
+
+    @property
     def left_out(self) -> list[str]:
         """Lines about observers that could not be measured, or not yet."""
         lines = [
@@ -127,7 +133,7 @@ class Run:
     @property
     def _every(self) -> dict[str, Test]:
         """All tests of the suite, by name."""
-        return {t.id: t for t in suite(self.manifest.suite).tests(self.manifest.options)}
+        return {t.id: t for t in suite(self.manifest.suite).tests(self.options)}
 
     def entries(self) -> list[Entry]:
         """Return what the ledger says."""

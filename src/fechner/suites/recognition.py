@@ -138,7 +138,7 @@ def _curves(
                 asked.show,
                 options.seed,
             )
-            scorer = ItemScores(window=_WINDOW if published else 1)
+            scorer = ItemScores(_WINDOW if published else 1, options.people)
             opposite = manipulation.opposite
             yield Test(
                 experiment,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from fechner.errors import FechnerError, UnknownNameError
 from fechner.experiments import Experiment
+from fechner.human.trials import HumanTrials
 from fechner.observers.abilities import LACKS, Ability, Need
 from fechner.observers.choices import Among
 from fechner.observers.dropout import Dropout
@@ -158,6 +159,8 @@ class Options:
         Draw at the suite's size and resample for observers that want another; None is the mode's.
     asked
         What concerns questions.
+    people
+        What people answered to tests of the suite; nothing that is measured depends on it.
     """
 
     mode: Mode = "default"
@@ -165,6 +168,7 @@ class Options:
     ppd: float | None = None
     resize: bool | None = None
     asked: Asked = Asked()
+    people: HumanTrials | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.ppd is not None and not 0 < self.ppd < math.inf:
