@@ -18,6 +18,7 @@ from fechner.cli import (
     figure,
     layers,
     listing,
+    objects,
     people,
     report,
     run,
@@ -59,6 +60,7 @@ app.command("compare")(compare.command)
 app.command("report")(report.command)
 app.command("figure")(figure.command)
 app.command("export")(export.command)
+app.command("objects")(objects.command)
 app.command("people")(people.command)
 app.command("export-trials")(export_trials.command)
 app.command("consistency")(consistency.command)

@@ -104,8 +104,8 @@ def _scene(mi: Any, mesh: Mesh) -> Any:
         {
             "type": "scene",
             "integrator": {"type": "path", "max_depth": _DEPTH, "hide_emitters": True},
-            # Rays that leave a matt surface at random find the sky as often as it lights the surface,
-            # without noise where nothing is in the way; no other rays are sent there.
+            # Rays that leave a matt surface at random find the sky as often as it lights the
+            # surface, without noise where nothing is in the way; no others are sent there.
             "sky": {"type": "constant", "radiance": 1.0, "sampling_weight": 0.0},
             "lamp": {"type": "directional", "direction": [0, 0, -1], "irradiance": 1.0},
             **{f"part{number}": _shape(mi, part) for number, part in enumerate(mesh.parts)},
