@@ -57,6 +57,14 @@ def test_eight_models_that_write_and_two_that_match_labels() -> None:
     assert len(expand(["@hernandez2025"])) == 7
 
 
+def test_four_networks_of_the_item_response_curves() -> None:
+    rows = preset("richardwebster2018")
+    assert [row.architecture for row in rows] == ["AlexNet", "GoogLeNet", "VGG-16", "VGG-19"]
+    assert not any(row.scores for row in rows)  # the paper prints curves alone
+    for row in rows:
+        check_name(row.observer)
+
+
 def test_thirty_three_metrics_in_six_families() -> None:
     rows = preset("hammou2025")
     assert len(rows) == len({row.observer for row in rows}) == 33

@@ -48,6 +48,7 @@ PRESETS = {
     "cai2025": "encoders",
     "hammou2025": "metrics",
     "hernandez2025": "verbal",
+    "richardwebster2018": "recognition",
     "vila_tomas2026": "decalogue",
 }
 

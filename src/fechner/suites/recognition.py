@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -63,6 +64,7 @@ _SECOND_LOOK = 5
 _WINDOW = 15
 
 
+@cache
 def levels_between(low: float, high: float, n: int, shifted: bool = False) -> tuple[float, ...]:
     """Return 0 and n levels, closer together near it.
 
