@@ -103,7 +103,7 @@ def test_the_folder_says_what_to_do(folder: Path) -> None:
     assert "npm install" in text
     assert "fechner people" in text
     assert "50 ms are 3 frames at 60 Hz" in text
-    assert "| 2afc-blur | 2afc | 2 | 4 | standard deviation (px); the observer's" in text
+    assert "| 2afc-blur | 2afc | 2 | 4 | standard deviation (px); threshold of" in text
     needed = set(json.loads((folder / "package.json").read_text("utf-8"))["dependencies"])
     page = (folder / "index.html").read_text("utf-8")
     loaded = set(re.findall(r"src=\"node_modules/((?:@jspsych/)?[\w-]+)/", page))

@@ -35,6 +35,12 @@ INSTRUCTIONS: dict[Task, str] = {
     "2afc": "Which of two pictures shows the same thing as the first? Press its number.",
 }
 
+#: Which pictures are shown, in words.
+_SAMPLES = {
+    "preferred": "the pictures of their class that the observer knows best",
+    "drawn": "pictures of their class that were drawn by seed, as for all observers of the run",
+}
+
 #: Files that are written with what this experiment is, and those that are the same for all.
 _FILLED = ("README.md", "experiment.py.in")
 _AS_THEY_ARE = ("experiment.js", "index.html", "package.json")
@@ -253,7 +259,7 @@ def _write_templates(folder: Path, about: Mapping[str, Any], asked: Sequence[Ask
             "task": each.condition.task,
             "choices": about["choices"] if each.condition.task == "mafc" else 2,
             "level": f"{each.condition.level:.4g}",
-            "axis": f"{each.experiment.manipulation.axis}; the observer's threshold is "
+            "axis": f"{each.experiment.manipulation.axis}; threshold of the observer: "
             f"{each.threshold}",
         }
         for each in asked
@@ -268,6 +274,7 @@ def _write_templates(folder: Path, about: Mapping[str, Any], asked: Sequence[Ask
         "height_px": shown.height_px,
         "ppd": f"{shown.ppd:.4g}",
         "degrees": f"{shown.width_px / shown.ppd:.3g}",
+        "samples": _SAMPLES[asked[0].experiment.show],
         "frames": max(1, round(about["duration_ms"] * _FRAMES_PER_S / 1000)),
     }
     for name in _FILLED:
