@@ -1,7 +1,8 @@
 """Write the pages that follow from the code: `python docs/generate.py`.
 
-``cli.md`` is the help of every command, ``bibliography.md`` the references. Both are kept with the
-other pages, so that they can be read on a code host; `tests/docs` says when they are out of date.
+``cli.md`` is the help of every command, ``bibliography.md`` the references, ``manipulations.md``
+what can be done to pictures. They are kept with the other pages, so that they can be read on a code
+host; `tests/docs` says when they are out of date.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from typing import Any, get_args
 import typer
 
 from fechner.cli.app import app
-from fechner.references import references
+from fechner.references import reference, references
+from fechner.stimuli.manipulations import MANIPULATIONS
+from fechner.stimuli.objects import OBJECT_MANIPULATIONS
 
 HERE = Path(__file__).parent
 COMMAND = "python docs/generate.py"
@@ -120,7 +123,36 @@ def bibliography_page() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-PAGES: dict[str, Callable[[], str]] = {"cli.md": cli_page, "bibliography.md": bibliography_page}
+def manipulations_page() -> str:
+    """Return all manipulations as Markdown."""
+    lines = ["# Manipulations", "", _NOTE, ""]
+    lines += [
+        "A manipulation takes a picture away from itself; its level is the distance, in a unit of "
+        "its own, and level 0 is the picture itself to the bit. Tests of the suite "
+        "[`recognition`](recognition.md) are named after it: `mafc-blur`, `2afc-blur`.",
+        "",
+    ]
+    for title, every in (
+        ("Of pictures", MANIPULATIONS.values()),
+        ("Of 3D objects", OBJECT_MANIPULATIONS.values()),
+    ):
+        lines += [f"## {title}", "", "| name | level | from | to | a picture | source |"]
+        lines += ["|---|---|---|---|---|---|"]
+        lines += [
+            f"| `{each.name}` | {each.axis} | {each.range[0]:g} | {each.range[1]:g} | "
+            f"{_markdown(each.words)} | [{reference(each.reference).short}]"
+            f"(bibliography.md#{each.reference}) |"
+            for each in every
+        ]
+        lines += [""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "cli.md": cli_page,
+    "bibliography.md": bibliography_page,
+    "manipulations.md": manipulations_page,
+}
 
 if __name__ == "__main__":
     for page, make in PAGES.items():

@@ -23,7 +23,7 @@ def generate() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("page", ["cli.md", "bibliography.md"])
+@pytest.mark.parametrize("page", ["cli.md", "bibliography.md", "manipulations.md"])
 def test_page_is_up_to_date(generate: ModuleType, page: str) -> None:
     written = (DOCS / page).read_text("utf-8")
     assert written == generate.PAGES[page](), f"docs/{page} is out of date: {generate.COMMAND}"

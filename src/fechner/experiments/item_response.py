@@ -92,17 +92,15 @@ class ItemResponse:
     @property
     def method(self) -> str:
         """What is shown and asked, made from the parameters."""
-        which = (
-            "that the observer knows best"
-            if self.show == "preferred"
-            else "that follow from the seed"
+        several = self.per_class > 1
+        best = self.show == "preferred"
+        which = "that the observer knows best" if best else "drawn by seed"
+        shown = (
+            f"the {self.per_class} pictures {which} are" if several else f"the picture {which} is"
         )
-        number = "the picture" if self.per_class == 1 else f"the {self.per_class} pictures"
-        how = f"{self.manipulation.words[0].lower()}{self.manipulation.words[1:]}".rstrip(".")
         return (
-            f"Of each of {len(self.pictures.classes):,} classes of {self.pictures.kind}, {number} "
-            f"{which if self.per_class > 1 else which.replace('follow', 'follows')} "
-            f"{'is' if self.per_class == 1 else 'are'} shown: {how}. {self.placement.method} "
+            f"Of each of {len(self.pictures.classes):,} classes of {self.pictures.kind}, {shown} "
+            f"shown. A picture {self.manipulation.words}. {self.placement.method} "
             f"{self.task.method} {split_in_words(self.pictures)}{self.scene.method}"
         )
 

@@ -51,6 +51,9 @@ _OF_THE_PAPER = (
     "sharpness-down",
 )
 
+#: Strongest levels in the authors' code, where it has any.
+_PUBLISHED_ENDS = {"sharpness-up": 1.0, "sharpness-down": 1.0}
+
 #: Levels beside the original.
 _LEVELS = 200
 
