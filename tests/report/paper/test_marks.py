@@ -184,3 +184,23 @@ def test_many_panels_of_one_kind_are_small_multiples() -> None:
     check_legible(figure)
     assert len(figure.axes) == 20
     assert words(figure).count(SHARE.label) == 1
+
+
+def test_panels_of_one_observer_share_an_axis_though_others_are_far() -> None:
+    x = np.arange(5.0)
+
+    def parts(scale: float) -> list[Panel]:
+        return [
+            Panel("r", "", Axis("x"), Axis("y"), (Line(x, scale * far * x, "net"),), name=name)
+            for name, far in (("red-green", 1.0), ("yellow-blue", 0.8))
+        ]
+
+    names = ["red-green", "yellow-blue"]
+    cells = [*cells_of("near", parts(1.0), names), *cells_of("far", parts(1000.0), names)]
+    with paper_style():
+        figure = draw_grid(cells, 2, 100)
+    check_legible(figure)
+    one, same, other, too = (axes.get_ylim() for axes in figure.axes)
+    assert one == same
+    assert other == too
+    assert other[1] > 100 * one[1]

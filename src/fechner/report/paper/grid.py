@@ -251,8 +251,9 @@ def _sides(
     shown = {k: cell.panel for k, cell in enumerate(cells) if cell.panel is not None}
     panels = list(shown.values())
     within = [[guide.value for guide in cells[k].guides] for k in shown]
-    across = dict(zip(shown, scales(panels, "x"), strict=True))
-    up = dict(zip(shown, scales(panels, "y", within), strict=True))
+    together = [cells[k].heading for k in shown]
+    across = dict(zip(shown, scales(panels, "x", together=together), strict=True))
+    up = dict(zip(shown, scales(panels, "y", within, together), strict=True))
     wide, high = grid.width_mm, grid.height_mm
     for_all = (
         _said_once(across, grid.across * wide),

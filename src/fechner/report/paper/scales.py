@@ -82,7 +82,10 @@ class Ticks:
 
 
 def scales(
-    panels: Sequence[Panel], which: Which, within: Sequence[Sequence[float]] = ()
+    panels: Sequence[Panel],
+    which: Which,
+    within: Sequence[Sequence[float]] = (),
+    together: Sequence[str] = (),
 ) -> list[Scale]:
     """Return a scale for every panel; one and the same where panels can share it.
 
@@ -90,20 +93,32 @@ def scales(
     ----------
     within
         For every panel, values that lie within the limits whatever is drawn.
+    together
+        What each panel belongs to, such as an observer: those of one share a scale if they can
+        where not all do. Empty for a panel that stands for itself.
     """
     within = within or [()] * len(panels)
+    together = together or [""] * len(panels)
     spans = [_span(panel, which, more) for panel, more in zip(panels, within, strict=True)]
     axes = [axis_of(panel, which) for panel in panels]
     numbers = [numbered(panel, which) for panel in panels]
     found: list[Scale] = []
-    for axis, span, own, panel in zip(axes, spans, numbers, panels, strict=True):
-        others = [(s, n) for a, s, n in zip(axes, spans, numbers, strict=True) if a == axis]
-        low, high = min(s[0] for s, _ in others), max(s[1] for s, _ in others)
-        first, last = min(n[0] for _, n in others), max(n[1] for _, n in others)
-        if not all(_part(s, (low, high), axis.log) >= _FILLED for s, _ in others):
-            (low, high), (first, last) = span, own
+    for k, (axis, panel) in enumerate(zip(axes, panels, strict=True)):
+        alike = [i for i, other in enumerate(axes) if other == axis]
+        near = [i for i in alike if together[k] and together[i] == together[k]]
+        shared = next(
+            each for each in (alike, near or [k], [k]) if _share([spans[i] for i in each], axis.log)
+        )
+        low, high = min(spans[i][0] for i in shared), max(spans[i][1] for i in shared)
+        first, last = min(numbers[i][0] for i in shared), max(numbers[i][1] for i in shared)
         found.append(Scale(axis, *_padded(low, high, panel, axis), first, last))
     return found
+
+
+def _share(spans: Sequence[tuple[float, float]], log: bool) -> bool:
+    """Whether each of some panels fills enough of an axis that holds them all."""
+    whole = min(low for low, _ in spans), max(high for _, high in spans)
+    return all(_part(span, whole, log) >= _FILLED for span in spans)
 
 
 def _span(panel: Panel, which: Which, within: Sequence[float]) -> tuple[float, float]:
