@@ -163,6 +163,20 @@ def test_dropout_is_compared_run_by_run_and_with_people_once(run: Known) -> None
     assert (by["vgg", PEOPLE].kappa, by["vgg", PEOPLE].trials) == (1.0, shown)
 
 
+def test_who_is_always_right_tells_nothing(run: Known) -> None:
+    perfect = run.data("vgg", "mafc-blur")
+    perfect["right"] = perfect["right"] * 0 + 1
+    whole = {"vgg": run.data("vgg", "mafc-blur"), "twin": perfect, "alone": perfect}
+    run.observers = tuple(whole)
+    run.data = lambda observer, test: whole[observer]
+    by = pairs(consistency([run], tests=["mafc-blur"])[0])
+    one = by["vgg", "twin"]
+    assert one.kappa == pytest.approx(0)
+    assert one.second_accuracy == 1 > one.first_accuracy
+    assert np.isnan([one.low, one.high]).all()
+    assert np.isnan(by["twin", "alone"].kappa)
+
+
 def test_tables(run: Known) -> None:
     found, _ = consistency([run], tests=["mafc-blur"])
     text = to_text(found).splitlines()

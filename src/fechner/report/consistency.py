@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import combinations
@@ -31,6 +32,9 @@ PEOPLE = "people"
 _PICTURE = ["label", "index", "level"]
 _TRIAL = [*_PICTURE, "run", "time"]
 
+#: No interval.
+_NEITHER = (math.nan, math.nan)
+
 #: Levels that differ by less than this share are the same, written by another program.
 _SAME_LEVEL = 1e-6
 
@@ -43,12 +47,15 @@ class Agreement:
     ----------
     trials, classes
         How many both were shown.
+    first_accuracy, second_accuracy
+        Of both, on these trials.
     observed, expected
         Share of trials on which both are right or both wrong, and what it would be if each had its
         own accuracy and nothing else.
     kappa, low, high
         (observed - expected) / (1 - expected): 1 for the same errors, 0 for independent ones; with
-        its 95 % interval over classes. NaN where both are always right, or always wrong.
+        its 95 % interval over classes. NaN where both are always right, or always wrong; where one
+        is, kappa is 0 whatever the other does, and there is no interval.
     """
 
     test: str
@@ -56,6 +63,8 @@ class Agreement:
     second: str
     trials: int
     classes: int
+    first_accuracy: float
+    second_accuracy: float
     observed: float
     expected: float
     kappa: float
@@ -265,11 +274,11 @@ def _agreement(test: str, first: _Answers, second: _Answers) -> Agreement | None
         second.name,
         found.trials,
         found.classes,
+        *found.accuracies,
         found.observed,
         found.expected,
         found.kappa,
-        found.low,
-        found.high,
+        *((found.low, found.high) if all(0 < each < 1 for each in found.accuracies) else _NEITHER),
     )
 
 
@@ -286,7 +295,8 @@ def to_text(found: Sequence[Agreement]) -> str:
         parts.append("\n".join(aligned([test, *names[:-1]], body)))
     note = (
         "Cohen's kappa of right and wrong on shared trials: 1 for the same errors, 0 for "
-        "independent ones; 95 % intervals over classes; trials in brackets."
+        "independent ones; 95 % intervals over classes (n/a where one is always right, or always "
+        "wrong); trials in brackets."
     )
     return "\n\n".join([*parts, note]) + "\n" if parts else "nothing to compare.\n"
 
