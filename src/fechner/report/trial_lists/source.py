@@ -163,10 +163,14 @@ def threshold_level(data: xr.Dataset, natural: str | None = None) -> tuple[float
     censored = str(curve.censored)
     if censored in ("above", "below"):
         bound = float(curve.bound)
-        return bound, f"{censored} {bound:.3g}"
+        return _nearest(tested, bound), f"{censored} {bound:.3g}"
     if censored:
         middle = float(tested[len(tested) // 2])
         return middle, "none, since its answers are near chance throughout"
     threshold = float(curve.threshold)
-    nearest = tested[np.argmin(np.abs(np.log(tested / threshold)))]
-    return float(nearest), f"{threshold:.3g}"
+    return _nearest(tested, threshold), f"{threshold:.3g}"
+
+
+def _nearest(tested: NDArray[np.float64], level: float) -> float:
+    """Return the tested level nearest to one, to the bit: random pictures follow from it."""
+    return float(tested[np.argmin(np.abs(np.log(tested / level)))])
