@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import InitVar, dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -184,7 +184,7 @@ def random_view(view: View, seed: int, number: int) -> View:
     Parameters
     ----------
     view
-        Any view of the object; the name of its mesh is part of the seed.
+        Any view of the object; the name of its file, without folders, is part of the seed.
     number
         Which of the views; each has random numbers of its own.
 
@@ -194,7 +194,8 @@ def random_view(view: View, seed: int, number: int) -> View:
     >>> round(found.x_deg, 2), round(found.scale, 3)
     (-115.15, 1.391)
     """
-    generator = np.random.default_rng((seed, zlib.crc32(view.name.encode()), number))
+    own = zlib.crc32(PurePosixPath(view.name).name.encode())
+    generator = np.random.default_rng((seed, own, number))
     x, y, z, size = generator.random(4)
     smallest, largest = SCALES
     # 0 is drawn and 1 is not, so that angles are in (-180, 180].
