@@ -11,9 +11,9 @@ spin would count as work. Takes minutes.
 
 import argparse
 import os
-import statistics
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is loaded
@@ -34,14 +34,15 @@ PHOTOGRAPHS = ("astronaut.png", "chelsea.png", "coffee.png", "rocket.jpg")
 LIMIT = 0.85
 
 
-def seconds(function: Callable[[], object]) -> float:
-    started = time.process_time()
-    function()
-    return time.process_time() - started
+@cache
+def classifier() -> Callable[[torch.Tensor], torch.Tensor]:
+    network = load()
+    network.module.eval()
+    return lambda pixels: network.classify(network.normalise(pixels))
 
 
-def compare(manipulation: Manipulation, batch: int, turns: int) -> tuple[float, float]:
-    """Return CPU milliseconds per image of the classifier alone, and with the manipulation."""
+def compare(manipulation: Manipulation, batch: int, turns: int) -> tuple[float, float, float]:
+    """Return CPU ms per image of the classifier alone, of the manipulation, and of both."""
     import skimage
 
     folder = Path(skimage.__file__).parent / "data"
@@ -49,27 +50,22 @@ def compare(manipulation: Manipulation, batch: int, turns: int) -> tuple[float, 
     pictures = [known[i % len(known)] for i in range(batch)]
     levels = np.geomspace(*manipulation.range, batch).tolist()
     seeds = [(0, i) for i in range(batch)]
-    drawn = [picture_drawn(each, FIELD, BITS) for each in pictures]
-    plain = torch.stack(drawn).float()
-
-    def manipulate() -> torch.Tensor:
-        return manipulation.show(pictures, levels, seeds, FIELD, BITS, "cpu", torch.float32)
-
-    network = load()
-    network.module.eval()
-
-    def classify(pixels: torch.Tensor) -> torch.Tensor:
-        return network.classify(network.normalise(pixels))
-
-    alone, both = [], []
+    plain = torch.stack([picture_drawn(each, FIELD, BITS) for each in pictures]).float()
+    classify = classifier()
+    spent = []
     with torch.no_grad():
-        for turn in range(turns + 1):
-            spent = seconds(lambda: classify(plain)), seconds(lambda: classify(manipulate()))
-            if turn:  # the first one warms up
-                alone.append(spent[0])
-                both.append(spent[1])
-    each = 1e3 / batch
-    return each * statistics.median(alone), each * statistics.median(both)
+        for _ in range(turns + 1):
+            moments = [time.process_time()]
+            classify(plain)
+            moments.append(time.process_time())
+            changed = manipulation.show(pictures, levels, seeds, FIELD, BITS, "cpu", torch.float32)
+            moments.append(time.process_time())
+            classify(changed)
+            moments.append(time.process_time())
+            spent.append(np.diff(moments))
+    # The first one warms up.
+    alone, change, after = 1e3 / batch * np.mean(spent[1:], axis=0)
+    return alone, change, change + after
 
 
 def main() -> None:
@@ -81,16 +77,15 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     held = {each.name for each in PUBLISHED}
-    columns = "".join(
-        f"{f'batch {size}: alone':>20} {'both':>6} {'ratio':>6}" for size in arguments.batch
-    )
-    print(f"{'CPU ms per image':20}{columns}")
-    for name in arguments.names or MANIPULATIONS:
-        row = f"{name:20}"
-        for size in arguments.batch:
-            alone, both = compare(MANIPULATIONS[name], size, arguments.turns)
-            row += f"{alone:20.1f} {both:6.1f} {alone / both:6.3f}"
-        print(row + (f"  (limit {LIMIT})" if name in held else ""), flush=True)
+    heads = ("classifier", "manipulation", "both", "ratio")
+    for size in arguments.batch:
+        print(f"batches of {size}, {arguments.threads} threads; CPU ms per image")
+        print(f"{'':18}" + "".join(f"{head:>14}" for head in heads))
+        for name in arguments.names or MANIPULATIONS:
+            alone, change, both = compare(MANIPULATIONS[name], size, arguments.turns)
+            limit = f"  (limit {LIMIT})" if name in held else ""
+            times = "".join(f"{value:14.1f}" for value in (alone, change, both))
+            print(f"{name:18}{times}{alone / both:14.3f}{limit}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """What holds for every manipulation there is; a new one is tested by being in the list."""
 
-from dataclasses import FrozenInstanceError
+from collections.abc import Iterator
+from dataclasses import FrozenInstanceError, dataclass
+from typing import ClassVar
 
 import pytest
 import torch
@@ -10,8 +12,9 @@ from fechner.errors import FechnerError
 from fechner.references import reference
 from fechner.stimuli import Field
 from fechner.stimuli.manipulations import IMAGENET_C, MANIPULATIONS, PUBLISHED, OfPixels
+from fechner.stimuli.manipulations import manipulation as by_name
 from fechner.stimuli.photographs import Photograph, photograph
-from fechner.stimuli.pictures import picture_drawn
+from fechner.stimuli.pictures import Picture, picture_drawn
 
 FIELD = Field(64, 48, 16.0)
 SEEDS = [(7, 0), (7, 1), (7, 2)]
@@ -199,3 +202,61 @@ def test_levels_that_are_none(manipulation: OfPixels, pixels: torch.Tensor, leve
 def test_as_many_levels_and_seeds_as_pictures(pixels: torch.Tensor) -> None:
     with pytest.raises(ValueError, match="3 pictures, 2 levels and 3 seeds"):
         PUBLISHED[0].apply(pixels, [1.0, 2.0], SEEDS)
+
+
+@dataclass(frozen=True)
+class Counted(Picture):
+    """A picture that counts how often it is drawn."""
+
+    drawn: ClassVar[list[int]] = []
+
+    def draw(self, field: Field, bits: int | None, device: str) -> torch.Tensor:
+        self.drawn.append(1)
+        return torch.full((3, field.height_px, field.width_px), 0.5, dtype=torch.float64)
+
+
+def test_a_picture_that_comes_often_is_drawn_once() -> None:
+    picture, levels = Counted(), [0.1] * 200
+    seeds = [(i,) for i in range(200)]
+    shown = by_name("salt-pepper").show(
+        [picture] * 200, levels, seeds, Field(20, 10, 1.0), 8, "cpu", torch.float32
+    )
+    assert shown.shape == (200, 3, 10, 20)
+    assert len(picture.drawn) == 1
+    with pytest.raises(ValueError, match="nothing to show"):
+        by_name("blur").show([], [], [], FIELD, 8, "cpu", torch.float32)
+
+
+def test_names_that_are_none() -> None:
+    with pytest.raises(FechnerError, match="did you mean 'blur'"):
+        by_name("blurr")
+
+
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("two_threads")
+@pytest.mark.parametrize("name", [*(each.name for each in PUBLISHED), "band-noise", "c-contrast"])
+def test_neither_threads_nor_batches_matter(name: str) -> None:
+    # As large as real pictures: small ones are not shared between threads.
+    picture = photograph(path_of(PHOTOGRAPHS["n02123045"]), "cat")
+    field = Field(160, 160, 32.0)
+    chosen = by_name(name)
+    weakest, strongest = chosen.range
+    level = (weakest * strongest) ** 0.5
+
+    def show(n: int) -> torch.Tensor:
+        levels = [strongest] * (n - 1) + [level]
+        seeds = [(i,) for i in range(n - 1)] + [(99,)]
+        return chosen.show([picture] * n, levels, seeds, field, None, "cpu", torch.float32)[-1]
+
+    alone = show(1)
+    assert torch.equal(show(2), alone)
+    assert torch.equal(show(15), alone)
+    torch.set_num_threads(1)
+    assert torch.equal(show(1), alone)

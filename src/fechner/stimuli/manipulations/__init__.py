@@ -1,5 +1,6 @@
 """Manipulations of pictures, by name; a new one is a module beside this and a line in it."""
 
+from fechner.errors import UnknownNameError
 from fechner.stimuli.manipulations.added_noise import BAND_NOISE, UNIFORM_NOISE
 from fechner.stimuli.manipulations.base import Manipulation, OfPixels
 from fechner.stimuli.manipulations.blur import BLUR
@@ -97,4 +98,19 @@ _ALL: tuple[OfPixels, ...] = (
 #: All manipulations of pixels, by name.
 MANIPULATIONS: dict[str, Manipulation] = {each.name: each for each in _ALL}
 
-__all__ = ["IMAGENET_C", "MANIPULATIONS", "PUBLISHED", "Manipulation", "OfPixels"]
+
+def manipulation(name: str) -> Manipulation:
+    """Return a manipulation by name.
+
+    Examples
+    --------
+    >>> manipulation("blur").axis
+    'standard deviation (px)'
+    """
+    if name not in MANIPULATIONS:
+        hint = "see fechner.stimuli.manipulations.MANIPULATIONS for all"
+        raise UnknownNameError("manipulation", name, MANIPULATIONS, hint)
+    return MANIPULATIONS[name]
+
+
+__all__ = ["IMAGENET_C", "MANIPULATIONS", "PUBLISHED", "Manipulation", "OfPixels", "manipulation"]

@@ -23,7 +23,7 @@ class UniformNoise(OfPixels):
     title: str = "Uniform noise"
     axis: str = "half width (of the range from black to white)"
     reference: str = "geirhos2018"
-    range: tuple[float, float] = (0.01, 10.0)
+    range: tuple[float, float] = (0.01, 5.0)
     words: str = (
         "has grey noise added to it, for each pixel even between minus and plus the level, where 1 "
         "is from black to white; what leaves these is cut"
@@ -52,7 +52,7 @@ class NoiseInBand(OfPixels):
     title: str = "Noise in a band"
     axis: str = "rms (of the range from black to white)"
     reference: str = "subramanian2023"
-    range: tuple[float, float] = (0.005, 5.0)
+    range: tuple[float, float] = (0.005, 2.0)
     words: str = (
         "has grey Gaussian noise added to it, in the octave around 16 cycles per width, whose root "
         "mean square is the level, where 1 is from black to white; what leaves these is cut"

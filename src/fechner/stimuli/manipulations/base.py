@@ -186,10 +186,13 @@ class OfPixels(ABC):
         """
         import torch
 
-        drawn = [picture_drawn(picture, field, bits, device) for picture in pictures]
-        shown = torch.empty((len(drawn), *drawn[0].shape), dtype=dtype, device=device)
-        for row, values in zip(shown, drawn, strict=True):
-            row.copy_(values)
+        if not pictures:
+            raise ValueError("there is nothing to show: give at least one picture.")
+        drawn = {each: picture_drawn(each, field, bits, device) for each in dict.fromkeys(pictures)}
+        size = drawn[pictures[0]].shape
+        shown = torch.empty((len(pictures), *size), dtype=dtype, device=device)
+        for row, picture in zip(shown, pictures, strict=True):
+            row.copy_(drawn[picture])
         # A few at a time: what is computed in between stays in cache and its memory is reused.
         few = max(1, _FEW_VALUES // shown[0].numel())
         for first in range(0, len(shown), few):

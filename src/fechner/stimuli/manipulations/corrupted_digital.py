@@ -64,7 +64,7 @@ class ContrastPerChannel(Corruption):
 
     def change(self, pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
         """Lower contrast."""
-        mean = pixels.mean(dim=(2, 3), keepdim=True)
+        mean = pixels.double().mean(dim=(2, 3), keepdim=True).to(pixels.dtype)
         return mean + (pixels - mean) * over_pixels(parameter(levels, _CONTRAST, 1))
 
 

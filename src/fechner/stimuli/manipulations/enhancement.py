@@ -83,11 +83,13 @@ def mean_grey(pixels: Tensor) -> Tensor:
     >>> round(float(mean_grey(picture)) * 255, 3)
     76.0
     """
+    import torch
+
     whole = pixels.detach().mul(255).round_()
     red, green, blue = (whole[:, c] * weight for c, weight in enumerate(_GREY))
     grey = (red + green).add_(blue).add_(0.5).floor_()
-    mean = grey.mean(dim=(1, 2), keepdim=True)[:, None]
-    return mean.add_(0.5).floor_().div_(255)
+    mean = grey.mean(dim=(1, 2), keepdim=True, dtype=torch.float64)[:, None]
+    return mean.add_(0.5).floor_().div_(255).to(pixels.dtype)
 
 
 def smoothed(pixels: Tensor) -> Tensor:

@@ -30,7 +30,7 @@ class LowPass(OfPixels):
     title: str = "Low-pass filter"
     axis: str = "cut-off (octaves below the highest frequency)"
     reference: str = "geirhos2021"
-    range: tuple[float, float] = (0.1, 8.0)
+    range: tuple[float, float] = (0.3, 8.0)
     words: str = (
         "is low-pass filtered: frequencies are kept up to a cut-off that lies the level in octaves "
         "below the highest that pixels hold, and fade out within an octave above it"
@@ -55,7 +55,7 @@ class HighPass(OfPixels):
     title: str = "High-pass filter"
     axis: str = "cut-off (cycles per width)"
     reference: str = "geirhos2021"
-    range: tuple[float, float] = (0.7, 150.0)
+    range: tuple[float, float] = (0.7, 112.0)
     words: str = (
         "is high-pass filtered: frequencies are kept from a cut-off on, which is the level in "
         "cycles per width, and fade out within an octave below it; the mean of each channel is "

@@ -152,7 +152,8 @@ def filtered_noise(
     spectrum = fourier(white) * gains.to(like.dtype)
     spectrum[..., 0, 0] = 0
     noise = from_fourier(spectrum, size)
-    spread = noise.square().mean(dim=(1, 2), keepdim=True).sqrt()
+    # In double precision: in which order threads add up a row depends on the number of rows.
+    spread = noise.double().square().mean(dim=(1, 2), keepdim=True).sqrt().to(noise.dtype)
     return torch.where(spread > 1e-6, noise / spread.clamp(min=1e-6), torch.zeros_like(noise))
 
 
