@@ -127,6 +127,14 @@ def test_people_without_pictures_are_said(run: Known) -> None:
     assert [pair.kappa for pair in found] == [1.0]
 
 
+def test_a_file_that_somebody_changed_is_a_sentence(run: Known) -> None:
+    keep_people(run, people(like=run.data("vgg", "mafc-blur"), flip=0.0, number=1))
+    path = run.folder / "people.csv"
+    path.write_text(path.read_text("utf-8").replace("espresso", "espreso"), "utf-8")
+    with pytest.raises(FechnerError, match="no class named 'espreso'; did you mean 'espresso'"):
+        consistency([run])
+
+
 def test_several_runs(run: Known, tmp_path: Path) -> None:
     other = Known(tmp_path / "other", names=("mafc-blur",), observers=("vgg", "alone"))
     found, _ = consistency([run, other], observers=["vgg", "vgg (other)"])

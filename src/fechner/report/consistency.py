@@ -14,7 +14,7 @@ from fechner.errors import FechnerError, RunFolderError, UnknownNameError
 from fechner.report.tables import aligned, csv_text, json_text, number
 from fechner.runs import Run
 from fechner.runs.keys import parameters
-from fechner.runs.people import asked_of_people, class_places, people_of
+from fechner.runs.people import asked_of_people, checked_people, class_places, people_of
 from fechner.runs.progress import followed
 from fechner.scores.error_consistency import error_consistency
 
@@ -157,7 +157,9 @@ def _answers(
             yield _Answers(name, frame)
         people = people_of(run.folder)
         if people is not None:
-            humans.append(_of_people(people, test, experiment, problems))
+            # Somebody may have changed the file since.
+            own = checked_people(run, people.of_test(test))
+            humans.append(_of_people(own, test, experiment, problems))
     if not humans:
         return
     import pandas as pd
@@ -220,12 +222,11 @@ def _of_people(
 ) -> pd.DataFrame:
     import pandas as pd
 
-    own = trials.of_test(test)
-    rows = [row for row in own.rows if row.picture]
-    if len(rows) < len(own):
+    rows = [row for row in trials.rows if row.picture]
+    if len(rows) < len(trials):
         problems.append(
             f"{test}: trials of people that do not say which picture was shown are not compared, "
-            f"{len(own) - len(rows)} of {len(own)}."
+            f"{len(trials) - len(rows)} of {len(trials)}."
         )
     _, places = class_places(experiment.pictures.classes)
     frame = pd.DataFrame(
