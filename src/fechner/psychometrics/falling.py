@@ -8,7 +8,7 @@ known; so it is fitted like any other, many at once.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,8 +40,8 @@ _ROOM = 0.05
 _WIDEN = 0.5
 
 #: The flattest curve would take so many ranges to fall; the steepest has z from -5 to 5 between the
-#: two closest levels, where all steeper ones look the same and the most likely threshold is
-#: half-way between them.
+#: two closest levels, where all steeper ones look the same and a step still has a most likely
+#: place between them: half-way where chance is small.
 _FLATTEST_RANGES = 20.0
 _STEEPEST_Z = 10.0
 
@@ -102,6 +102,15 @@ class Falling:
     shape: Shape
     scale: Scale
 
+    def __getitem__(self, index: Any) -> Falling:
+        """Return some of the curves, by an index into the leading axes."""
+        parts: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                parts[field.name] = np.asarray(value[index])
+        return replace(self, **parts)
+
     def accuracy(self, levels: ArrayLike) -> Floats:
         """Return the probability of a right answer at levels [X], [.., X]."""
         return falling_accuracy(levels, self.points[..., None, :], self.shape, self.scale)
@@ -117,10 +126,10 @@ class Falling:
         Examples
         --------
         >>> levels = [0, 1, 2, 4, 8, 16, 32]
-        >>> found = fit_falling(levels, 40, [40, 39, 36, 30, 25, 20, 19], chance=0.5)
+        >>> found = fit_falling(levels, 40, [37, 36, 35, 30, 25, 20, 19], chance=0.5)
         >>> at, censored = found.level_at(0.75)
         >>> print(f"half-way at {found.threshold:.2f}, 75 % at {at:.2f}")
-        half-way at 4.34, 75 % at 4.30
+        half-way at 4.90, 75 % at 4.13
         """
         at = position_at(self.points, accuracy, self.shape, self.scale)
         return _within(at, self.tested, self.scale)
@@ -160,7 +169,7 @@ def fit_falling(
     --------
     >>> found = fit_falling([0, 1, 2, 4, 8, 16], 20, [19, 19, 17, 9, 3, 0], chance=0.001)
     >>> print(f"{found.threshold:.2f}, slope {found.slope:.1f}, top {found.top:.2f}")
-    3.87, slope 7.5, top 0.96
+    4.00, slope 6.8, top 0.96
     """
     check_shape(shape, scale)
     if not 0 <= chance < 1 - _ROOM:
@@ -170,7 +179,7 @@ def fit_falling(
     flat = (to_axis(levels, scale), n, n - right)
     x, n, wrong = (each.reshape(-1, each.shape[-1]) for each in flat)
     there = (n > 0) & np.isfinite(x)
-    known = there.any(axis=1)
+    known = np.asarray(there.any(axis=1))
     first = np.min(x, axis=1, initial=np.inf, where=there)
     last = np.max(x, axis=1, initial=-np.inf, where=there)
     points, height = np.full((len(x), 4), np.nan), np.full(len(x), np.nan)
@@ -196,7 +205,7 @@ def fit_falling(
     ends = (tested[..., 0], tested[..., 1])
     return Falling(
         threshold=np.where(censored == "", threshold, np.nan),
-        slope=np.exp(points[..., 1]),
+        slope=np.asarray(np.exp(points[..., 1])),
         top=np.where(points[..., 2] <= 2 * SMALLEST_RATE, 1.0, 1 - points[..., 2]),
         censored=censored,
         bound=np.select([censored == "below", censored == "above"], ends, default=np.nan),

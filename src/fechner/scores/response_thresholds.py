@@ -75,7 +75,8 @@ class PooledFit:
         if self.classes == 1:
             low, high = np.quantile(drawn[finite], (0.025, 0.975)) if finite.any() else (at, at)
         else:
-            spread = drawn[finite].std() * np.sqrt(self.classes / (self.classes - 1))
+            error = drawn[finite].std() if finite.any() else 0.0
+            spread = error * np.sqrt(self.classes / (self.classes - 1))
             half = float(stdtrit(self.classes - 1, 0.975)) * spread
             # Where the curve itself has no such level, the end of the tested ones stands in.
             centre = np.clip(at, *to_axis(np.array([first, last]), scale))

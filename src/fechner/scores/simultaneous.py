@@ -59,7 +59,7 @@ def difference_band(
     """Compare two observers at the same levels, classes resampled together.
 
     The band is as many standard errors wide as the largest studentised deviation over all levels
-    is in 95 % of bootstrap samples over classes.
+    is in 95 % of bootstrap samples over classes, and no fewer than Student's t for one level.
 
     Parameters
     ----------
@@ -73,6 +73,8 @@ def difference_band(
     >>> difference_band(asked, better, asked, worse).differs.tolist()
     [False, False, True]
     """
+    from scipy.special import stdtrit
+
     parts = [np.asarray(each, float) for each in (first_n, first_right, second_n, second_right)]
     if parts[0].ndim != 2 or any(each.shape != parts[0].shape for each in parts):
         shapes = ", ".join(str(each.shape) for each in parts)
@@ -96,7 +98,9 @@ def difference_band(
         # Resampled means vary less than means do, by one class in so many.
         far = np.abs(again - difference) / errors * np.sqrt(classes / (classes - 1))
     largest = np.max(far, axis=1, initial=0.0, where=np.isfinite(far))
-    critical = float(np.quantile(largest, coverage))
+    # All levels need no less than one does, also where no class tells the observers apart.
+    least = stdtrit(classes - 1, (1 + coverage) / 2)
+    critical = float(max(np.quantile(largest, coverage), least))
     low, high = difference - critical * spread, difference + critical * spread
     with np.errstate(invalid="ignore"):
         differs = (low > 0) | (high < 0)

@@ -1,0 +1,128 @@
+"""Error consistency: a table by hand, recovery of a known kappa, and accuracies without chance."""
+
+import numpy as np
+import pytest
+
+from fechner.errors import FechnerError
+from fechner.scores.error_consistency import chance_corrected, error_consistency
+from fechner.scores.rates import wilson
+
+
+def test_a_table_by_hand() -> None:
+    # 50 both right, 20 only the first, 10 only the second, 20 neither.
+    first = np.repeat([1, 1, 0, 0], [50, 20, 10, 20])
+    second = np.repeat([1, 0, 1, 0], [50, 20, 10, 20])
+    found = error_consistency(first, second, np.arange(100) % 10)
+    assert found.observed == pytest.approx(0.7)
+    assert found.accuracies == pytest.approx((0.7, 0.6))
+    assert found.expected == pytest.approx(0.7 * 0.6 + 0.3 * 0.4)
+    assert found.kappa == pytest.approx((0.7 - 0.54) / (1 - 0.54))
+    assert found.low < found.kappa < found.high
+    assert (found.trials, found.classes) == (100, 10)
+
+
+def test_the_same_and_the_opposite() -> None:
+    first = np.tile([1, 0], 20)
+    of = np.arange(40) // 4
+    assert error_consistency(first, first, of).kappa == pytest.approx(1.0)
+    assert error_consistency(first, 1 - first, of).kappa == pytest.approx(-1.0)
+
+
+@pytest.mark.parametrize("answer", [1, 0])
+def test_observers_without_errors_have_none_to_share(answer: int) -> None:
+    found = error_consistency([answer] * 8, [answer] * 8, np.arange(8) // 2)
+    assert np.isnan([found.kappa, found.low, found.high]).all()
+    assert found.observed == found.expected == 1.0
+
+
+def test_one_perfect_observer_is_as_consistent_as_expected() -> None:
+    found = error_consistency([1] * 6, [1, 0, 1, 0, 1, 1], np.arange(6) // 2)
+    assert found.kappa == pytest.approx(0.0)
+
+
+def test_trials_that_one_did_not_answer_are_left_out() -> None:
+    first, second = [1, 0, 1, np.nan, 1], [1, 0, 0, 1, np.nan]
+    found = error_consistency(first, second, [0, 0, 1, 1, 2])
+    assert (found.trials, found.classes) == (3, 2)
+    nothing = error_consistency([np.nan], [1.0], [0])
+    assert np.isnan(nothing.kappa)
+    assert nothing.trials == 0
+
+
+def test_the_order_of_trials_and_observers_does_not_matter() -> None:
+    generator = np.random.default_rng(0)
+    first, second = generator.integers(0, 2, (2, 60))
+    of = np.arange(60) // 6
+    order = generator.permutation(60)
+    one = error_consistency(first, second, of)
+    assert error_consistency(first[order], second[order], of[order]) == one
+    assert error_consistency(second, first, of).kappa == pytest.approx(one.kappa)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_a_known_kappa_is_recovered(share: float) -> None:
+    # Right in 80 and 60 % of trials; in some the second decides by the first one's draw.
+    generator = np.random.default_rng(1)
+    expected = 0.8 * 0.6 + 0.2 * 0.4
+    true = share * (0.6 + 0.2 - expected) / (1 - expected)
+    of = np.repeat(np.arange(20), 20)
+    found = []
+    for _ in range(300):
+        u = generator.random((2, 400))
+        u[1] = np.where(generator.random(400) < share, u[0], u[1])
+        found.append(error_consistency(u[0] < 0.8, u[1] < 0.6, of, resamples=200))
+    assert np.mean([each.kappa for each in found]) == pytest.approx(true, abs=0.01)
+    held = np.mean([each.low <= true <= each.high for each in found])
+    room = 3 * np.sqrt(0.05 * 0.95 / len(found))
+    assert 0.93 - room <= held <= 0.97 + room
+
+
+def test_trials_of_a_class_that_go_together_widen_the_interval() -> None:
+    generator = np.random.default_rng(2)
+    first, second = generator.integers(0, 2, (2, 12))
+    loose = error_consistency(
+        generator.integers(0, 2, 240), generator.integers(0, 2, 240), np.repeat(np.arange(12), 20)
+    )
+    tied = error_consistency(np.repeat(first, 20), np.repeat(second, 20), np.repeat(range(12), 20))
+    assert tied.high - tied.low > 2 * (loose.high - loose.low)
+
+
+def test_what_cannot_be_compared() -> None:
+    with pytest.raises(FechnerError, match="same trials"):
+        error_consistency([1, 0], [1], [0, 0])
+    with pytest.raises(FechnerError, match=r"right \(1\) or wrong"):
+        error_consistency([0.5, 1], [1, 0], [0, 1])
+
+
+@pytest.mark.parametrize("chance", [1 / 2, 1 / 3, 1 / 1000])
+def test_chance_is_nothing_and_always_right_is_one(chance: float) -> None:
+    assert chance_corrected([1000], [1000 * chance], chance=chance).value == pytest.approx(0)
+    best = chance_corrected([50, 50], [50, 50], chance=chance)
+    assert best.value == best.high == pytest.approx(1.0)
+    assert best.low < 0.97
+
+
+def test_people_at_one_level_have_about_seven_points() -> None:
+    # 24 people x 5 trials, as in the published protocol, at 80 % of 3 choices.
+    found = chance_corrected(np.full(24, 5), np.full(24, 4), chance=1 / 3)
+    low, high = wilson(96, 120)
+    assert (high - low) / 2 == pytest.approx(0.07, abs=0.005)
+    assert found.low == pytest.approx((low - 1 / 3) / (2 / 3))
+    assert found.high == pytest.approx((high - 1 / 3) / (2 / 3))
+
+
+def test_the_corrected_accuracy_is_in_its_interval() -> None:
+    generator = np.random.default_rng(3)
+    held = []
+    for _ in range(300):
+        # 24 people who differ: Beta(8, 2), five trials each.
+        right = generator.binomial(5, generator.beta(8, 2, 24))
+        found = chance_corrected(np.full(24, 5), right, chance=1 / 3)
+        held.append(found.low <= (0.8 - 1 / 3) / (2 / 3) <= found.high)
+    assert 0.90 <= np.mean(held) <= 1.0
+
+
+def test_nothing_asked() -> None:
+    assert np.isnan(chance_corrected([0, 0], [0, 0], chance=0.5)).all()
+    with pytest.raises(FechnerError, match="chance"):
+        chance_corrected([1], [1], chance=1.0)
