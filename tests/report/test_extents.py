@@ -60,7 +60,11 @@ def test_a_surface_alone_says_where_axes_end_and_cells_reach_to_their_edges() ->
 def test_numbers_end_where_names_begin() -> None:
     axis = Axis("level", log=True, named=((0.01, "original"),))
     line = Line(np.array([0.01, 0.1, 5.0]), np.zeros(3), "")
-    assert numbered(panel(line, x=axis), "x") == (0.1, 5.0)
+    low, high = numbered(panel(line, x=axis), "x")
+    assert 0.01 < low < 0.1
+    assert high == 5
+    linear = Axis("level", named=((9.0, "none"),))
+    assert numbered(panel(line, x=linear), "x") == (0.01, 7.0)
     assert numbered(panel(line), "x") == (-math.inf, math.inf)
 
 

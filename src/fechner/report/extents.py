@@ -72,21 +72,29 @@ def _parts(mark: Mark, which: Which) -> list[Floats]:
 
 
 def numbered(panel: Panel, which: Which) -> tuple[float, float]:
-    """Return between which values an axis has numbers: beyond, there are only names.
+    """Return between which values an axis has numbers: half-way to a name outside they end.
 
     Examples
     --------
     >>> line = Line(np.array([0.1, 1.0, 10.0]), np.zeros(3), "")
     >>> axis = Axis("level", log=True, named=((0.1, "original"),))
     >>> numbered(Panel("curve", "", axis, Axis("share"), (line,)), "x")
-    (1.0, 10.0)
+    (0.31622776601683794, 10.0)
     """
     axis = axis_of(panel, which)
     places = [place for place, _ in axis.named]
     values = [v for v in values_of(panel, which).tolist() if not _is_one_of(v, places)]
     if not places or not values:
         return -math.inf, math.inf
-    return min(values), max(values)
+    low, high = min(values), max(values)
+    return (
+        min([low, *(_half_way(place, low, axis.log) for place in places if place < low)]),
+        max([high, *(_half_way(place, high, axis.log) for place in places if place > high)]),
+    )
+
+
+def _half_way(one: float, other: float, log: bool) -> float:
+    return math.sqrt(one * other) if log else (one + other) / 2
 
 
 def _is_one_of(value: float, places: list[float]) -> bool:

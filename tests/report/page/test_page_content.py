@@ -138,7 +138,7 @@ def test_marks_over_levels_are_plain_values() -> None:
     content = json.loads(json.dumps(as_json(panel), allow_nan=False))
     assert content["x"]["reversed"]
     assert content["x"]["named"] == [[0.01, "original"]]
-    assert content["x"]["numbers"] == [0.5, 1]
+    assert content["x"]["numbers"] == [0.070711, 1]  # half-way from the original to the threshold
     assert (content["x"]["low"], content["y"]["low"], content["y"]["high"]) == (None, 0, None)
     assert (content["strips"], content["name"]) == ([1, 0], "blur")
     fan, people, threshold, unknown = content["marks"]

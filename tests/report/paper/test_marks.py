@@ -37,9 +37,9 @@ def test_the_original_is_at_the_right_with_its_name() -> None:
     places = list(axes.get_xticks())
     assert labels[0] == "original"
     assert places[0] == ORIGINAL
-    # No number where there are none of that level: 0.05 would stand in the gap.
+    # Beside the name there are no numbers, which would be of no level.
     assert min(places[1:]) >= 0.1
-    assert min(axes.xaxis.get_minorticklocs()) >= 0.1 - 1e-9
+    assert min(axes.xaxis.get_minorticklocs()) > 0.06
 
 
 def test_fixed_ends_hold_whatever_the_answers() -> None:
