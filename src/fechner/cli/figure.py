@@ -24,7 +24,8 @@ def command(
             help="scores, layers, readouts, stimuli, or a panel of the test, in quotation marks if "
             "it has several words: surface, responses, matches, directions, curves, elevations, "
             "csf, csf of bands, psychometric functions, d-prime, wording, accuracy with noise, "
-            "accuracy without a band; default: the first panel of the test, or all scores."
+            "accuracy without a band, accuracy, classes by level, thresholds of classes, "
+            "lost first; default: the first panel of the test, or all scores."
         ),
     ] = None,
     observers: Annotated[

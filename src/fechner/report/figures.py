@@ -48,6 +48,10 @@ PANELS = (
     "wording",
     "accuracy with noise",
     "accuracy without a band",
+    "accuracy",
+    "classes by level",
+    "thresholds of classes",
+    "lost first",
 )
 
 
