@@ -86,8 +86,8 @@ class ItemResponse:
 
     @property
     def axes(self) -> tuple[str, str]:
-        """Level and accuracy."""
-        return self.manipulation.axis, "accuracy"
+        """Level, and what is done in which direction."""
+        return self.manipulation.axis, "manipulation"
 
     @property
     def method(self) -> str:

@@ -100,7 +100,7 @@ class PreferredViews:
             [
                 Sample(
                     self.pictures.picture(row, column),
-                    x=self.pictures.name(row, column),
+                    x=str(column + 1),
                     y=names[row],
                     at=column,
                 )

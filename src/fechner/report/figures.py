@@ -52,6 +52,9 @@ PANELS = (
     "classes by level",
     "thresholds of classes",
     "lost first",
+    "curves of classes",
+    "decision scores",
+    "preferred views",
 )
 
 

@@ -212,7 +212,9 @@ class Run:
         own = suite(self.manifest.suite)
         printed = published_scores(own.name)
         layers = [str(layer) for layer in data["layer"].values]
-        natural = self.manifest.observers[observer].get("output", layers[-1])
+        # Where there is one place to look at, nobody has to be told which.
+        handed_on = self.manifest.observers[observer].get("output", layers[-1])
+        natural = handed_on if len(layers) > 1 else layers[0]
         results: list[Result] = []
         seen: set[tuple[str, str]] = set()
         others = [self.answers(observer, name) for name in test.uses]

@@ -17,7 +17,8 @@ from fechner.scores.sensitivity import ContrastSensitivity
 from fechner.scores.sensitivity_panels import SensitivityPanels
 from fechner.scores.threshold_panels import threshold_panels
 from fechner.scores.thresholds import Thresholds
-from fechner.scores.view_scores import ViewPanels, ViewScores
+from fechner.scores.view_panels import ViewPanels
+from fechner.scores.view_scores import ViewScores
 
 __all__ = [
     "Alignment",

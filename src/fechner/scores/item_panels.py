@@ -62,7 +62,9 @@ class ItemPanels:
         if items.table.is_grid and items.classes > 1:
             found += [_classes(items, order, axis, experiment)]
         if items.classes > 1:
-            found += [_of_classes(items, order, axis), _lost(experiment, items, order)]
+            found += [_of_classes(items, order, axis), *_lost(experiment, items, order)]
+        if items.table.is_grid and items.classes > 1:
+            found += _multiples(experiment, items, order, axis)
         return found
 
     def _curve(
@@ -100,11 +102,12 @@ class ItemPanels:
             )
         return Panel(
             "accuracy",
-            f"Accuracy over {experiment.manipulation.title.lower()}",
+            f"Accuracy by level: {experiment.manipulation.title}",
             axis,
             _ACCURACY,
             tuple(marks),
             groups="direction" if opposite is not None else "",
+            rows=(0,),
         )
 
     def _lines(self, experiment: Any, items: Items, group: int, label: str) -> list[Mark]:
@@ -221,22 +224,47 @@ def _of_classes(items: Items, thresholds: Floats, axis: Axis) -> Panel:
     )
 
 
-def _lost(experiment: Any, items: Items, thresholds: Floats) -> Panel:
-    order = np.argsort(thresholds, kind="stable")[:_LOST]
+def _lost(experiment: Any, items: Items, thresholds: Floats) -> list[Panel]:
+    """Return pictures of the classes that are lost first; none where none is lost."""
+    weakest, strongest = experiment.placement.levels[1], experiment.placement.levels[-1]
+    order = np.argsort(thresholds, kind="stable")
     found = []
-    for place in order.tolist():
+    for place in [place for place in order.tolist() if thresholds[place] <= strongest][:_LOST]:
         label, index = items.table.picture_of(place)
         at = float(thresholds[place])
-        tested = experiment.placement.levels[1] <= at <= experiment.placement.levels[-1]
-        when = f"lost at {at:.3g}" if tested else "lost from the start"
-        if at > experiment.placement.levels[-1]:
-            when = "never lost"
+        when = f"lost at {at:.3g}" if at >= weakest else "lost from the start"
         found.append(Item(experiment.pictures.shown(label, index), items.table.names[label], when))
-    return Panel(
-        "lost first",
-        "Classes that are lost first",
-        Axis(""),
-        Axis(""),
-        (Gallery(tuple(found)),),
-        stimuli=False,
-    )
+    if not found:
+        return []
+    return [
+        Panel(
+            "lost first",
+            "Classes that are lost first",
+            Axis(""),
+            Axis(""),
+            (Gallery(tuple(found)),),
+            stimuli=False,
+        )
+    ]
+
+
+def _multiples(experiment: Any, items: Items, thresholds: Floats, axis: Axis) -> list[Panel]:
+    """Return the curves of some classes by themselves, from the one that is lost first on."""
+    order = np.argsort(thresholds, kind="stable")
+    some = order[np.unique(np.linspace(0, len(order) - 1, _MULTIPLES).round().astype(int))]
+    levels, n, right = items.table.counts
+    x = np.where(levels > 0, levels, experiment.original_at)
+    ends = np.array([x.min(), x.max()])
+    guessing = Line(ends, np.full(2, items.table.chance), "chance", style="guide")
+    return [
+        Panel(
+            "curves of classes",
+            "Accuracy of some classes, from the one that is lost first on",
+            axis,
+            _ACCURACY,
+            (Line(x, right[place] / n[place], "observer"), guessing),
+            stimuli=False,
+            name=items.table.names[items.table.classes[place]],
+        )
+        for place in some.tolist()
+    ]

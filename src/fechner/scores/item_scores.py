@@ -248,7 +248,7 @@ def _area(items: Items) -> Score:
         "area",
         value,
         low,
-        high,
+        min(high, 1.0),
         higher_is_better=True,
         best=1.0,
         chance=0.0,

@@ -105,6 +105,15 @@ def pooled_fit(
 ) -> PooledFit:
     """Fit the curve over all classes to the raw counts, and refit it on bootstrap samples.
 
+    Intervals are Student's t times the bootstrap's standard error of the logarithm of the level,
+    over classes. Simulated in `benchmarks/item_response.py`: independent trials, classes that
+    step at levels of their own, and both; chance 1/2, 1/16 and 1/1000; tops of 1 and 0.9; 1,000
+    data sets of each of these 18 kinds for each number of classes, with 41 levels and 100
+    resamples. The median threshold was off by at most 1.0 % with 40 to 1,000 classes, and 2.8 %
+    with 10. The 95 % interval held the true one in 93.0 to 96.3 % with 40 to 1,000 classes. With
+    10 classes it did in 90.6 to 95.7 %, below 93 % in 4 of the 18 kinds, all with a top of 0.9 (two
+    with chance 1/2): so few classes do not tell a lower top from an earlier fall.
+
     Parameters
     ----------
     levels, n, right
@@ -152,7 +161,14 @@ def mean_threshold(classes: Fit) -> Located:
 
     For adaptive trials, which gather at each class's own threshold: pooled by level they would say
     that every level is half-way. Thresholds beyond the tested levels enter at their end; classes
-    without one are left out.
+    without one are left out, and so are those that were asked about the original (level 0) and
+    were not right more often than half-way between chance and always: never recognised, they have
+    no level at which they are no longer. Ask about it, or such classes count as fallen at once.
+
+    Simulated with 40 adaptive trials a class (`benchmarks/item_response.py --adaptive`): thresholds
+    of forced choice between two are too high by 8 to 10 %, since a lucky run of guesses looks like
+    a later fall, and intervals over many classes then leave out the true mean. Trials at all levels
+    and `pooled_fit` are the better design there.
     """
     from scipy.special import stdtrit
 
@@ -161,11 +177,9 @@ def mean_threshold(classes: Fit) -> Located:
     asked = (classes.n > 0) & np.isfinite(to_axis(classes.levels, classes.scale))
     first = float(np.min(classes.levels, initial=np.inf, where=asked))
     last = float(np.max(classes.levels, initial=-np.inf, where=asked))
-    at = np.select(
-        [classes.censored == "below", classes.censored == "above"], [first, last], classes.threshold
-    )
-    beyond = {side: np.mean(classes.censored == side) for side in ("below", "above")}
-    x = to_axis(at[np.isfinite(at)], classes.scale)
+    censored = np.where(_recognised(classes), classes.censored, "unknown")
+    at = np.select([censored == "below", censored == "above"], [first, last], classes.threshold)
+    x = to_axis(at[np.isfinite(at) & (censored != "unknown")], classes.scale)
     if len(x) == 0:
         return Located(*3 * (float("nan"),), "unknown", float("nan"))
     half = np.nan
@@ -174,8 +188,16 @@ def mean_threshold(classes: Fit) -> Located:
     value, low, high = (
         float(from_axis(np.asarray(x.mean() + step), classes.scale)) for step in (0.0, -half, half)
     )
-    if beyond["above"] > 0.5:
+    if (censored == "above").sum() > 0.5 * len(x):
         return Located(float("nan"), low, np.inf, "above", last)
-    if beyond["below"] > 0.5:
+    if (censored == "below").sum() > 0.5 * len(x):
         return Located(float("nan"), 0.0, high, "below", first)
     return Located(value, low, high, "", float("nan"))
+
+
+def _recognised(classes: Fit) -> NDArray[np.bool_]:
+    """Say which classes were right at level 0, or not asked about it."""
+    original = classes.levels == 0
+    n = np.where(original, classes.n, 0.0).sum(axis=-1)
+    wrong = np.where(original, classes.k, 0.0).sum(axis=-1)
+    return np.asarray(2 * wrong < n * (1 - classes.lapse)) | (n == 0)

@@ -255,7 +255,8 @@ def _standings(group: Group, results: Sequence[tuple[int, Result]]) -> list[Stan
     together: dict[tuple[int, str], list[Result]] = {}
     for number, result in results:
         if result.last:
-            together.setdefault((number, result.score.readout), []).append(result)
+            # Of read-outs that need no name a test has one, whatever it is called.
+            together.setdefault((number, result.place), []).append(result)
     standings = []
     for (number, _), found in together.items():
         contender = group.contenders[number]

@@ -11,6 +11,7 @@ from fechner.report.depth import depth_panel, readout_panels
 from fechner.report.page.content import Chapter, Place, Standing, place_of
 from fechner.report.page.panels import Album, as_json, number
 from fechner.runs import Result
+from fechner.scores import Panel
 from fechner.suites import Test
 
 
@@ -85,16 +86,18 @@ def _panels(
         data = None
     if data is None:
         return []
-    found = []
-    for layer, readout in places:
-        # A classifier recognises at another place than it is compared at: what there is is shown.
-        layers, readouts = data["layer"].values, data["readout"].values
-        part = data.sel(
-            layer=layer if layer in layers else layers[-1],
-            readout=readout if readout in readouts else readouts[0],
-        )
-        scene = test.experiment.scene
-        found.append([as_json(panel, album, scene) for panel in test.panels(part, others)])
+    # A classifier recognises at another place than it is compared at: what there is is shown.
+    layers, readouts = data["layer"].values, data["readout"].values
+    known = [place for place in places if place[0] in layers and place[1] in readouts]
+    there = {place: place for place in known} or {places[0]: (layers[-1], readouts[0])}
+    scene = test.experiment.scene
+    found: list[list[Any]] = []
+    for place in places:
+        panels: Sequence[Panel] = ()
+        if place in there:
+            layer, readout = there[place]
+            panels = test.panels(data.sel(layer=layer, readout=readout), others)
+        found.append([as_json(panel, album, scene) for panel in panels])
     return found
 
 
