@@ -37,7 +37,10 @@ def write_obj(path: Path, size: tuple[float, float, float] = (2.0, 1.0, 1.0)) ->
     lines, materials = [f"mtllib {path.stem}.mtl"], []
     for number, (name, corners) in enumerate(box(size).items()):
         lines += [f"v {x} {y} {z}" for x, y, z in corners]
-        lines += [f"usemtl side{number}", "f " + " ".join(str(4 * number + i) for i in (1, 2, 3, 4))]
+        lines += [
+            f"usemtl side{number}",
+            "f " + " ".join(str(4 * number + i) for i in (1, 2, 3, 4)),
+        ]
         red, green, blue = COLOURS[name]
         materials += [f"newmtl side{number}", f"Kd {red} {green} {blue}", "d 1.0"]
     path.write_text("\n".join(lines) + "\n")

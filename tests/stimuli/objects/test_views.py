@@ -113,7 +113,8 @@ def test_textures_are_the_right_way_up(folder, engine):
 def test_formats_give_the_same_picture(folder, engine):
     turn = {"x_deg": 30.0, "y_deg": 40.0, "z_deg": 10.0}
     first, *others = (
-        drawn(view_of(folder / f"box.{kind}", engine).seen(**turn)) for kind in ("obj", "ply", "glb")
+        drawn(view_of(folder / f"box.{kind}", engine).seen(**turn))
+        for kind in ("obj", "ply", "glb")
     )
     for other in others:
         assert float((first - other).abs().mean()) < 0.004
@@ -154,7 +155,9 @@ def test_glass_lets_what_is_behind_be_seen(tmp_path, engine):
     opaque = meshes.write_textured(tmp_path / "wall.obj")
     opaque.with_suffix(".mtl").write_text("newmtl print\nKd 1 1 1\n")
     behind = linear(np.array(Studio().background))
-    pane, wall = (linear(drawn(view_of(each, engine))[:, 32, 32].numpy()) for each in (path, opaque))
+    pane, wall = (
+        linear(drawn(view_of(each, engine))[:, 32, 32].numpy()) for each in (path, opaque)
+    )
     np.testing.assert_allclose(pane, (wall + behind) / 2, rtol=0.25)
 
 
