@@ -48,7 +48,7 @@ def test_objects_are_copied_with_their_authors(packages, tmp_path):
         "n2/ball/ball.png",
         "objects.csv",
     ]
-    rows = list(csv.DictReader((folder / "objects.csv").open()))
+    rows = list(csv.DictReader((folder / "objects.csv").read_text("utf-8").splitlines()))
     assert [(row["class"], row["author"], row["licence"]) for row in rows] == [
         ("n1", "Ann", "CC0 1.0"),
         ("n2", "Ben", "zlib"),
@@ -76,7 +76,7 @@ def test_what_one_package_lacks_does_not_stop_the_other(packages, tmp_path):
 
 def test_a_machine_without_apt_is_told_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setattr(fetching.shutil, "which", lambda name: None)
-    with pytest.raises(FechnerError, match="no apt .* apt-get install sweethome3d-furniture"):
+    with pytest.raises(FechnerError, match=r"no apt .*apt-get install sweethome3d-furniture"):
         fetching._from_debian(tmp_path / "deb")
 
 

@@ -113,7 +113,7 @@ def test_a_mesh_that_cannot_be_shown_is_one_sentence_for_each_view(folder):
 
 
 def test_what_is_no_set_of_objects_is_refused(folder, tmp_path):
-    with pytest.raises(FechnerError, match="there is no .*fechner objects FOLDER"):
+    with pytest.raises(FechnerError, match=r"there is no .*fechner objects FOLDER"):
         open_objects(tmp_path / "nowhere")
     (tmp_path / "one" / "crate").mkdir(parents=True)
     meshes.write_obj(tmp_path / "one" / "crate" / "a.obj")
