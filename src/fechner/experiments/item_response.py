@@ -174,6 +174,7 @@ class ItemResponse:
             },
             attrs={
                 "along": "trial",
+                "axis": self.manipulation.axis,
                 "chance": ask.chance,
                 "choices": ask.choices,
                 "classes": "|".join(readable_names(self.pictures.classes)),

@@ -56,7 +56,7 @@ class ItemPanels:
         if opposite is not None and opposite["layer"].ndim:
             place = {name: str(data[name].values) for name in ("layer", "readout")}
             opposite = opposite.sel(**place)
-        axis = _level_axis(experiment)
+        axis = _level_axis(experiment, experiment.manipulation.axis)
         order = _thresholds(items)
         found = [self._curve(experiment, items, opposite, axis)]
         if items.table.is_grid and items.classes > 1:
@@ -100,6 +100,9 @@ class ItemPanels:
                     ),
                 )
             )
+        if opposite is not None:
+            both = dict.fromkeys([axis.label, str(opposite.attrs["axis"])])
+            axis = _level_axis(experiment, ", or ".join(both))
         return Panel(
             "accuracy",
             f"Accuracy by level: {experiment.manipulation.title}",
@@ -140,10 +143,10 @@ class ItemPanels:
         return x, smoothed(curve.accuracy, window)
 
 
-def _level_axis(experiment: Any) -> Axis:
+def _level_axis(experiment: Any, label: str) -> Axis:
     """Return levels with the original at the right, as published."""
     return Axis(
-        experiment.manipulation.axis,
+        label,
         log=True,
         reversed=True,
         named=((experiment.original_at, _ORIGINAL),),

@@ -200,4 +200,4 @@ def _recognised(classes: Fit) -> NDArray[np.bool_]:
     original = classes.levels == 0
     n = np.where(original, classes.n, 0.0).sum(axis=-1)
     wrong = np.where(original, classes.k, 0.0).sum(axis=-1)
-    return np.asarray(2 * wrong < n * (1 - classes.lapse)) | (n == 0)
+    return np.asarray((2 * wrong < n * (1 - classes.lapse)) | (n == 0))

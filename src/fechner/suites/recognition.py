@@ -28,7 +28,9 @@ from fechner.experiments.base import Scene
 from fechner.experiments.item_tasks import ItemTask
 from fechner.scores import ItemPanels, ItemScores, ViewPanels, ViewScores
 from fechner.stimuli import OPPONENT, Field, display
-from fechner.stimuli.manipulations import MANIPULATIONS, Manipulation
+from fechner.stimuli.manipulations import MANIPULATIONS, PUBLISHED, Manipulation
+from fechner.stimuli.manipulations.enhancement import SHARPNESS_UP
+from fechner.stimuli.manipulations.salt_pepper import SALT_PEPPER
 from fechner.stimuli.objects import OBJECT_MANIPULATIONS
 from fechner.stimuli.picture_sets import NO_PICTURES, PictureSet
 from fechner.suites.suite import Asked, Options, Suite, Test
@@ -39,20 +41,14 @@ _REFERENCE = "richardwebster2018"
 _SCENE = Scene(Field(224, 224, 32.0), display("verbal"), OPPONENT)
 
 #: The paper's, which are run unless tests are named.
-_OF_THE_PAPER = (
-    "blur",
-    "occlusion",
-    "salt-pepper",
-    "brightness-up",
-    "brightness-down",
-    "contrast-up",
-    "contrast-down",
-    "sharpness-up",
-    "sharpness-down",
-)
+_OF_THE_PAPER = tuple(each.name for each in PUBLISHED)
 
-#: Strongest levels in the authors' code, where it has any.
-_PUBLISHED_ENDS = {"sharpness-up": 1.0, "sharpness-down": 1.0}
+#: As in the authors' code: sharpness goes up to a factor of 2, and salt and pepper falls on each
+#: channel by itself, as scikit-image's does.
+_PUBLISHED: dict[str, Manipulation] = {
+    "sharpness-up": replace(SHARPNESS_UP, range=(SHARPNESS_UP.range[0], 1.0)),
+    "salt-pepper": replace(SALT_PEPPER, per_channel=True),
+}
 
 #: Levels beside the original.
 _LEVELS = 200
@@ -120,7 +116,7 @@ def _curves(
 ) -> Iterator[Test]:
     asked, published = options.asked, options.mode == "published"
     for task in _tasks(asked, published):
-        for manipulation in _manipulations(pictures):
+        for manipulation in _manipulations(pictures, published):
             levels = levels_between(*manipulation.range, asked.levels or _LEVELS, shifted=published)
             placement = (
                 AdaptiveLevels(levels, asked.trials or _TRIALS[task.name], asked.width)
@@ -166,8 +162,9 @@ def _tasks(asked: Asked, published: bool) -> tuple[ItemTask, ...]:
     )
 
 
-def _manipulations(pictures: PictureSet) -> Iterator[Manipulation]:
-    yield from MANIPULATIONS.values()
+def _manipulations(pictures: PictureSet, published: bool) -> Iterator[Manipulation]:
+    own = _PUBLISHED if published else {}
+    yield from (own.get(name, each) for name, each in MANIPULATIONS.items())
     if pictures.kind == "objects":
         yield from OBJECT_MANIPULATIONS.values()
 

@@ -166,5 +166,5 @@ def _bitmap(mi: Any, pixels: Floats) -> dict[str, Any]:
 
 def _across(direction: Floats) -> Floats:
     """Return a direction that is not that one."""
-    axes: Floats = np.eye(3)
-    return axes[int(np.abs(direction).argmin())]
+    found: Floats = np.eye(3)[int(np.abs(direction).argmin())]
+    return found
