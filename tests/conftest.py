@@ -1,6 +1,7 @@
 """What tests of several rooms share: a browser, and finished runs to look at.
 
-Where there is no browser, the tests that want one are left out and counted.
+Where there is no browser, or nothing to draw 3D objects with, the tests that want it are left out
+and counted.
 """
 
 from collections.abc import Iterator
@@ -8,40 +9,42 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsers import find_chromium, install_chromium
+from debian import NEEDS, find_chromium
 from oddities import HOSTILE, afraid_of_the_dark, broken, constant, network
 from playwright.sync_api import Browser, sync_playwright
 
 import fechner
 from fechner import Run, observe
 
-_LEFT_OUT = pytest.StashKey[int]()
+#: How many tests were left out for want of each of `NEEDS`.
+_LEFT_OUT = pytest.StashKey[list[int]]()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    wanted = [item for item in items if "browser" in getattr(item, "fixturenames", ())]
-    if not wanted or find_chromium() or install_chromium():
-        return
-    items[:] = [item for item in items if item not in wanted]
-    config.hook.pytest_deselected(items=wanted)
-    config.stash[_LEFT_OUT] = len(wanted)
+    left_out = []
+    for need in NEEDS:
+        wanted = [item for item in items if need.is_needed_by(item)]
+        if wanted and need.is_there():
+            wanted = []
+        items[:] = [item for item in items if item not in wanted]
+        config.hook.pytest_deselected(items=wanted)
+        left_out.append(len(wanted))
+    config.stash[_LEFT_OUT] = left_out
     if hasattr(config, "workeroutput"):  # one of several processes: tell the first
-        config.workeroutput["left_out"] = len(wanted)
+        config.workeroutput["left_out"] = left_out
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    node.config.stash[_LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
+    node.config.stash[_LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", [])
 
 
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    if number := config.stash.get(_LEFT_OUT, 0):
-        terminalreporter.write_line(
-            f"{number} browser tests were left out: Chromium is not installed, and only root on "
-            "Debian can have it installed by the tests; set FECHNER_CHROMIUM to the path of one."
-        )
+    for number, need in zip(config.stash.get(_LEFT_OUT, []), NEEDS, strict=False):
+        if number:
+            terminalreporter.write_line(f"{number} {need.otherwise}")
 
 
 @pytest.fixture(scope="session")
