@@ -43,6 +43,9 @@ CLASSES = (10, 40, 200, 1000)
 RESAMPLES = 100
 TOGETHER = 10
 
+#: Trials about the original that come before adaptive ones.
+ORIGINALS = 4
+
 
 def shares(kind, x, size, generator, missed):
     """Return the chance that an answer is known, [size, levels], and each class's own level."""
@@ -108,7 +111,10 @@ def adaptive(simulations, sizes, kinds, pool=1000, trials=40):
         generator = np.random.default_rng([7, KINDS.index(kind), round(1 / chance)])
         missed = (1 - top) / (1 - chance)
         known, own = shares(kind, np.log10(levels), pool, generator, missed)
-        n, right = np.zeros((2, pool, len(levels)))
+        n, right = np.zeros((2, pool, len(LEVELS)))
+        seen = known[:, :1] if kind == "trials" else known.max(axis=1, keepdims=True)
+        n[:, 0] = ORIGINALS
+        right[:, 0] = generator.binomial(ORIGINALS, seen + (1 - seen) * chance)[:, 0]
         for i in range(pool):
             run = Adaptive(
                 levels,
@@ -122,10 +128,9 @@ def adaptive(simulations, sizes, kinds, pool=1000, trials=40):
                 at = run.next()
                 p = known[i, at] + (1 - known[i, at]) * chance
                 run.update(at, float(generator.random() >= p))
-            n[i], right[i] = run.n, run.n - run.k
-        fits = class_fits(levels, n, right, chance=chance)
-        seen = known.max(axis=1) > 0
-        true = 10 ** own[seen].mean()
+            n[i, 1:], right[i, 1:] = run.n, run.n - run.k
+        fits = class_fits(LEVELS, n, right, chance=chance)
+        true = 10 ** own[seen[:, 0] > 0.5].mean()
         for classes in sizes:
             found = [
                 mean_threshold(fits[generator.integers(0, pool, classes)])

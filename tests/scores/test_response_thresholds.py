@@ -155,3 +155,14 @@ def test_the_mean_of_thresholds_that_lie_outside() -> None:
     assert found.censored == "above"
     assert found.bound == 100
     assert found.high == np.inf
+
+
+def test_classes_that_are_never_recognised_have_no_threshold() -> None:
+    right = steps(np.random.default_rng(8), 12, chance=0.001)
+    expected = mean_threshold(class_fits(LEVELS, ones(12), right, chance=0.001))
+    more = np.concatenate([right, np.zeros((3, 41))])
+    found = mean_threshold(class_fits(LEVELS, ones(15), more, chance=0.001))
+    assert found[:3] == pytest.approx(expected[:3])
+    assert found.censored == expected.censored == ""
+    none = mean_threshold(class_fits(LEVELS, ones(3), np.zeros((3, 41)), chance=0.001))
+    assert none.censored == "unknown"

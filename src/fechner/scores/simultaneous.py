@@ -60,6 +60,10 @@ def difference_band(
 
     The band is as many standard errors wide as the largest studentised deviation over all levels
     is in 95 % of bootstrap samples over classes, and no fewer than Student's t for one level.
+    In `benchmarks/item_response.py --bands` (observers that have half of the spread of classes in
+    common, equal or 0.2 decades apart, chance 1/2, 1/16 and 1/1000, 41 levels, 1,000 pairs of each)
+    it held the whole true difference in 97.0 to 98.2 % with 10 classes, which is more than it need,
+    and in 93.9 to 97.6 % with 40, 94.8 to 96.7 % with 200 and 94.1 to 95.8 % with 1,000.
 
     Parameters
     ----------
