@@ -160,7 +160,8 @@ def test_adaptive_levels_find_the_threshold_of_each_class() -> None:
     known = recogniser(KnownClassifier(6, steps))
     levels = (0.0, *np.geomspace(0.01, 1.0, 200))
     data = whole(curve_of(pictures, placement=AdaptiveLevels(levels, 40)), known, None)
-    assert data.sizes["trial"] == 6 * 40
+    assert data.sizes["trial"] == 6 * (4 + 40)
+    assert (data["level"] == 0).sum() >= 6 * 4
     for label in range(6):
         own = data.isel(trial=np.flatnonzero(data["class_of"].values == label))
         right = own["right"].values[:, 0, 0] > 0

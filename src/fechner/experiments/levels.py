@@ -75,6 +75,9 @@ class AdaptiveLevels:
     ----------
     each
         Trials of each class; its pictures take turns.
+    originals
+        So many more, before them, show the original: without them, a class that is not recognised
+        at all passes for one that is lost at once.
     width
         Stop earlier when the 95 % interval of the threshold is as narrow, in log10; None never.
     """
@@ -82,6 +85,7 @@ class AdaptiveLevels:
     levels: tuple[float, ...]
     each: int = 40
     width: float | None = None
+    originals: int = 4
 
     @property
     def method(self) -> str:
@@ -94,12 +98,13 @@ class AdaptiveLevels:
         return (
             f"Levels are chosen trial by trial among the original and {len(self.levels) - 1} from "
             f"{self.levels[1]:.3g} to {self.levels[-1]:.3g}, where the answer is expected to tell "
-            f"most of the threshold of a class (Watson 2017): {self.each} trials of each{earlier}."
+            f"most of the threshold of a class (Watson 2017): {self.each} trials of each{earlier}, "
+            f"after {self.originals} of the original."
         )
 
     def trials(self, pictures: int) -> int:
         """Return the number of trials of a class."""
-        return self.each if pictures else 0
+        return self.originals + self.each if pictures else 0
 
     def run(
         self, ask: Ask, items: Sequence[Item], task: ItemTask
@@ -116,7 +121,7 @@ class AdaptiveLevels:
                 self.levels,
                 shape="logistic",
                 lapse=ask.chance,
-                stop_trials=self.each,
+                stop_trials=self.originals + self.each,
                 stop_width=self.width,
                 seed=label,
             )
@@ -126,7 +131,7 @@ class AdaptiveLevels:
         shown: list[Shown] = []
         parts: list[Answered] = []
         unreadable: set[int] = set()
-        for number in range(self.each):
+        for number in range(self.originals + self.each):
             going = [
                 key
                 for key, track in tracks.items()
@@ -134,7 +139,7 @@ class AdaptiveLevels:
             ]
             if not going:
                 break
-            chosen = [tracks[key].next() for key in going]
+            chosen = [0 if number < self.originals else tracks[key].next() for key in going]
             now = [
                 Shown(pictures[label][number % len(pictures[label])], self.levels[level], run)
                 for (label, run), level in zip(going, chosen, strict=True)

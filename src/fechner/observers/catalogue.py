@@ -51,6 +51,7 @@ _BUILT_IN = (
         extra="efficientnet",
         published=_RAW,
         tour=True,
+        also=("recognises",),
     ),
 )
 

@@ -36,6 +36,8 @@ class Entry:
     operational
         Settings that cannot change an answer, such as how long to wait for it: results are kept
         under the name without them.
+    also
+        Abilities that it has beside the first.
     """
 
     name: str
@@ -49,6 +51,12 @@ class Entry:
     declared: str = ""
     tour: bool = False
     operational: tuple[str, ...] = ()
+    also: tuple[Ability, ...] = ()
+
+    @property
+    def abilities(self) -> tuple[Ability, ...]:
+        """What it can do."""
+        return (self.ability, *self.also)
 
     @property
     def label(self) -> str:

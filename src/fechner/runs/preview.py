@@ -85,7 +85,9 @@ def preview(
         silent = entry is not None and entry.ability != "answers"
         for test in chosen:
             experiment = test.experiment
-            if entry is not None and LIFTS[entry.ability][experiment.asks].make is None:
+            if entry is not None and not any(
+                LIFTS[has][experiment.asks].make for has in entry.abilities
+            ):
                 continue  # it cannot be asked
             if silent and isinstance(experiment, Asking):
                 experiment = experiment.without_words()
