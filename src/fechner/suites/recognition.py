@@ -194,4 +194,5 @@ SUITE = Suite(
     },
     best="no error",
     shows_pictures=True,
+    tabulated=("threshold",),
 )

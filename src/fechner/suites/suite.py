@@ -191,6 +191,8 @@ class Suite:
         Tests that it has only if a user gives something, and what.
     shows_pictures
         Whether nothing can be measured without pictures of a user's own.
+    tabulated
+        Names of scores that a page sets out for all tests, beside the main ones.
     best
         What a distance of 0 means: answers as people give them, or something else such as none
         that is wrong. A word or two, to be read after "distance from".
@@ -205,6 +207,7 @@ class Suite:
     further: Mapping[str, str] = field(default_factory=dict)
     best: str = "human"
     shows_pictures: bool = False
+    tabulated: tuple[str, ...] = ()
 
 
 def may_ask(test: Test, lacking: Sequence[str]) -> bool:

@@ -83,6 +83,22 @@ class Asked(NamedTuple):
     answers: list[Score | None]
 
 
+class Tabulated(NamedTuple):
+    """A row of a table of scores of one name.
+
+    Parameters
+    ----------
+    unit
+        What it is measured in.
+    scores
+        Of each standing; None where there is none.
+    """
+
+    test: Test
+    unit: str
+    scores: list[Score | None]
+
+
 class Fact(NamedTuple):
     """A column of what is known of observers.
 
@@ -171,6 +187,22 @@ class Chapter:
             ]
         return rows
 
+    @property
+    def tabulated(self) -> list[tuple[str, list[Tabulated]]]:
+        """Scores beside the main ones that the suite sets out, by name; empty where none is."""
+        found = []
+        for name in self.group.suite.tabulated:
+            rows = []
+            for test in self.tests:
+                scores = [
+                    _named(standing.results.get(test.id, ()), name) for standing in self.standings
+                ]
+                if any(scores):
+                    rows.append(Tabulated(test, test.experiment.axes[0], scores))
+            if rows:
+                found.append((name, rows))
+        return found
+
     def example(self, test: Test) -> Score:
         """Return any main score of a test, which says what it is called and which way is better."""
         own = (r.score for _, r in self.results if r.main and r.test == test.id)
@@ -244,6 +276,10 @@ def _printed(group: Group) -> list[Printed]:
         if distances:
             printed.append(Printed(row, distances, fmean(distances.values())))
     return printed
+
+
+def _named(results: Sequence[Result], name: str) -> Score | None:
+    return next((each.score for each in results if each.score.name == name), None)
 
 
 def place_of(result: Result) -> Place:

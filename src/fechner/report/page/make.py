@@ -59,6 +59,7 @@ def make_page(runs: Sequence[Run], progress: bool = False) -> str:
     )
     environment.filters |= {
         "number": _number,
+        "short": "{:.3g}".format,
         "near": _near,
         "json": json.dumps,
         "lines": _lines,
