@@ -1,6 +1,6 @@
 """What the rasteriser does at each corner and at each pixel, in the language of OpenGL.
 
-Occlusion of the sky becomes light by the fit of Jimenez, Wu, Pesce and Jarabo (2016), equation 10,
+Occlusion of the sky becomes light by the fit of Jimenez, Wu, Pesce and Jarabo (2016)
 to what light that goes from surface to surface adds, for each of the three reflectances.
 """
 
