@@ -1,7 +1,7 @@
 """Item-response curves of observers whose answers are known: recovery of thresholds, intervals.
 
     python benchmarks/item_response.py               # pooled thresholds: bias and coverage
-    python benchmarks/item_response.py --adaptive    # adaptive trials, a threshold for each class
+    python benchmarks/item_response.py --adaptive    # adaptive trials, classes that differ
     python benchmarks/item_response.py --bands       # simultaneous bands of differences
     python benchmarks/item_response.py --kappa       # error consistency
 
@@ -25,9 +25,10 @@ from scipy import special
 
 from fechner.psychometrics import Adaptive, Prior
 from fechner.psychometrics.falling import fit_falling
+from fechner.psychometrics.population import fit_population
 from fechner.scores.bootstrap import cluster_counts
 from fechner.scores.error_consistency import error_consistency
-from fechner.scores.response_thresholds import PooledFit, class_fits, mean_threshold
+from fechner.scores.response_thresholds import PooledFit
 from fechner.scores.simultaneous import difference_band
 
 LEVELS = np.concatenate([[0.0], np.geomspace(0.1, 100, 40)])
@@ -104,11 +105,13 @@ def pooled(simulations, sizes, kinds):
         report(f"{classes:4} classes, {kind:6}, chance {chance:.3f}, top {top}", found, TRUE)
 
 
-def adaptive(simulations, sizes, kinds, pool=1000, trials=40):
+def adaptive(simulations, sizes, kinds, pool=2000):
     """Classes are drawn from a pool of runs, whose true mean is the truth."""
     levels = LEVELS[1:]
     for kind, chance, top in itertools.product(kinds, CHANCES, TOPS):
-        generator = np.random.default_rng([7, KINDS.index(kind), round(1 / chance)])
+        trials = 60 if chance == 1 / 2 else 40
+        seed = [7, KINDS.index(kind), round(1 / chance), round(10 * top)]
+        generator = np.random.default_rng(seed)
         missed = (1 - top) / (1 - chance)
         known, own = shares(kind, np.log10(levels), pool, generator, missed)
         n, right = np.zeros((2, pool, len(LEVELS)))
@@ -129,13 +132,13 @@ def adaptive(simulations, sizes, kinds, pool=1000, trials=40):
                 p = known[i, at] + (1 - known[i, at]) * chance
                 run.update(at, float(generator.random() >= p))
             n[i, 1:], right[i, 1:] = run.n, run.n - run.k
-        fits = class_fits(LEVELS, n, right, chance=chance)
         true = 10 ** own[seen[:, 0] > 0.5].mean()
         for classes in sizes:
-            found = [
-                mean_threshold(fits[generator.integers(0, pool, classes)])
-                for _ in range(simulations)
-            ]
+            found = []
+            for _ in range(simulations):
+                some = generator.integers(0, pool, classes)
+                each = fit_population(LEVELS, n[some], right[some], chance=chance)
+                found.append((each.threshold, each.low, each.high))
             report(f"{classes:4} classes, {kind:6}, chance {chance:.3f}, top {top}", found, true)
 
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from known_observers import LEVELS, TRUE, steps, trials
 
-from fechner.psychometrics import Adaptive, Prior
 from fechner.scores.bootstrap import cluster_counts
 from fechner.scores.response_curves import smoothed
-from fechner.scores.response_thresholds import class_fits, mean_threshold, pooled_fit
+from fechner.scores.response_thresholds import class_fits, pooled_fit
 
 
 def ones(classes: int) -> np.ndarray:
@@ -119,50 +118,3 @@ def test_one_class_has_the_interval_of_its_own_fit() -> None:
     assert found.low < step < found.high
     own = class_fits(LEVELS, ones(1), right, chance=0.001)
     assert found.low == pytest.approx(own.low.threshold[0], rel=0.1)
-
-
-def test_adaptive_trials_have_a_threshold_for_each_class() -> None:
-    # Each class is asked about at its own threshold: pooled, every level would be half-way.
-    generator = np.random.default_rng(7)
-    levels, chance = LEVELS[1:], 0.001
-    own = TRUE * 10 ** (0.3 * generator.standard_normal(24))
-    n, right = np.zeros((2, 24, 40))
-    for i, step in enumerate(own):
-        run = Adaptive(
-            levels,
-            shape="logistic",
-            lapse=chance,
-            prior=Prior(guess=(1, 10)),
-            stop_trials=40,
-            seed=i,
-        )
-        while not run.finished:
-            at = run.next()
-            run.update(at, float(levels[at] >= step))
-        n[i], right[i] = run.n, run.n - run.k
-    fits = class_fits(levels, n, right, chance=chance)
-    np.testing.assert_allclose(np.log10(fits.threshold), np.log10(own), atol=0.1)
-    found = mean_threshold(fits)
-    true = 10 ** np.log10(own).mean()
-    assert found.value == pytest.approx(true, rel=0.03)
-    assert found.low < true < found.high
-    assert found.censored == ""
-
-
-def test_the_mean_of_thresholds_that_lie_outside() -> None:
-    right = np.ones((4, 41))
-    found = mean_threshold(class_fits(LEVELS, ones(4), right, chance=0.001))
-    assert found.censored == "above"
-    assert found.bound == 100
-    assert found.high == np.inf
-
-
-def test_classes_that_are_never_recognised_have_no_threshold() -> None:
-    right = steps(np.random.default_rng(8), 12, chance=0.001)
-    expected = mean_threshold(class_fits(LEVELS, ones(12), right, chance=0.001))
-    more = np.concatenate([right, np.zeros((3, 41))])
-    found = mean_threshold(class_fits(LEVELS, ones(15), more, chance=0.001))
-    assert found[:3] == pytest.approx(expected[:3])
-    assert found.censored == expected.censored == ""
-    none = mean_threshold(class_fits(LEVELS, ones(3), np.zeros((3, 41)), chance=0.001))
-    assert none.censored == "unknown"

@@ -129,7 +129,7 @@ class ItemPanels:
             marks.insert(0, Line(x, y, label, group=group, low=low, high=high))
         else:
             levels = np.array(experiment.placement.levels[1:])
-            marks.insert(0, Line(levels, _mean_of_fits(items, levels), label, group=group))
+            marks.insert(0, Line(levels, items.population.accuracy(levels), label, group=group))
         found = items.threshold
         marks.append(
             Vertical(found.value, f"threshold, {label}", found.low, found.high, group=group)
@@ -158,26 +158,15 @@ def _direction(experiment: Any) -> str:
     return manipulation.name.rpartition("-")[2] if manipulation.opposite else "observer"
 
 
-def _mean_of_fits(items: Items, levels: Floats) -> Floats:
-    """Return the mean of the curves of classes."""
-    from fechner.psychometrics import psychometric
-
-    found, chance = items.class_fits, items.table.chance
-    at = np.where(np.isnan(found.threshold), found.bound, found.threshold)[:, None]
-    wrong = psychometric(
-        levels, at, found.slope[:, None], found.guess[:, None], chance, shape="logistic"
-    )
-    return np.asarray(1 - np.nanmean(wrong, axis=0))
-
-
 def _thresholds(items: Items) -> Floats:
     """Return a level for each class at which it is lost, beyond the strongest if it never is."""
+    levels, n, right = items.table.counts
     if not items.table.is_grid:
-        found = items.class_fits
-        return np.where(np.isnan(found.threshold), found.bound, found.threshold)
+        found = items.population
+        start = levels[levels > 0][0] / 2
+        return np.where(found.never_recognised > 0.5, start, 10.0**found.log_thresholds)
     from fechner.psychometrics.falling import fit_falling
 
-    levels, n, right = items.table.counts
     fits = fit_falling(levels, n, right, chance=items.table.chance)
     step = levels[-1] / levels[-2]
     beyond = np.select(

@@ -16,12 +16,7 @@ from fechner.scores.item_table import ItemTable
 from fechner.scores.notes import join_notes
 from fechner.scores.rates import wilson
 from fechner.scores.response_curves import Located, PooledCurve, class_areas, pooled_curve
-from fechner.scores.response_thresholds import (
-    PooledFit,
-    class_fits,
-    mean_threshold,
-    pooled_fit,
-)
+from fechner.scores.response_thresholds import PooledFit, pooled_fit
 from fechner.scores.score import Resampled, Score
 
 if TYPE_CHECKING:
@@ -29,14 +24,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fechner.human.trials import HumanTrials
-    from fechner.psychometrics import Fit
+    from fechner.psychometrics.population import Population
 
     Floats = NDArray[np.float64]
 
 _NOTHING = float("nan")
-
-#: Levels over which a fitted curve is averaged.
-_FINE = 400
 
 
 class Items:
@@ -57,33 +49,32 @@ class Items:
         return pooled_fit(*self.table.counts, chance=self.table.chance)
 
     @cached_property
-    def class_fits(self) -> Fit:
-        """A curve of each class, with an interval."""
-        return class_fits(*self.table.counts, chance=self.table.chance)
+    def population(self) -> Population:
+        """Classes with thresholds of their own, for levels that were chosen one by one."""
+        from fechner.psychometrics.population import fit_population
+
+        return fit_population(*self.table.counts, chance=self.table.chance)
 
     @property
     def threshold(self) -> Located:
         """The level half-way between top and chance, over classes."""
-        # Levels chosen one by one gather at the threshold of each class.
-        return self.fit.threshold if self.table.is_grid else mean_threshold(self.class_fits)
+        if self.table.is_grid:
+            return self.fit.threshold
+        # Levels chosen one by one gather at the threshold of each class: pooled by level, every
+        # one would be half-way.
+        found = self.population
+        return Located(found.threshold, found.low, found.high, found.censored, found.bound)
 
     @cached_property
     def areas(self) -> Floats:
-        """Chance-corrected accuracy of each class, averaged over log level."""
+        """Chance-corrected accuracy of each class, averaged over log level.
+
+        Of levels that were chosen one by one, what each class adds to the mean.
+        """
         table = self.table
         if table.is_grid:
             return class_areas(*table.counts, chance=table.chance)
-        from fechner.psychometrics import psychometric
-
-        levels = table.counts.levels[table.counts.levels > 0]
-        grid = np.geomspace(levels[0], levels[-1], _FINE)
-        found = self.class_fits
-        # Those that are censored are drawn from the other end of what is known of them.
-        at = np.where(np.isnan(found.threshold), found.bound, found.threshold)
-        wrong = psychometric(
-            grid, at[:, None], found.slope[:, None], found.guess[:, None], shape="logistic"
-        )
-        return np.asarray(1 - wrong.mean(axis=1))
+        return self.population.pseudo_areas
 
     @property
     def area_clusters(self) -> NDArray[np.intp]:
