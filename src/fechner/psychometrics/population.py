@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 #: What one class misses of its own picture as it is, beforehand: rarely anything.
 _MISS = (1.0, 10.0)
 
+#: Share of the variance by the curvature of the likelihood that the one between classes has at
+#: least: with more of it, intervals over 10 classes that are all alike hold too often.
+_AT_LEAST = 0.5
+
 #: The longest half of an interval.
 _WIDEST_DECADES = 100.0
 
@@ -154,8 +158,9 @@ def _described(marginal: Marginal, at: Floats) -> Population:
     elif not censored:
         free, inverse = marginal.inverse_bend(at)
         influence = classes.scores[:, free] @ inverse
-        # Whichever is larger: each is too small somewhere with few classes.
-        error = max(np.sqrt(inverse[0, 0]), np.sqrt((influence[:, 0] ** 2).sum()))
+        # Between classes, as they are; but a few may agree by chance.
+        variance = max((influence[:, 0] ** 2).sum(), _AT_LEAST * inverse[0, 0])
+        error = np.sqrt(variance)
         few = max(count, 2.0)
         half = min(far * error * np.sqrt(few / (few - 1)), _WIDEST_DECADES)
         low, high = 10 ** (at[0] - half), 10 ** (at[0] + half)
