@@ -108,6 +108,21 @@ def fit_population(
 ) -> Population:
     """Fit thresholds of classes that differ, by maximum marginal likelihood.
 
+    The interval is Student's t over the classes that are recognised, times a standard error from
+    how much each class moves the mean. One class has the credible interval of `fit`. Classes of
+    which nothing is ever right have no threshold, even if the original was not among what was
+    asked: ask about it, since those that are never recognised and those that are lost at once are
+    told apart by nothing else.
+
+    Simulated in `benchmarks/item_response.py --adaptive`, 40 trials of each class (60 with chance
+    1/2) and 4 of the original, in 10 of its 18 kinds so far, most with a top of 0.9. With 10
+    classes (80 to 200 data sets of each kind) the median threshold was off by at most 3.5 %; the
+    interval held the true one in 94 to 98 %, but for independent trials with chance 1/2 and a top
+    of 0.9, where two runs gave 92 and 96 %. With 40 classes (30 to 80 data sets) it was off by at
+    most 3.4 %, in 4 of 5 kinds by about 1 %, and with 200 (16 to 60) by at most 1.5 %; so few data
+    sets do not tell how often intervals hold beyond a few per cent: 92 to 100 %, and 87 % of two
+    kinds with 200 classes. Slopes that differ between classes were not simulated.
+
     Parameters
     ----------
     levels
