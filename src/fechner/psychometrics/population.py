@@ -115,13 +115,14 @@ def fit_population(
     told apart by nothing else.
 
     Simulated in `benchmarks/item_response.py --adaptive`, 40 trials of each class (60 with chance
-    1/2) and 4 of the original, in 10 of its 18 kinds so far, most with a top of 0.9. With 10
-    classes (80 to 200 data sets of each kind) the median threshold was off by at most 3.5 %; the
-    interval held the true one in 94 to 98 %, but for independent trials with chance 1/2 and a top
-    of 0.9, where two runs gave 92 and 96 %. With 40 classes (30 to 80 data sets) it was off by at
-    most 3.4 %, in 4 of 5 kinds by about 1 %, and with 200 (16 to 60) by at most 1.5 %; so few data
-    sets do not tell how often intervals hold beyond a few per cent: 92 to 100 %, and 87 % of two
-    kinds with 200 classes. Slopes that differ between classes were not simulated.
+    1/2) and 4 of the original, in 11 of its 18 kinds so far (of tops of 1, with chance 1/2 only).
+    Medians were off by at most 3.5 % with 10 classes (80 to 200 data sets of each kind), 3.4 % with
+    40 (30 to 80) and 2.1 % with 200 (16 to 60), about as much as so few data sets scatter. The
+    interval held the true threshold in 93 to 98 % with 10 classes, but for independent trials with
+    chance 1/2 and a top of 0.9, where two runs gave 92 and 96 %; in 92 to 100 % with 40; in 87 to
+    95 % with 200. Of areas, intervals from ``pseudo_areas`` held in 88 to 100 %; those from
+    posterior means did in 6 to 34 % where classes are alike. Slopes that differ between classes
+    were not simulated.
 
     Parameters
     ----------
