@@ -32,11 +32,12 @@ nitpicky = True
 # Names that lead nowhere on this site: other libraries and what is private, aliases of types,
 # words for types.
 _ELSEWHERE = (
-    r"(fechner\.report\.comparing\.(standings|trends)|collections|numpy|np|pathlib|pd|torch|xr)\..*"
+    r"(fechner\.report\.(comparing\.(standings|trends)|trial_lists\.source)|collections|concurrent"
+    r"|numpy|np|pathlib|pd|torch|xr)\..*"
 )
 _TYPES = (
-    "(Abscissa|ArrayLike|Ask|By|Changed|CurveSet|Figure|Fit|Flags|Floats|Image|InitVar|Light"
-    "|NDArray|Name|Normalisation|Passed|Path|Recognised|Record|Runs|Same|Scale|Seed|Someone|Tap|Tensor|Triple|Value|What)"
+    "(Abscissa|Among|Answered|ArrayLike|Ask|By|Categories|Changed|Choices|CurveSet|Dropout|Figure|Fit|Flags|Floats|Image|InitVar|Item|ItemPlacement|ItemTask|Light"
+    "|Manipulation|NDArray|Name|Normalisation|Passed|Path|Recognised|Record|Runs|Same|Scale|Seed|Show|Someone|Style|Tap|Tensor|Triple|Value|What)"
 )
 _WORDS = r"(array_like|float64|ndarray|optional|shape|\d|.*\".*|.* (and|to) \w+)"
 nitpick_ignore_regex = [("py:.*", _ELSEWHERE), ("py:.*", rf"(.*\.)?{_TYPES}"), ("py:.*", _WORDS)]

@@ -173,6 +173,7 @@ def test_read_outs_of_all_layers_are_those_of_numpy() -> None:
             "minkowski4": (d**4).sum(1) ** 0.25,
             "linf": np.abs(d).max(1),
             "energy": np.abs(length[0] - length[1]),
+            "correlation": [1 - np.corrcoef(a, b)[0, 1] for a, b in zip(x, r, strict=True)],
         }
         for column, readout in enumerate(READOUTS):
             np.testing.assert_allclose(

@@ -252,6 +252,7 @@ def test_presets_are_in_the_bibliography_and_belong_to_a_suite(name: str) -> Non
         "Cai et al. 2025",
         "Hammou et al. 2025",
         "Hernández-Cámara et al. 2025",
+        "RichardWebster et al. 2018",
         "Vila-Tomás et al. 2026",
     )
     assert suite(PRESETS[name]).reference == name

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _PER_CLASS, _MOST_PICTURES = 10, 200
 
 
-class Asking(TypedDict, total=False):
+class QuestionOptions(TypedDict, total=False):
     """Options about questions; `fechner.evaluate` says what each is."""
 
     adaptive: bool | None
@@ -51,7 +51,7 @@ def choose_options(
     ppd: float | None = None,
     resize: bool | None = None,
     spool: Path | None = None,
-    **asking: Unpack[Asking],
+    **asking: Unpack[QuestionOptions],
 ) -> Options:
     """Return the options of a suite as a user gives them.
 
@@ -60,7 +60,7 @@ def choose_options(
     spool
         Folder for pictures that come from an iterator; None is a temporary one.
     """
-    unknown = set(asking) - set(Asking.__annotations__)
+    unknown = set(asking) - set(QuestionOptions.__annotations__)
     if unknown:
         raise TypeError(f"there is no option {', '.join(sorted(unknown))}")
     given: dict[str, Any] = dict(asking)

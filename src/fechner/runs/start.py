@@ -21,7 +21,7 @@ from fechner.observers.readouts import check_readouts
 from fechner.runs.choice import choose_tests
 from fechner.runs.execute import execute
 from fechner.runs.folder import SPOOL, refuse_other_things, settled
-from fechner.runs.options import Asking, choose_options
+from fechner.runs.options import QuestionOptions, choose_options
 from fechner.runs.progress import Bar, Silent
 from fechner.runs.run import Run
 from fechner.runs.store import only_writer
@@ -53,7 +53,7 @@ def evaluate(
     workers: int = 1,
     executor: Executor | None = None,
     progress: bool = True,
-    **asking: Unpack[Asking],
+    **asking: Unpack[QuestionOptions],
 ) -> Run:
     """Run a suite on observers and return the results.
 

@@ -96,9 +96,9 @@ def test_float32_does_not_see_what_float64_does() -> None:
     assert coarse.fingerprint != own.fingerprint
     assert "asked for" in coarse.about.precision
     found = [differences(o, gabors(o, [1e-3]), gabors(o, [0.0])).item() for o in (own, coarse)]
-    same = differences(coarse, gabors(coarse, [0.0]), gabors(coarse, [0.0])).item()
     assert found[0] > 0
-    assert found[1] == same
+    # What it answers is rounding, many times larger than what there is to see.
+    assert abs(found[1]) > 5 * found[0]
 
 
 def test_published_numbers_are_in_float32() -> None:
