@@ -152,7 +152,7 @@ def test_pieces_cover_all_classes_once() -> None:
     assert [piece.start for piece in pieces] == [0, *(p.stop for p in pieces[:-1])]
     assert pieces[-1].stop == 230
     assert sum(piece.images for piece in pieces) == 230 * 3 * 21
-    assert max(piece.images for piece in pieces) <= 1000
+    assert max(piece.images for piece in pieces) <= 256
 
 
 def test_adaptive_levels_find_the_threshold_of_each_class() -> None:

@@ -15,8 +15,10 @@ import torch
 from known import flat_set
 from photographs import noise_picture, write_album
 from PIL import Image
+from typer.testing import CliRunner
 
 from fechner import FechnerError, evaluate, observe
+from fechner.cli.app import app
 from fechner.experiments import AdaptiveLevels, ItemResponse, Matching, Naming
 from fechner.observers.dropout import Dropout
 from fechner.runs import Run, preview
@@ -163,6 +165,30 @@ def test_a_page_of_it(measured: Run, tmp_path: Path) -> None:
     page = measured.report(tmp_path / "page.html").read_text("utf-8")
     for words in ("distance from no error", "Gaussian blur: what is it?", "Contrast, increased"):
         assert words in page
+
+
+def test_observers_that_name_and_match_can_be_compared_and_drawn(
+    measured: Run, tmp_path: Path
+) -> None:
+    runner = CliRunner()
+    compared = runner.invoke(app, ["compare", str(measured.folder)])
+    assert compared.exit_code == 0, compared.output
+    assert "2afc-blur  area ↑" in compared.output
+    drawn = runner.invoke(
+        app, ["figure", str(measured.folder), "--out", str(tmp_path / "scores.svg")]
+    )
+    assert drawn.exit_code == 0, drawn.output
+
+
+def test_a_sheet_of_its_stimuli(album: Path, tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.png"
+    done = CliRunner().invoke(
+        app,
+        ["show", "recognition", "--images", str(album), "--tests", "mafc-blur"]
+        + ["--out", str(sheet)],
+    )
+    assert done.exit_code == 0, done.output
+    assert Image.open(sheet).width > 1000
 
 
 def test_numbers_have_intervals_and_directions(measured: Run) -> None:

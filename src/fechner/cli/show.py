@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from fechner.cli.asking import IMAGES
 from fechner.cli.names import split_names
+from fechner.cli.pictures import OBJECTS
 
 
 def command(
@@ -17,15 +19,17 @@ def command(
         typer.Option(help="Comma-separated tests of the suite, or patterns; all if left out."),
     ] = None,
     published: Annotated[bool, typer.Option("--published", help="As published.")] = False,
+    images: IMAGES = None,
+    objects: OBJECTS = None,
     out: Annotated[Path | None, typer.Option(help="PNG to write; default: SUITE.png.")] = None,
 ) -> None:
     """Write a contact sheet of a suite's stimuli as a PNG."""
     from fechner.errors import FechnerError
     from fechner.report.contact_sheet import contact_sheet
     from fechner.runs.choice import choose_tests
-    from fechner.suites import Options
+    from fechner.runs.options import choose_options
 
-    options = Options("published" if published else "default")
+    options = choose_options(suite, published=published, images=images, objects=objects)
     chosen = choose_tests(suite, options, split_names(tests))
     path = out or Path(f"{suite}.png")
     if path.suffix.lower() != ".png":

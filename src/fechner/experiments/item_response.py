@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fechner.stimuli.manipulations.base import Manipulation
 
 #: Pictures of a piece, about: seconds to a minute.
-_PICTURES = 1000
+_PICTURES = 256
 
 #: Columns of the samples, beside the original.
 _COLUMNS = 6

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fechner.observers.categories import Categories
 
 #: Pictures of a piece, about: seconds to a minute.
-_PICTURES = 512
+_PICTURES = 256
 
 #: Classes and pictures of the samples.
 _ROWS, _COLUMNS = 4, 6

@@ -222,7 +222,9 @@ def _scores(asked: Choice) -> Figure:
         raise FechnerError("there are no scores yet: no observer has finished a test.")
     layers: dict[str, list[str]] = {}
     readouts: dict[str, list[str]] = {}
+    measured: dict[tuple[str, str], set[str]] = {}
     for contender, result in results:
+        measured.setdefault((contender.label, result.test), set()).add(result.score.layer)
         at = layers.setdefault(contender.label, [])
         by = readouts.setdefault(contender.label, [])
         if result.score.layer not in at:
@@ -236,7 +238,10 @@ def _scores(asked: Choice) -> Figure:
         score = result.score
         # All read-outs are shown unless one is chosen.
         chosen = asked.readout is None or score.readout == by_readout[contender.label]
-        if chosen and score.layer == at_layer[contender.label]:
+        layer = at_layer[contender.label]
+        # Tests that ask another ability may not have that layer; then what there is is shown.
+        elsewhere = layer not in measured[contender.label, result.test] and result.last
+        if chosen and (score.layer == layer or elsewhere):
             rows.setdefault((contender, result.place), {})[result.test] = score
     unseen = [each for each in asked.contenders if each.label not in layers]
     shown = [*rows.items(), *(((each, ""), {}) for each in unseen)]

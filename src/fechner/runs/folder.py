@@ -175,6 +175,9 @@ def name_of_option(name: str, value: Any) -> str:
     """
     if _is_switch(name, value):
         return _SWITCHES[name][value]
+    kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", "")
+    if name == "pictures" and kind == "objects":
+        return "--objects"
     return f"--{_OPTIONS.get(name, name.replace('_', '-'))}"
 
 

@@ -161,6 +161,9 @@ def evaluate(
                 folder, suite, options, readouts, patterns, place, threads, batch_size, workers
             )
             manifest.write(folder)
+            if options.asked.pictures is not None:
+                for note in options.asked.pictures.notes:
+                    listener.say(note)
             with _computing_with(manifest.threads):
                 execute(
                     folder,

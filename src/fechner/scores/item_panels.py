@@ -89,7 +89,7 @@ class ItemPanels:
                 Points(
                     np.array([point.level or experiment.original_at for point in points]),
                     value,
-                    "people",
+                    "people, chance-corrected",
                     low=low,
                     high=high,
                     human=True,

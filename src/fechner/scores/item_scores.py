@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fechner.scores.alignment import outputs
+from fechner.scores.band_robustness import around
 from fechner.scores.bootstrap import cluster_counts, interval
 from fechner.scores.human_accuracy import HumanPoint, human_points
 from fechner.scores.item_table import ItemTable
@@ -230,16 +231,12 @@ def _area(items: Items) -> Score:
     if not clusters:
         note = join_notes(note, "not computable: nothing could be shown")
     value = float(items.areas[items.area_clusters].mean()) if clusters else _NOTHING
-    low, high = (
-        interval(value, items.resampled_area, clusters, "share")
-        if clusters > 1
-        else (_NOTHING, _NOTHING)
-    )
+    low, high = around(value, items.resampled_area if clusters else np.empty(0), clusters)
     return Score(
         "area",
         value,
         low,
-        min(high, 1.0),
+        high,
         higher_is_better=True,
         best=1.0,
         chance=0.0,

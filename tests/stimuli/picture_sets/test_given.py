@@ -333,3 +333,8 @@ def test_a_function_may_make_pictures_of_any_kind(tmp_path: Path) -> None:
 def test_virtual_sets_that_are_none(classes: list[str], counts: Any, name: str, why: str) -> None:
     with pytest.raises(FechnerError, match=why):
         virtual_pictures(grating, classes, counts, name)
+
+
+def test_pairs_the_other_way_round() -> None:
+    with pytest.raises(FechnerError, match=r"not an array: give \(picture, class\)"):
+        open_pictures([("red", np.zeros((4, 4, 3))), ("green", np.zeros((4, 4, 3)))])

@@ -284,7 +284,9 @@ class _Places:
 
     def add(self, each: Measured, answers: Mapping[str, xr.Dataset]) -> None:
         """Note what an observer has, the default first."""
-        for data in list(answers.values())[:1]:
+        # Tests that ask other abilities may have one place only.
+        if answers:
+            data = max(answers.values(), key=lambda each: each.sizes["layer"])
             own = suite(each.contender.run.manifest.suite).readouts
             readouts = [str(name) for name in data["readout"].values]
             self._layers[each.label] = [str(name) for name in data["layer"].values][::-1]
@@ -300,10 +302,8 @@ class _Places:
 
     def select(self, each: Measured, answers: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
         """Return an observer's answers at its place."""
-        return {
-            test: data.sel(layer=self.layer[each.label], readout=self.readout[each.label])
-            for test, data in answers.items()
-        }
+        layer, readout = self.layer[each.label], self.readout[each.label]
+        return {test: _at(data, layer, readout) for test, data in answers.items()}
 
     def words(self, each: Measured) -> str:
         """Return an observer's place in words, where there was something to choose."""
@@ -313,3 +313,12 @@ class _Places:
         where = "" if layer == natural else f"at {layer}"
         how = f"by {readout}" if len(self._readouts[each.label]) > 1 else ""
         return f"{where} {how}".strip()
+
+
+def _at(data: xr.Dataset, layer: str, readout: str) -> xr.Dataset:
+    """Return answers at a place, or at the natural one of a test that does not have it."""
+    layers, readouts = data["layer"].values, data["readout"].values
+    return data.sel(
+        layer=layer if layer in layers else layers[-1],
+        readout=readout if readout in readouts else readouts[0],
+    )

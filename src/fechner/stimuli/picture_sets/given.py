@@ -6,6 +6,7 @@ A data set of torchvision is one, and so is a list of arrays.
 from __future__ import annotations
 
 import hashlib
+import math
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
@@ -192,6 +193,8 @@ def class_name(target: Any, source: Any = None) -> str:
     >>> class_name(3), class_name("tench")
     ('3', 'tench')
     """
+    if math.prod(getattr(target, "shape", ())) != 1:
+        raise FechnerError("a class is a name or a number, not an array: give (picture, class).")
     if hasattr(target, "item"):  # of NumPy and torch
         target = target.item()
     if isinstance(target, str) and target.strip():
