@@ -188,7 +188,8 @@ def test_a_sheet_of_its_stimuli(album: Path, tmp_path: Path) -> None:
         + ["--out", str(sheet)],
     )
     assert done.exit_code == 0, done.output
-    assert Image.open(sheet).width > 1000
+    with Image.open(sheet) as picture:
+        assert picture.width > 1000
 
 
 def test_numbers_have_intervals_and_directions(measured: Run) -> None:
