@@ -302,6 +302,8 @@ class _Places:
 
     def select(self, each: Measured, answers: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
         """Return an observer's answers at its place."""
+        if not answers:
+            return {}
         layer, readout = self.layer[each.label], self.readout[each.label]
         return {test: _at(data, layer, readout) for test, data in answers.items()}
 
