@@ -20,7 +20,9 @@ class Watched:
         page.on("pageerror", lambda error: self.wrong.append(str(error)))
         page.on("request", self._request)
         page.goto(path.as_uri())
-        page.wait_for_function("document.documentElement.dataset.ready === 'plots'")
+        page.wait_for_function(
+            "document.documentElement.dataset.ready === 'plots'", timeout=120_000
+        )
 
     def _request(self, request: object) -> None:
         url = str(getattr(request, "url", ""))

@@ -42,7 +42,7 @@ def page(browser: Browser, run: Run, tmp_path_factory: pytest.TempPathFactory) -
     page.on("console", lambda message: wrong.append(message.text))
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.goto(path.as_uri())
-    page.wait_for_function("document.documentElement.dataset.ready === 'plots'")
+    page.wait_for_function("document.documentElement.dataset.ready === 'plots'", timeout=120_000)
     yield page
     assert wrong == []
     context.close()

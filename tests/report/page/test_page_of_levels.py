@@ -97,7 +97,7 @@ def opened(browser: Browser, file: Path, **how: Any) -> tuple[Page, list[str]]:
     page.on("console", lambda message: wrong.append(message.text))
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.goto(file.as_uri())
-    page.wait_for_function("document.documentElement.dataset.ready === 'plots'")
+    page.wait_for_function("document.documentElement.dataset.ready === 'plots'", timeout=120_000)
     return page, wrong
 
 

@@ -42,7 +42,7 @@ def page(browser: Browser, file: Path) -> Iterator[Page]:
     opened.on("console", lambda message: wrong.append(message.text))
     opened.on("pageerror", lambda error: wrong.append(str(error)))
     opened.goto(file.as_uri())
-    opened.wait_for_function("document.documentElement.dataset.ready === 'plots'")
+    opened.wait_for_function("document.documentElement.dataset.ready === 'plots'", timeout=120_000)
     yield opened
     assert wrong == []
     context.close()
