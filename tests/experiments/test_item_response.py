@@ -22,7 +22,7 @@ from fechner.experiments import (
 )
 from fechner.experiments.base import Scene
 from fechner.experiments.item_tasks import Shown
-from fechner.experiments.items import Item, preferred, ties
+from fechner.experiments.items import Item, preferred
 from fechner.observers import lift, observe
 from fechner.observers.abilities import Wants
 from fechner.observers.dropout import Dropout
@@ -92,14 +92,12 @@ def test_the_best_picture_of_each_class_is_preferred() -> None:
     views = whole(views_of(pictures), recogniser(KnownClassifier(6, steps)))
     for label in range(6):
         assert preferred(pictures, label, 2, 0, views) == [(label, 3), (label, 2)]
-        assert ties(views, label) == 1
 
 
 def test_ties_are_drawn_by_seed() -> None:
     pictures = flat_set(3, each=20)
     views = whole(views_of(pictures), recogniser(KnownClassifier(3, steps)))
     views["score"][:] = 0.5
-    assert ties(views, 1) == 20
     first = [preferred(pictures, 1, 1, seed, views)[0].place for seed in range(50)]
     assert len(set(first)) > 10
     assert first == [preferred(pictures, 1, 1, seed, views)[0].place for seed in range(50)]

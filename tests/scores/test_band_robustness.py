@@ -12,7 +12,8 @@ from fechner.experiments.bands import PROBLEMS
 from fechner.human import standard_spatial_observer
 from fechner.observers import lift
 from fechner.scores import BandAccuracy, BandPanels
-from fechner.scores.band_robustness import Changes, around, comparable
+from fechner.scores.band_robustness import Changes, comparable
+from fechner.scores.bootstrap import around
 from fechner.scores.paired import paired
 from fechner.scores.sensitivity_of_bands import LogSensitivity, correlate
 from fechner.stimuli import OPPONENT, display

@@ -53,12 +53,6 @@ def scores_of_class(views: xr.Dataset, label: int) -> tuple[NDArray[np.int32], N
     return views["index"].values[first:last][shown], score[shown]
 
 
-def ties(views: xr.Dataset, label: int) -> int:
-    """Return how many pictures of a class share the highest decision score."""
-    score = scores_of_class(views, label)[1]
-    return int((score == score.max()).sum()) if len(score) else 0
-
-
 def drawn_classes(classes: int, but: int, most: int, seed: Sequence[int]) -> list[int]:
     """Return some classes other than one, drawn by seed.
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fechner.scores.band_robustness import BandAccuracy, Changes, around
+from fechner.scores.band_robustness import BandAccuracy, Changes
+from fechner.scores.bootstrap import around
 from fechner.scores.panels import Axis, Line, Panel
 from fechner.scores.sensitivity_of_bands import log_sensitivity
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fechner.scores.alignment import outputs
-from fechner.scores.bootstrap import cluster_counts
+from fechner.scores.bootstrap import around, cluster_counts
 from fechner.scores.notes import join_notes, left_out
 from fechner.scores.paired import in_common
 from fechner.scores.rates import wilson
@@ -242,29 +242,6 @@ def comparable(known: Flags) -> tuple[Flags, Flags, Flags]:
         if bands.any() and bands.sum() >= _MOST_BANDS * possible:
             return enough, bands, levels <= level
     return enough, np.zeros(len(enough), bool), np.zeros(len(levels), bool)
-
-
-def around(value: float, resamples: Floats, pictures: int) -> tuple[float, float]:
-    """Return a 95 % interval of a change of accuracy from its bootstrap over pictures.
-
-    A t-interval with the bootstrap's standard error. Where no picture changed, resamples do not
-    either; the variance of half a picture that was lost and half a picture that was won, as Agresti
-    and Min (2005) add, is added to theirs.
-
-    Examples
-    --------
-    >>> low, high = around(0.0, np.zeros(1000), 48)
-    >>> round(low, 3), round(high, 3)
-    (-0.04, 0.04)
-    """
-    from scipy.special import stdtrit
-
-    resamples = resamples[np.isfinite(resamples)]
-    if np.isnan(value) or pictures < 2 or not len(resamples):
-        return float("nan"), float("nan")
-    variance = resamples.var() * pictures / (pictures - 1) + 1 / (pictures + 2) ** 2
-    half = float(stdtrit(pictures - 1, 0.975)) * np.sqrt(variance)
-    return max(-1.0, float(value - half)), min(1.0, float(value + half))
 
 
 def _unperturbed(found: Changes) -> Score:

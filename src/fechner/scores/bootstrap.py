@@ -81,6 +81,29 @@ def interval(
     return min(value, float(back(centre - half))), max(value, float(back(centre + half)))
 
 
+def around(value: float, resamples: NDArray[np.float64], clusters: int) -> tuple[float, float]:
+    """Return a 95 % interval of a change of accuracy, or an area, from its bootstrap over clusters.
+
+    A t-interval with the bootstrap's standard error. Where no picture changed, resamples do not
+    either; the variance of half a picture that was lost and half a picture that was won, as Agresti
+    and Min (2005) add, is added to theirs.
+
+    Examples
+    --------
+    >>> low, high = around(0.0, np.zeros(1000), 48)
+    >>> round(low, 3), round(high, 3)
+    (-0.04, 0.04)
+    """
+    from scipy.special import stdtrit
+
+    resamples = resamples[np.isfinite(resamples)]
+    if np.isnan(value) or clusters < 2 or not len(resamples):
+        return float("nan"), float("nan")
+    variance = resamples.var() * clusters / (clusters - 1) + 1 / (clusters + 2) ** 2
+    half = float(stdtrit(clusters - 1, 0.975)) * np.sqrt(variance)
+    return max(-1.0, float(value - half)), min(1.0, float(value + half))
+
+
 #: Directions in which an ellipse is followed; its extremes are good to a hundred-thousandth.
 _DIRECTIONS = 720
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fechner.scores.alignment import outputs
-from fechner.scores.band_robustness import around
-from fechner.scores.bootstrap import cluster_counts, interval
+from fechner.scores.bootstrap import around, cluster_counts, interval
 from fechner.scores.human_accuracy import HumanPoint, human_points
 from fechner.scores.item_table import ItemTable
 from fechner.scores.notes import join_notes

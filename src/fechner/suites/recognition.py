@@ -27,6 +27,7 @@ from fechner.experiments import (
 from fechner.experiments.base import Scene
 from fechner.experiments.item_tasks import ItemTask
 from fechner.scores import ItemPanels, ItemScores, ViewPanels, ViewScores
+from fechner.scores.response_curves import PUBLISHED_WINDOW
 from fechner.stimuli import OPPONENT, Field, display
 from fechner.stimuli.manipulations import MANIPULATIONS, PUBLISHED, Manipulation
 from fechner.stimuli.manipulations.enhancement import SHARPNESS_UP
@@ -58,9 +59,6 @@ _TRIALS = {"mafc": 40, "2afc": 60}
 
 #: Views of each class that are rendered carefully before the best is chosen.
 _SECOND_LOOK = 5
-
-#: Width of the window by which published curves are smoothed.
-_WINDOW = 15
 
 
 @cache
@@ -139,7 +137,7 @@ def _curves(
                 asked.show,
                 options.seed,
             )
-            scorer = ItemScores(_WINDOW if published else 1, options.people)
+            scorer = ItemScores(PUBLISHED_WINDOW if published else 1, options.people)
             opposite = manipulation.opposite
             yield Test(
                 experiment,
