@@ -47,6 +47,14 @@ def pytest_terminal_summary(
             terminalreporter.write_line(f"{number} {need.otherwise}")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def memory_of_this_process_is_left_alone() -> Iterator[None]:
+    """The command line keeps freed memory in its own process; kept here, tests would measure it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fechner.observers.memory.keep_freed_memory", lambda: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """A headless Chromium, shared by all tests; each opens a context of its own."""

@@ -373,10 +373,11 @@ def test_memory_of_a_picture_is_measured() -> None:
         waste = torch.ones(len(pictures), 10_000_000)
         return some_pixels(pictures) * waste[:, :1]
 
+    # Twice as much where freed memory lies in pieces and what a look has taken is not taken again.
     found = validated(wasteful)
-    assert 40e6 / 2 < found.bytes_per_picture < 40e6 * 2
+    assert 40e6 / 2 < found.bytes_per_picture < 40e6 * 2.5
     modest = validated(some_pixels)
-    assert modest.bytes_per_picture < 10e6
+    assert modest.bytes_per_picture < 40e6 / 2
 
 
 def test_memory_of_large_features_is_measured() -> None:
