@@ -65,7 +65,7 @@ def compare(manipulation: Manipulation, batch: int, turns: int) -> tuple[float, 
             moments.append(time.process_time())
             spent.append(np.diff(moments))
     # The first one warms up.
-    alone, change, after = 1e3 / batch * np.mean(spent[1:], axis=0)
+    alone, change, after = 1e3 / batch * np.median(spent[1:], axis=0)
     return alone, change, change + after
 
 
@@ -74,7 +74,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="manipulations; all if none is named")
     parser.add_argument("--batch", type=int, nargs="*", default=[8, 64], help="batch sizes")
     parser.add_argument("--threads", type=int, default=THREADS, help="threads of torch")
-    parser.add_argument("--turns", type=int, default=5, help="batches of each kind")
+    parser.add_argument("--turns", type=int, default=9, help="batches of each kind")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     keep_freed_memory()

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from oddities import broken
 
 from fechner import FechnerError, Run, evaluate, observe
 from fechner.errors import RunFolderError, UnknownNameError
@@ -222,6 +223,22 @@ def test_folder_of_another_run_is_refused(tmp_path: Path, options, sentence) -> 
         quick("pixels", out=tmp_path / "run", **options)
     assert sentence in str(error.value)
     assert Run(tmp_path / "run").scores() == before
+
+
+def test_folder_of_a_run_without_answers_may_hold_another(tmp_path: Path) -> None:
+    calls: list[int] = []
+
+    def fails_late(pictures: torch.Tensor) -> torch.Tensor:
+        calls.append(len(pictures))
+        if len(calls) > 30:  # the first look is over
+            raise ValueError("no more")
+        return pictures.flatten(1)
+
+    first = quick(observe(fails_late, name="mine", version="1"), out=tmp_path / "run")
+    assert first.assess()[1] and [entry.status for entry in first.entries()] == ["failed"]
+    run = quick("pixels", out=tmp_path / "run", seed=4)
+    assert run.observers == ["pixels"]
+    assert run.scores() and not run.assess()[1]
 
 
 def test_folder_with_other_things_is_refused(tmp_path: Path) -> None:
@@ -702,3 +719,11 @@ def test_observers_that_an_interrupted_run_did_not_reach_are_named(tmp_path: Pat
     again = "not measured yet; run the same command again to go on."
     assert stopped.assess()[1] == [f"second: {again}", f"standard-observer: {again}"]
     assert quick("pixels", "standard-observer", out=tmp_path).left_out == []
+
+
+def test_what_went_wrong_is_said_without_a_bar(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    run = quick(observe(broken, name="broken"), "pixels", out=tmp_path / "run", progress=False)
+    assert capsys.readouterr().err == "broken was left out: it raised RuntimeError: never.\n"
+    assert run.told == ["broken was left out: it raised RuntimeError: never."]

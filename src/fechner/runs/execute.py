@@ -121,7 +121,7 @@ class _Run:
         if not plan:
             return
         every = {test.id: test for test in self.tests}
-        ledger = Ledger(self.folder / "ledger.sqlite")
+        ledger = Ledger(self.folder)
         session = Session(self.folder, self.manifest, ledger, self.listener, plan, every)
         with closing(Trials(self.folder / TRIALS, name, self.budget)) as trials:
             measures: Measures = Here(lifted, self.manifest.device, self.listener.images, trials)

@@ -9,7 +9,9 @@ from typing import Any
 
 from fechner.errors import RunFolderError
 from fechner.observers.devices import best_device
+from fechner.runs.ledger import Ledger
 from fechner.runs.manifest import FILE, Manifest, asked_to, machine, versions
+from fechner.runs.trials import FILE as TRIALS
 from fechner.runs.writer import LOCK
 from fechner.suites import Asked, Options, suite
 
@@ -71,8 +73,8 @@ def settled(
         return wanted
     found = Manifest.read(folder)
     differences = list(_differences(found, wanted))
-    if differences and not found.observers:
-        return wanted  # nothing was measured by what it was started with
+    if differences and not _has_answers(folder):
+        return wanted  # nothing came of what it was started with
     if differences:
         raise RunFolderError(
             f"{folder} holds another run ({'; '.join(differences)}); choose another folder with "
@@ -93,6 +95,12 @@ def settled(
         if note not in found.notes:
             found.notes.append(note)
     return found
+
+
+def _has_answers(folder: Path) -> bool:
+    if (folder / TRIALS).exists():
+        return True
+    return any(entry.status == "done" for entry in Ledger(folder).entries())
 
 
 def _differences(found: Manifest, wanted: Manifest) -> list[str]:

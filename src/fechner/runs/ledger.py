@@ -12,6 +12,9 @@ from typing import Literal
 from fechner.errors import RunFolderError
 from fechner.runs.store import full_disk
 
+#: Its name in a run folder.
+FILE = "ledger.sqlite"
+
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS pieces (
     key TEXT PRIMARY KEY,
@@ -45,10 +48,16 @@ class Entry:
 
 
 class Ledger:
-    """A SQLite file; every call opens, commits and closes, so nothing is lost with the process."""
+    """A SQLite file; every call opens, commits and closes, so nothing is lost with the process.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    Parameters
+    ----------
+    folder
+        That of the run.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:

@@ -49,8 +49,8 @@ class Listener(Protocol):
         ...
 
 
-class Silent:
-    """Says nothing."""
+class Notes:
+    """No bar: only what people should know, on stderr."""
 
     def __init__(self) -> None:
         self.told: list[str] = []
@@ -68,7 +68,9 @@ class Silent:
         """Say nothing."""
 
     def say(self, message: str) -> None:
-        """Say nothing."""
+        """Print it."""
+        self.told.append(message)
+        print(message, file=sys.stderr)
 
 
 class _Rate(ProgressColumn):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fechner.errors import RunFolderError, UnknownNameError
 from fechner.observers import READOUTS
 from fechner.runs.answers import answers
-from fechner.runs.keys import parameters
+from fechner.runs.keys import parameters, piece_keys
 from fechner.runs.ledger import Entry, Ledger
 from fechner.runs.manifest import Manifest
 from fechner.runs.people import people_of
@@ -137,7 +137,7 @@ class Run:
 
     def entries(self) -> list[Entry]:
         """Return what the ledger says."""
-        return Ledger(self.folder / "ledger.sqlite").entries()
+        return Ledger(self.folder).entries()
 
     def data(self, observer: str, test: str, for_scores: bool | None = None) -> xr.Dataset | None:
         """Return the raw answers of an observer in a test, None if they are not complete.
@@ -197,10 +197,11 @@ class Run:
         lacking = self.manifest.observers[observer].get("lacks", [])
         for line in not_asked(observer, [self._test(test)], lacking):
             return line
+        keys = piece_keys(self._test(test), self._every, self.manifest.observers[observer])
         failed = [
             entry.message
             for entry in self.entries()
-            if (entry.observer, entry.test, entry.status) == (observer, test, "failed")
+            if entry.status == "failed" and entry.key in keys.values()
         ]
         if failed:
             return failed[-1]

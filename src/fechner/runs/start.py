@@ -22,7 +22,7 @@ from fechner.runs.choice import choose_tests
 from fechner.runs.execute import execute
 from fechner.runs.folder import SPOOL, refuse_other_things, settled
 from fechner.runs.options import QuestionOptions, choose_options
-from fechner.runs.progress import Bar, Silent
+from fechner.runs.progress import Bar, Notes
 from fechner.runs.run import Run
 from fechner.runs.store import only_writer
 from fechner.runs.trials import Budget
@@ -102,7 +102,7 @@ def evaluate(
         Measure by a `concurrent.futures.Executor` of your own instead, as Dask has one for many
         machines, with as many pieces under way as there are ``workers``.
     progress
-        Whether to show a progress bar on stderr.
+        Whether to show a progress bar on stderr; what went wrong is said there in any case.
     adaptive, trials, width
         Whether contrasts or levels are chosen trial by trial; trials of each prompt or class, or
         draws of each contrast otherwise; stop where the 95 % interval of a threshold is as narrow,
@@ -156,7 +156,7 @@ def evaluate(
         named = named_observers(expand(observers), place or best_device(), weights, dtype)
         folder = Path(tempfile.mkdtemp(prefix="fechner-") if out is None else out)
         plan = Plan(list(named), [test.id for test in chosen], scores_only)
-        with only_writer(folder, plan), Bar() if progress else nullcontext(Silent()) as listener:
+        with only_writer(folder, plan), Bar() if progress else nullcontext(Notes()) as listener:
             manifest = settled(
                 folder, suite, options, readouts, patterns, place, threads, batch_size, workers
             )
