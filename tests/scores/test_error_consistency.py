@@ -1,11 +1,10 @@
-"""Error consistency: a table by hand, recovery of a known kappa, and accuracies without chance."""
+"""Error consistency: a table by hand, and recovery of a known kappa."""
 
 import numpy as np
 import pytest
 
 from fechner.errors import FechnerError
-from fechner.scores.error_consistency import chance_corrected, error_consistency
-from fechner.scores.rates import wilson
+from fechner.scores.error_consistency import error_consistency
 
 
 def test_a_table_by_hand() -> None:
@@ -92,37 +91,3 @@ def test_what_cannot_be_compared() -> None:
         error_consistency([1, 0], [1], [0, 0])
     with pytest.raises(FechnerError, match=r"right \(1\) or wrong"):
         error_consistency([0.5, 1], [1, 0], [0, 1])
-
-
-@pytest.mark.parametrize("chance", [1 / 2, 1 / 3, 1 / 1000])
-def test_chance_is_nothing_and_always_right_is_one(chance: float) -> None:
-    assert chance_corrected([1000], [1000 * chance], chance=chance).value == pytest.approx(0)
-    best = chance_corrected([50, 50], [50, 50], chance=chance)
-    assert best.value == best.high == pytest.approx(1.0)
-    assert best.low < 0.97
-
-
-def test_people_at_one_level_have_about_seven_points() -> None:
-    # 24 people x 5 trials, as in the published protocol, at 80 % of 3 choices.
-    found = chance_corrected(np.full(24, 5), np.full(24, 4), chance=1 / 3)
-    low, high = wilson(96, 120)
-    assert (high - low) / 2 == pytest.approx(0.07, abs=0.005)
-    assert found.low == pytest.approx((low - 1 / 3) / (2 / 3))
-    assert found.high == pytest.approx((high - 1 / 3) / (2 / 3))
-
-
-def test_the_corrected_accuracy_is_in_its_interval() -> None:
-    generator = np.random.default_rng(3)
-    held = []
-    for _ in range(300):
-        # 24 people who differ: Beta(8, 2), five trials each.
-        right = generator.binomial(5, generator.beta(8, 2, 24))
-        found = chance_corrected(np.full(24, 5), right, chance=1 / 3)
-        held.append(found.low <= (0.8 - 1 / 3) / (2 / 3) <= found.high)
-    assert 0.90 <= np.mean(held) <= 1.0
-
-
-def test_nothing_asked() -> None:
-    assert np.isnan(chance_corrected([0, 0], [0, 0], chance=0.5)).all()
-    with pytest.raises(FechnerError, match="chance"):
-        chance_corrected([1], [1], chance=1.0)

@@ -6,7 +6,13 @@ from known_observers import LEVELS, steps, trials
 
 from fechner.errors import FechnerError
 from fechner.scores.rates import wilson
-from fechner.scores.response_curves import area, class_areas, counted, pooled_curve, smoothed
+from fechner.scores.response_curves import (
+    area_interval,
+    class_areas,
+    counted,
+    pooled_curve,
+    smoothed,
+)
 
 
 def test_counting_a_table_of_trials_in_any_order() -> None:
@@ -95,10 +101,6 @@ def test_area_by_hand() -> None:
     right = np.array([[1, 1, 1, 1], [1, 1, 0.5, 0.5]])
     areas = class_areas(levels, n, right, chance=0.5)
     np.testing.assert_allclose(areas, [1.0, 0.25])
-    found = area(levels, n, right, chance=0.5)
-    assert found.value == pytest.approx(0.625)
-    assert found.low == pytest.approx(-1.0)  # as far as it goes
-    assert found.high == 1.0
     # The order of levels does not matter, nor do levels that a class was not asked about.
     order = [2, 0, 3, 1]
     np.testing.assert_allclose(
@@ -111,14 +113,23 @@ def test_area_by_hand() -> None:
 def test_the_area_of_known_observers_is_in_its_interval() -> None:
     generator = np.random.default_rng(3)
     expected = np.log10(3 / 0.1) / 3  # symmetric over the logarithm, in three decades
-    found = [
-        area(LEVELS, np.ones((40, 41)), steps(generator, 40, chance=0.5), chance=0.5)
-        for _ in range(300)
-    ]
-    values = np.array([each.value for each in found])
-    assert values.mean() == pytest.approx(expected, abs=0.01)
-    held = np.mean([each.low <= expected <= each.high for each in found])
-    assert 0.91 <= held <= 0.985
+    values, held = [], []
+    for _ in range(300):
+        right = steps(generator, 40, chance=0.5)
+        areas = class_areas(LEVELS, np.ones((40, 41)), right, chance=0.5)
+        low, high = area_interval(areas)
+        values.append(areas.mean())
+        held.append(low <= expected <= high)
+    assert np.mean(values) == pytest.approx(expected, abs=0.01)
+    assert 0.91 <= np.mean(held) <= 0.985
+
+
+def test_classes_that_agree_do_not_make_an_area_certain() -> None:
+    low, high = area_interval(np.full(30, 0.6))
+    assert low == pytest.approx(0.6 * 30 / (30 + 1.959964**2))
+    assert 0.6 < high < 0.65
+    assert area_interval(np.zeros(30))[0] == 0 < area_interval(np.zeros(30))[1]
+    assert np.isnan(area_interval(np.ones(1))).all()
 
 
 def test_counts_that_do_not_fit() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -32,11 +32,8 @@ PEOPLE = "people"
 _PICTURE = ["label", "index", "level"]
 _TRIAL = [*_PICTURE, "run", "time"]
 
-#: No interval.
-_NEITHER = (math.nan, math.nan)
-
-#: Levels that differ by less than this share are the same, written by another program.
-_SAME_LEVEL = 1e-6
+#: Levels that differ by less than this share are the same, rounded by another program.
+_SAME_LEVEL = 2e-3
 
 
 @dataclass(frozen=True)
@@ -70,6 +67,11 @@ class Agreement:
     kappa: float
     low: float
     high: float
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether both are sometimes right and sometimes wrong."""
+        return all(0 < each < 1 for each in (self.first_accuracy, self.second_accuracy))
 
 
 @dataclass(frozen=True)
@@ -269,7 +271,7 @@ def _agreement(test: str, first: _Answers, second: _Answers) -> Agreement | None
         shared["right_b"].to_numpy() > 0.5,
         shared["label"].to_numpy(),
     )
-    return Agreement(
+    pair = Agreement(
         test,
         first.name,
         second.name,
@@ -279,8 +281,10 @@ def _agreement(test: str, first: _Answers, second: _Answers) -> Agreement | None
         found.observed,
         found.expected,
         found.kappa,
-        *((found.low, found.high) if all(0 < each < 1 for each in found.accuracies) else _NEITHER),
+        found.low,
+        found.high,
     )
+    return pair if pair.is_telling else replace(pair, low=math.nan, high=math.nan)
 
 
 def to_text(found: Sequence[Agreement]) -> str:
@@ -296,15 +300,22 @@ def to_text(found: Sequence[Agreement]) -> str:
         parts.append("\n".join(aligned([test, *names[:-1]], body)))
     note = (
         "Cohen's kappa of right and wrong on shared trials: 1 for the same errors, 0 for "
-        "independent ones; 95 % intervals over classes (n/a where one is always right, or always "
-        "wrong); trials in brackets."
+        "independent ones, n/a where one is always right, or always wrong; 95 % intervals over "
+        "classes; trials in brackets."
     )
+    if not all(pair.trials for pair in found):
+        note += (
+            " Observers share few trials where each is shown the pictures that it knows best, and "
+            "all of them in runs with --show drawn."
+        )
     return "\n\n".join([*parts, note]) + "\n" if parts else "nothing to compare.\n"
 
 
 def _cell(pair: Agreement) -> str:
     if not pair.trials:
         return "no shared trial"
+    if not pair.is_telling:
+        return f"n/a ({pair.trials})"
     return f"{number(pair.kappa)} [{number(pair.low)}, {number(pair.high)}] ({pair.trials})"
 
 

@@ -82,7 +82,7 @@ def interval(
 
 
 def around(value: float, resamples: NDArray[np.float64], clusters: int) -> tuple[float, float]:
-    """Return a 95 % interval of a change of accuracy, or an area, from its bootstrap over clusters.
+    """Return a 95 % interval of a change of accuracy from its bootstrap over clusters.
 
     A t-interval with the bootstrap's standard error. Where no picture changed, resamples do not
     either; the variance of half a picture that was lost and half a picture that was won, as Agresti

@@ -1,4 +1,4 @@
-"""Whether two observers err on the same trials, and accuracies that chance is taken out of."""
+"""Whether two observers err on the same trials."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fechner.errors import FechnerError
-from fechner.scores.bootstrap import RESAMPLES, cluster_counts, interval, spread
-from fechner.scores.rates import wilson
-from fechner.scores.response_curves import Estimate
+from fechner.scores.bootstrap import RESAMPLES, cluster_counts, interval
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -112,37 +110,3 @@ def _kappa(table: Floats) -> tuple[Floats, Floats, Floats, tuple[Floats, Floats]
         room = 1 - expected
         kappa = np.where(room > 1e-12, (observed - expected) / room, np.nan)
     return observed, expected, kappa, accuracies
-
-
-def chance_corrected(n: ArrayLike, right: ArrayLike, *, chance: float) -> Estimate:
-    """Return (accuracy - chance) / (1 - chance), which compares few choices with many.
-
-    0 is chance and 1 always right, whether of 3 choices, as people had, or of 1,000. The interval
-    is Wilson's over trials, and over classes if that is wider.
-
-    Parameters
-    ----------
-    n, right
-        Trials and right answers of every class (or person), [classes].
-
-    Examples
-    --------
-    >>> found = chance_corrected([5] * 24, [4] * 24, chance=1 / 3)
-    >>> [round(each, 3) for each in found]
-    [0.7, 0.579, 0.793]
-    """
-    if not 0 <= chance < 1:
-        raise FechnerError(f"chance is a rate such as 1 / number of choices, not {chance}.")
-    n, right = (np.atleast_1d(np.asarray(each, dtype=float)) for each in (n, right))
-    n, right = n[n > 0], right[n > 0]
-    if len(n) == 0:
-        return Estimate(float("nan"), float("nan"), float("nan"))
-    total, trials = right.sum(), n.sum()
-    value = total / trials
-    low, high = wilson(total, trials)
-    if len(n) > 1:
-        counts = cluster_counts(len(n))
-        between = spread((counts @ right) / (counts @ n))
-        low, high = min(low, between[0]), max(high, between[1])
-    ends = (float((each - chance) / (1 - chance)) for each in (value, min(low, value), high))
-    return Estimate(*ends)

@@ -10,12 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fechner.scores.alignment import outputs
-from fechner.scores.bootstrap import around, cluster_counts, interval
+from fechner.scores.bootstrap import cluster_counts, interval
 from fechner.scores.human_accuracy import HumanPoint, human_points
 from fechner.scores.item_table import ItemTable
 from fechner.scores.notes import join_notes
 from fechner.scores.rates import wilson
-from fechner.scores.response_curves import Located, PooledCurve, class_areas, pooled_curve
+from fechner.scores.response_curves import (
+    Located,
+    PooledCurve,
+    area_interval,
+    class_areas,
+    pooled_curve,
+)
 from fechner.scores.response_thresholds import PooledFit, pooled_fit
 from fechner.scores.score import Resampled, Score
 
@@ -229,8 +235,9 @@ def _area(items: Items) -> Score:
     note = items.table.note
     if not clusters:
         note = join_notes(note, "not computable: nothing could be shown")
-    value = float(items.areas[items.area_clusters].mean()) if clusters else _NOTHING
-    low, high = around(value, items.resampled_area if clusters else np.empty(0), clusters)
+    areas = items.areas[items.area_clusters] if clusters else np.empty(0)
+    value = float(areas.mean()) if clusters else _NOTHING
+    low, high = area_interval(areas)
     return Score(
         "area",
         value,

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 #: Neighbouring levels that the published curves are averaged over.
 PUBLISHED_WINDOW = 15
 
+#: Areas that differ by less are the same.
+_ROUNDING = 1e-9
+
 
 class Counts(NamedTuple):
     """Distinct levels [L], and trials and right answers of every class, [classes, L]."""
@@ -31,14 +34,6 @@ class Counts(NamedTuple):
     levels: Floats
     n: Floats
     right: Floats
-
-
-class Estimate(NamedTuple):
-    """A number with its 95 % interval over classes."""
-
-    value: float
-    low: float
-    high: float
 
 
 class Located(NamedTuple):
@@ -172,32 +167,30 @@ def class_areas(levels: ArrayLike, n: ArrayLike, right: ArrayLike, *, chance: fl
     return found
 
 
-def area(levels: ArrayLike, n: ArrayLike, right: ArrayLike, *, chance: float) -> Estimate:
-    """Return the mean chance-corrected accuracy over log level, with a t interval over classes.
+def area_interval(areas: Floats) -> tuple[float, float]:
+    """Return the 95 % interval of a mean area over classes: Student's t.
 
-    A mean over classes, so the interval is Student's; one class has none, nor have classes that are
-    all alike any width.
+    Classes that all agree do not make it certain: as many others as Wilson's interval allows may be
+    recognised at no level, or at all. Of one class there is none.
 
     Examples
     --------
-    >>> steps = [[1, 1, 0, 0], [1, 1, 1, 0], [1, 0, 0, 0]]
-    >>> found = area([0, 1, 2, 4], np.ones((3, 4)), steps, chance=0.001)
-    >>> [round(each, 3) for each in found]
-    [0.333, -0.001, 1.0]
+    >>> [round(end, 3) for end in area_interval(np.array([0.2, 0.4, 0.3]))]
+    [0.052, 0.548]
+    >>> [round(end, 3) for end in area_interval(np.ones(40))]
+    [0.912, 1.0]
     """
     from scipy.special import stdtrit
 
-    areas = class_areas(levels, n, right, chance=chance)
-    areas = areas[np.isfinite(areas)]
-    if len(areas) == 0:
-        return Estimate(float("nan"), float("nan"), float("nan"))
-    value = float(areas.mean())
-    if len(areas) == 1:
-        return Estimate(value, float("nan"), float("nan"))
-    error = areas.std(ddof=1) / np.sqrt(len(areas))
-    half = float(stdtrit(len(areas) - 1, 0.975) * error)
-    worst = -chance / (1 - chance)
-    return Estimate(value, max(value - half, min(worst, value)), min(value + half, 1.0))
+    classes = len(areas)
+    if classes < 2:
+        return float("nan"), float("nan")
+    value = areas.mean()
+    if np.ptp(areas) < _ROUNDING:
+        others = 1 - wilson(classes, classes)[0]
+        return float(value - others * max(value, 0)), float(value + others * (1 - value))
+    half = stdtrit(classes - 1, 0.975) * areas.std(ddof=1) / np.sqrt(classes)
+    return float(max(value - half, -1.0)), float(min(value + half, 1.0))
 
 
 def checked_counts(
