@@ -104,4 +104,4 @@ def ends_of(values: Iterable[float]) -> tuple[float, float]:
 
 
 def _named(score: Score) -> str:
-    return f"{score.name} {'↑' if score.higher_is_better else '↓'}"
+    return f"{score.name} {score.arrow}".rstrip()

@@ -111,7 +111,7 @@ def _grid(results: Sequence[Result]) -> tuple[list[str], list[list[str]], list[s
     notes: dict[str, list[str]] = {}
     for result in shown:
         score = result.score
-        label = f"{score.name} {'↑' if score.higher_is_better else '↓'} {result.place}".strip()
+        label = f"{score.name} {score.arrow} {result.place}".strip()
         cell = f"{number(score.value)} [{number(score.low)}, {number(score.high)}]"
         if result.mode == "published" and not math.isnan(result.published):
             cell += f" paper {number(result.published)}"

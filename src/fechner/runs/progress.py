@@ -70,7 +70,7 @@ class Notes:
     def say(self, message: str) -> None:
         """Print it."""
         self.told.append(message)
-        print(message, file=sys.stderr)
+        sys.stderr.write(f"{message}\n")
 
 
 class _Rate(ProgressColumn):

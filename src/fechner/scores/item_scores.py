@@ -333,7 +333,7 @@ def _asymmetry(make: Any, up: Items, down: Items, data: xr.Dataset, opposite: xr
         value,
         low,
         high,
-        True,
+        None,
         _NOTHING,
         _NOTHING,
         note=f"area of {first} minus {second}",

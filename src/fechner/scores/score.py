@@ -34,6 +34,8 @@ class Score:
         95 % interval over what was ``resampled``.
     human_low, human_high
         Separately, the 95 % range that the error of the human curve itself gives.
+    higher_is_better
+        None where neither more nor less is.
     best, chance
         The value of a perfect observer, and of one that answers at random.
     n
@@ -49,7 +51,7 @@ class Score:
     value: float
     low: float
     high: float
-    higher_is_better: bool
+    higher_is_better: bool | None
     best: float
     chance: float
     resampled: str
@@ -60,6 +62,11 @@ class Score:
     readout: str = ""
     note: str = ""
     rule: str = ""
+
+    @property
+    def arrow(self) -> str:
+        """The direction in which it is better, as a sign; empty where there is none."""
+        return "" if self.higher_is_better is None else "↑" if self.higher_is_better else "↓"
 
     @property
     def is_check(self) -> bool:

@@ -129,6 +129,9 @@ def _keys(data: xr.Dataset) -> NDArray[np.int64]:
 def _accuracy(views: Views) -> Score:
     right, n = views.by_class
     value = float(right.sum() / n.sum()) if len(n) else float("nan")
+    note = (
+        views.note if len(n) else join_notes(views.note, "not computable: nothing could be shown")
+    )
     low, high = interval(value, views.resamples, len(n), "share") if len(n) > 1 else (np.nan,) * 2
     if len(n):
         # Classes that agree do not make an accuracy certain.
@@ -137,8 +140,8 @@ def _accuracy(views: Views) -> Score:
     return Score(
         "accuracy",
         value,
-        max(0.0, float(low)),
-        min(1.0, float(high)),
+        float(np.maximum(0.0, low)),
+        float(np.minimum(1.0, high)),
         higher_is_better=True,
         best=1.0,
         chance=views.chance,
@@ -146,5 +149,5 @@ def _accuracy(views: Views) -> Score:
         n=int(n.sum()),
         layer=views.layer,
         readout=views.readout,
-        note=views.note,
+        note=note,
     )

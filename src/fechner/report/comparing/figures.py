@@ -10,7 +10,7 @@ import numpy as np
 
 from fechner.errors import FechnerError
 from fechner.report.comparing.comparison import Comparison, Finding, Pair
-from fechner.report.comparing.sections import arrow, bracketed, goal_of, p_header
+from fechner.report.comparing.sections import bracketed, goal_of, p_header
 from fechner.report.comparing.trends import Trend, Trends
 from fechner.report.paper.grid import Cell, draw_grid
 from fechner.report.paper.lettering import LINE_MM, NO_BREAK, fitted, width_mm
@@ -72,7 +72,7 @@ def difference_panel(pair: Pair) -> Panel:
         "differences",
         f"{pair.first.label} against {pair.second.label}",
         Axis(
-            f"first minus second ({arrow(True)}), or second minus first ({arrow(False)}): "
+            f"first minus second (↑), or second minus first (↓): "
             f"right of 0 the first is closer to {goal}"
         ),
         Axis("test", ticks=tuple(map(_name, reversed(pair.findings)))),
@@ -95,7 +95,7 @@ def difference_figure(comparison: Comparison, columns: int = 2, dpi: float = 300
 
 
 def _name(finding: Finding) -> str:
-    return f"{finding.test} {arrow(finding.difference.first.higher_is_better)}"
+    return f"{finding.test} {finding.difference.first.arrow}"
 
 
 def _write_tests(figure: Figure, panels: Sequence[Panel]) -> None:
@@ -146,7 +146,7 @@ def trend_panel(trend: Trend, families: Mapping[str, str], label: str) -> Panel:
         "trend",
         f"{trend.test} against {trend.figure}",
         Axis(trend.figure),
-        Axis(f"{trend.score.name} {arrow(trend.score.higher_is_better)}"),
+        Axis(f"{trend.score.name} {trend.score.arrow}"),
         tuple(marks),
     )
 

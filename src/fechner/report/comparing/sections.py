@@ -132,11 +132,6 @@ def correction_note(correction: Correction, tested: int, what: str) -> str:
     return f"The p-values of {tested} {what} are not corrected for being so many."
 
 
-def arrow(higher_is_better: bool) -> str:
-    """Return the sign of the direction in which a score is better."""
-    return "↑" if higher_is_better else "↓"
-
-
 def to_text(found: Sections) -> str:
     """Return everything as plain text."""
     parts = [[_on_one_line(each)] for each in found.warnings]

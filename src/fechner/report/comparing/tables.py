@@ -11,7 +11,6 @@ from fechner.report.comparing.sections import (
     NOTHING,
     Section,
     Sections,
-    arrow,
     bracketed,
     correction_note,
     goal_of,
@@ -112,7 +111,7 @@ def _differences(pair: Pair, comparison: Comparison) -> Section:
         body.append(
             [
                 finding.test,
-                f"{score.name} {arrow(score.higher_is_better)}",
+                f"{score.name} {score.arrow}",
                 number(found.first.value),
                 number(found.second.value),
                 bracketed(found.value, found.low, found.high, signed),
@@ -133,7 +132,7 @@ def _legend(comparison: Comparison) -> list[str]:
     return [
         "Differences are the first minus the second on what both were asked, with 95 % intervals, "
         f"which are not corrected; above 0 the first is closer to {goal}, or below 0 where the "
-        f"score has {arrow(False)}.",
+        "score has ↓.",
         f"{correction_note(comparison.correction, comparison.tested, 'differences')} The column "
         f"'closer to {goal}' names the one that is so by {p} < {LEVEL:g}; {NOTHING} stands where "
         "they are not told apart.",

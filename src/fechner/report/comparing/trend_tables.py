@@ -10,7 +10,6 @@ from fechner.report.comparing.sections import (
     NOTHING,
     Section,
     Sections,
-    arrow,
     bracketed,
     correction_note,
     goal_of,
@@ -100,7 +99,7 @@ def _table(figure: str, trends: list[Trend], found: Trends) -> Section:
         body.append(
             [
                 each.test,
-                f"{each.score.name} {arrow(each.score.higher_is_better)}",
+                f"{each.score.name} {each.score.arrow}",
                 str(line.n),
                 bracketed(line.r, line.low, line.high, signed),
                 *p_values(line.p, each.corrected, found.correction),

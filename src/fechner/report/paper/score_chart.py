@@ -151,7 +151,7 @@ def _kind(rows: Sequence[Row], test: str) -> str:
     if not scores:
         return ""
     first = scores[0]
-    return f"{first.name}{NO_BREAK}{'↑' if first.higher_is_better else '↓'}"
+    return f"{first.name}{NO_BREAK}{first.arrow}"
 
 
 def _choose_grid(
