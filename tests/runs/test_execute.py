@@ -235,10 +235,12 @@ def test_folder_of_a_run_without_answers_may_hold_another(tmp_path: Path) -> Non
         return pictures.flatten(1)
 
     first = quick(observe(fails_late, name="mine", version="1"), out=tmp_path / "run")
-    assert first.assess()[1] and [entry.status for entry in first.entries()] == ["failed"]
+    assert first.assess()[1]
+    assert [entry.status for entry in first.entries()] == ["failed"]
     run = quick("pixels", out=tmp_path / "run", seed=4)
     assert run.observers == ["pixels"]
-    assert run.scores() and not run.assess()[1]
+    assert run.scores()
+    assert not run.assess()[1]
 
 
 def test_folder_with_other_things_is_refused(tmp_path: Path) -> None:

@@ -129,9 +129,7 @@ def _keys(data: xr.Dataset) -> NDArray[np.int64]:
 def _accuracy(views: Views) -> Score:
     right, n = views.by_class
     value = float(right.sum() / n.sum()) if len(n) else float("nan")
-    note = (
-        views.note if len(n) else join_notes(views.note, "not computable: nothing could be shown")
-    )
+    unseen = "" if len(n) else "not computable: nothing could be shown"
     low, high = interval(value, views.resamples, len(n), "share") if len(n) > 1 else (np.nan,) * 2
     if len(n):
         # Classes that agree do not make an accuracy certain.
@@ -149,5 +147,5 @@ def _accuracy(views: Views) -> Score:
         n=int(n.sum()),
         layer=views.layer,
         readout=views.readout,
-        note=note,
+        note=join_notes(views.note, unseen),
     )
