@@ -111,11 +111,12 @@ def answers(
             "class_of": ("trial", label.astype("int32")),
             "index": ("trial", index.astype("int32")),
             "level": ("trial", level),
-            "run": ("trial", np.zeros(len(rows), "int16")),
+            "class_name": ("trial", np.array(CLASSES)[label]),
+            "dropout_run": ("trial", np.zeros(len(rows), "int16")),
             "layer": ["output"],
             "readout": ["decision"],
         },
-        {"task": task, "chance": chance, "along": "trial", "classes": "|".join(CLASSES)},
+        {"task": task, "chance": chance, "along": "trial"},
     )
 
 

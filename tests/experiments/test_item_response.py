@@ -236,8 +236,8 @@ def test_dropout_has_a_table_row_for_each_run() -> None:
     curve = curve_of(flat_set(4), task)
     data = whole(curve, recogniser(little()), None)
     assert data.sizes["trial"] == 4 * 21 * 3
-    assert sorted(set(data["run"].values.tolist())) == [1, 2, 3]
-    by_run = [data["score"].values[data["run"].values == run] for run in (1, 2, 3)]
+    assert sorted(set(data["dropout_run"].values.tolist())) == [1, 2, 3]
+    by_run = [data["score"].values[data["dropout_run"].values == run] for run in (1, 2, 3)]
     assert not np.array_equal(by_run[0], by_run[1])
     again = whole(curve, recogniser(little(), 3), None)
     assert again["score"].values == pytest.approx(data["score"].values, abs=1e-6)

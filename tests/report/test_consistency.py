@@ -159,7 +159,7 @@ def test_dropout_is_compared_run_by_run_and_with_people_once(run: Known) -> None
     def dropped(observer: str, test: str) -> xr.Dataset:
         parts = [answers(test, seed=seed) for seed in (1, 2)]
         for number, part in enumerate(parts, 1):
-            part["run"] = part["run"] + number
+            part["dropout_run"] = part["dropout_run"] + number
         return xr.concat(parts, "trial", data_vars="minimal")
 
     run.observers = ("vgg", "twin")

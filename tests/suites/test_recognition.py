@@ -199,6 +199,21 @@ def test_numbers_have_intervals_and_directions(measured: Run) -> None:
             assert score.low <= score.value <= score.high, (result.test, score)
 
 
+def test_answers_leave_with_the_class_that_was_chosen(measured: Run) -> None:
+    answers = measured.to_dataframe("responses")
+    curve = answers[(answers["test"] == "mafc-blur") & (answers["quantity"] == "chosen")]
+    original = curve[curve["level"] == 0]
+    assert sorted(original["class_name"]) == sorted(set(answers["class_name"]))
+    right = answers[(answers["test"] == "mafc-blur") & (answers["quantity"] == "right")]
+    agree = (curve["text"] == curve["class_name"]).to_numpy()
+    assert agree.tolist() == (right["value"] == 1).to_numpy().tolist()
+    assert 0 < agree.mean() < 1
+    matched = answers[(answers["test"] == "2afc-blur") & (answers["quantity"] == "chosen")]
+    assert set(matched["text"]) == {"original", "other"}
+    scores = measured.to_dataframe("scores")
+    assert scores[scores["score"] == "up-minus-down"]["higher_is_better"].isna().all()
+
+
 def test_pictures_may_be_gone_when_a_run_is_read(measured: Run, album: Path) -> None:
     manifest = json.loads((measured.folder / "manifest.json").read_text())
     assert manifest["asked"]["images"] == str(album.absolute())

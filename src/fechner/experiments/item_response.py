@@ -18,7 +18,12 @@ from fechner.experiments.base import Piece, Sample, Scene, geometry
 from fechner.experiments.item_tasks import Answered, Ask, ItemTask, Shown
 from fechner.experiments.items import Item, preferred
 from fechner.experiments.levels import ItemPlacement
-from fechner.experiments.preferred_views import nothing, split_in_words, unreadable_in_words
+from fechner.experiments.preferred_views import (
+    named,
+    nothing,
+    split_in_words,
+    unreadable_in_words,
+)
 from fechner.experiments.showing import PROBLEMS
 from fechner.observers.abilities import Ability, Need
 from fechner.observers.classes import readable_names
@@ -156,33 +161,37 @@ class ItemResponse:
         import xarray as xr
 
         flags = [PROBLEMS.index(why or "shown") for why, _ in answered.problems]
+        labels = np.array([each.item.label for each in shown], np.int32)
         dims = ("trial", "layer", "readout")
         return xr.Dataset(
             {
+                "chosen": (dims, named(answered.chosen, ask.choices)),
                 "problem": ("trial", np.array(flags, np.uint8), {"meanings": " ".join(PROBLEMS)}),
                 "right": (dims, answered.right.astype(np.float32)),
                 "score": (dims, answered.score.astype(np.float32)),
                 "undefined": (dims, answered.undefined.astype(np.uint8)),
             },
             coords={
-                "class_of": ("trial", np.array([each.item.label for each in shown], np.int32)),
+                "class_name": ("trial", named(labels, readable_names(self.pictures.classes))),
+                "class_of": ("trial", labels),
                 "index": ("trial", np.array([each.item.place for each in shown], np.int32)),
+                "dropout_run": ("trial", np.array([each.run for each in shown], np.int16)),
                 "layer": ("layer", presenter.layers),
                 "level": ("trial", np.array([each.level for each in shown], np.float64)),
                 "readout": ("readout", presenter.readouts),
-                "run": ("trial", np.array([each.run for each in shown], np.int16)),
             },
             attrs={
                 "along": "trial",
                 "axis": self.manipulation.axis,
                 "chance": ask.chance,
-                "choices": ask.choices,
-                "classes": "|".join(readable_names(self.pictures.classes)),
+                "choices": len(ask.choices),
                 "decision": self.task.decision,
                 "manipulation": self.manipulation.name,
+                "strongest": self.placement.levels[-1],
                 "task": self.task.name,
                 "test": self.id,
                 "unreadable": unreadable_in_words(answered.problems),
+                "weakest": self.placement.levels[1],
                 **geometry(self.scene, presenter.observer.wants),
             },
         )

@@ -17,9 +17,10 @@ from fechner.experiments.decisions import decide
 from fechner.experiments.items import Item, drawn_classes, preferred
 from fechner.experiments.preferred_views import choice_in_words
 from fechner.experiments.presentation import Presenter
-from fechner.experiments.recognition import Recogniser
+from fechner.experiments.recognition import NONE_OF_THEM, NOT_SHOWN, Recogniser
 from fechner.observers.abilities import Ability
 from fechner.observers.choices import Among
+from fechner.observers.classes import readable_names
 from fechner.observers.dropout import Dropout
 
 if TYPE_CHECKING:
@@ -46,8 +47,10 @@ class Answered(NamedTuple):
 
     Parameters
     ----------
+    chosen
+        Which of the choices, below 0 for none; [n, layers, read-outs].
     right
-        1 or 0, NaN where nothing was shown; [n, layers, read-outs].
+        1 or 0, NaN where nothing was shown; of the same shape.
     score
         The decision score; of the same shape.
     undefined
@@ -56,6 +59,7 @@ class Answered(NamedTuple):
         Why a picture was not shown, in a word and in a sentence; empty where it was.
     """
 
+    chosen: NDArray[np.int16]
     right: Floats
     score: Floats
     undefined: NDArray[np.bool_]
@@ -64,10 +68,23 @@ class Answered(NamedTuple):
     @classmethod
     def joined(cls, parts: Sequence[Answered]) -> Answered:
         """Put answers one after the other."""
-        right, score, undefined = (
+        chosen, right, score, undefined = (
             np.concatenate([part[i] for part in parts]) for i in range(len(cls._fields) - 1)
         )
-        return cls(right, score, undefined, [each for part in parts for each in part.problems])
+        problems = [each for part in parts for each in part.problems]
+        return cls(chosen, right, score, undefined, problems)
+
+    @classmethod
+    def of_nothing(cls, shape: tuple[int, ...], why: tuple[str, str]) -> Answered:
+        """Return what came of trials of which nothing could be shown."""
+        nothing = np.full(shape, np.nan)
+        return cls(
+            np.full(shape, NOT_SHOWN, np.int16),
+            nothing,
+            nothing,
+            np.zeros(shape, bool),
+            [why] * shape[0],
+        )
 
 
 class Ask(Protocol):
@@ -79,8 +96,8 @@ class Ask(Protocol):
         ...
 
     @property
-    def choices(self) -> int:
-        """How many things there are to choose from."""
+    def choices(self) -> Sequence[str]:
+        """What there is to choose from."""
         ...
 
     def __call__(self, shown: Sequence[Shown], number: int = 0) -> Answered:
@@ -182,7 +199,7 @@ class _Namer:
         self._task, self._recogniser, self._experiment = task, recogniser, experiment
         classes = experiment.pictures.classes
         self._among = recogniser.choices(classes, task.among, task.categories)
-        self.chance, self.choices = self._among.chance, len(self._among)
+        self.chance, self.choices = self._among.chance, readable_names(self._among.names)
 
     def __call__(self, shown: Sequence[Shown], number: int = 0) -> Answered:
         experiment = self._experiment
@@ -194,7 +211,8 @@ class _Namer:
             dropout=self._task.dropout,
             seeds=[experiment.seed_of(each, number) for each in shown],
         )
-        return Answered(found.right, found.score, np.zeros(found.right.shape, bool), found.problems)
+        never = np.zeros(found.right.shape, bool)
+        return Answered(found.chosen, found.right, found.score, never, found.problems)
 
 
 @dataclass(frozen=True)
@@ -239,7 +257,7 @@ class Matching:
 
 class _Matcher:
     chance = 0.5
-    choices = 2
+    choices = ("original", "other")
 
     def __init__(
         self,
@@ -258,8 +276,8 @@ class _Matcher:
         ]
         if parts:
             return Answered.joined(parts)
-        nobody = np.empty((0, len(self._presenter.layers), len(self._presenter.readouts)))
-        return Answered(nobody, nobody, nobody.astype(bool), [])
+        presenter = self._presenter
+        return Answered.of_nothing((0, len(presenter.layers), len(presenter.readouts)), ("", ""))
 
     def _of_item(self, item: Item, shown: Sequence[Shown], number: int) -> Answered:
         experiment, presenter = self._experiment, self._presenter
@@ -269,8 +287,7 @@ class _Matcher:
         others = self._others(item) if not problem[0] else []
         if not others:
             why = problem if problem[0] else _NOBODY_ELSE
-            nothing = np.full(shape, np.nan)
-            return Answered(nothing, nothing, np.zeros(shape, bool), [why] * len(shown))
+            return Answered.of_nothing(shape, why)
         seeds = [experiment.seed_of(each, number) for each in shown]
         # Another draw than that of the manipulation.
         drawn = [_draw((*seed, 1), len(others)) for seed in seeds]
@@ -283,7 +300,9 @@ class _Matcher:
             experiment.scene,
         )
         found = decide(self._task.decision, differences[:, 0], differences[:, 1])
-        return Answered(found.right, found.score, found.undefined, [("", "")] * len(shown))
+        chosen = np.where(found.undefined, NONE_OF_THEM, 1 - found.right).astype(np.int16)
+        fine = [("", "")] * len(shown)
+        return Answered(chosen, found.right, found.score, found.undefined, fine)
 
     def _others(self, item: Item) -> list[Picture]:
         """Return readable pictures of other classes, those that the observer knows best."""

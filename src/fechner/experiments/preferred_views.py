@@ -24,6 +24,7 @@ from fechner.stimuli.picture_sets import PictureSet
 
 if TYPE_CHECKING:
     import xarray as xr
+    from numpy.typing import NDArray
 
     from fechner.observers.categories import Categories
 
@@ -192,13 +193,16 @@ def scored(
     labels = [item.label for item in items]
     found = recogniser.decide(pictures, labels, choices, views.scene)
     flags = [PROBLEMS.index(why or "shown") for why, _ in found.problems]
+    dims = ("picture", "layer", "readout")
     return xr.Dataset(
         {
+            "chosen": (dims, named(found.chosen, readable_names(choices.names))),
             "problem": ("picture", np.array(flags, np.uint8), {"meanings": " ".join(PROBLEMS)}),
-            "right": (("picture", "layer", "readout"), found.right.astype(np.float32)),
-            "score": (("picture", "layer", "readout"), found.score.astype(np.float32)),
+            "right": (dims, found.right.astype(np.float32)),
+            "score": (dims, found.score.astype(np.float32)),
         },
         coords={
+            "class_name": ("picture", named(np.array(labels), readable_names(own.classes))),
             "class_of": ("picture", np.array(labels, np.int32)),
             "index": ("picture", np.array([item.place for item in items], np.int32)),
             "layer": ("layer", recogniser.layers),
@@ -208,12 +212,22 @@ def scored(
             "along": "picture",
             "chance": choices.chance,
             "choices": len(choices),
-            "classes": "|".join(readable_names(own.classes)),
             "reads": recogniser.reads,
             "unreadable": unreadable_in_words(found.problems),
             **geometry(views.scene, recogniser.observer.wants),
         },
     )
+
+
+def named(places: NDArray[Any], names: Sequence[str]) -> NDArray[np.str_]:
+    """Return the name of each of some places; nothing where it is below 0.
+
+    Examples
+    --------
+    >>> named(np.array([1, -1, 0]), ["cat", "dog"]).tolist()
+    ['dog', '', 'cat']
+    """
+    return np.array([*names, ""])[np.maximum(places, -1)]
 
 
 def choice_in_words(among: Among, categories: Categories | None) -> str:

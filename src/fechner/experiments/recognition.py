@@ -92,8 +92,10 @@ class Decided:
 
     Parameters
     ----------
+    chosen
+        Which of the choices, `NONE_OF_THEM` or `NOT_SHOWN`; [n, layers, read-outs].
     right
-        1 or 0, NaN where nothing was shown; [n, layers, read-outs].
+        1 or 0, NaN where nothing was shown; of the same shape.
     score
         How probable the chosen class was, negative if it was the wrong one (RichardWebster et al.
         2018, section III); of the same shape.
@@ -101,6 +103,7 @@ class Decided:
         As those of `Recognised`.
     """
 
+    chosen: NDArray[np.int16]
     right: Floats
     score: Floats
     problems: list[tuple[str, str]]
@@ -199,7 +202,9 @@ class Recogniser(Showing[ScoresClasses | Answers]):
         import torch
 
         shape = (len(pictures), len(self.layers), len(self.readouts))
-        found = Decided(np.full(shape, np.nan), np.full(shape, np.nan), [])
+        found = Decided(
+            np.full(shape, NOT_SHOWN, np.int16), np.full(shape, np.nan), np.full(shape, np.nan), []
+        )
         size = self.at_a_time(scene)
         with torch.no_grad():
             for start in range(0, len(pictures), size):
@@ -220,6 +225,7 @@ class Recogniser(Showing[ScoresClasses | Answers]):
                 wanted = torch.tensor([expected[row] for row in rows], device=chosen.device)
                 hit = (chosen == wanted[:, None]).cpu().numpy()[..., None]
                 sure = best.cpu().numpy()[..., None]
+                found.chosen[rows] = chosen.cpu().numpy()[..., None]
                 found.right[rows] = hit
                 found.score[rows] = np.where(hit, sure, -sure)
                 self.on_images(len(rows))
@@ -244,7 +250,7 @@ class Recogniser(Showing[ScoresClasses | Answers]):
             ..., None
         ]
         score = np.where(np.isnan(right), np.nan, np.where(hit, sure, -sure))
-        return Decided(right, score, found.problems)
+        return Decided(found.chosen, right, score, found.problems)
 
     def _problem(
         self, row: int, picture: Picture, scene: Scene, look: Callable[[int, Tensor], None]

@@ -210,7 +210,7 @@ def _of_observer(data: xr.Dataset, natural: str | None) -> pd.DataFrame:
             "label": data["class_of"].to_numpy(),
             "index": data["index"].to_numpy(),
             "level": data["level"].to_numpy(),
-            "run": data["run"].to_numpy(),
+            "run": data["dropout_run"].to_numpy(),
             "right": data["right"].to_numpy()[:, layer, 0],
         }
     ).dropna()

@@ -183,7 +183,7 @@ def _thresholds(items: Items) -> Floats:
 def _classes(items: Items, thresholds: Floats, axis: Axis, experiment: Any) -> Panel:
     order = np.argsort(thresholds, kind="stable")
     levels, n, right = items.table.counts
-    names = tuple(items.table.names[label] for label in items.table.classes[order])
+    names = tuple(items.table.names[place] for place in order)
     surface = Surface(
         np.where(levels > 0, levels, experiment.original_at),
         np.arange(len(order), dtype=float),
@@ -204,7 +204,7 @@ def _classes(items: Items, thresholds: Floats, axis: Axis, experiment: Any) -> P
 def _of_classes(items: Items, thresholds: Floats, axis: Axis) -> Panel:
     order = np.argsort(thresholds, kind="stable")
     share = np.arange(1, len(order) + 1) / len(order)
-    names = tuple(items.table.names[label] for label in items.table.classes[order])
+    names = tuple(items.table.names[place] for place in order)
     points = Points(thresholds[order], share, "classes", names=names)
     return Panel(
         "thresholds of classes",
@@ -225,7 +225,7 @@ def _lost(experiment: Any, items: Items, thresholds: Floats) -> list[Panel]:
         label, index = items.table.picture_of(place)
         at = float(thresholds[place])
         when = f"lost at {at:.3g}" if at >= weakest else "lost from the start"
-        found.append(Item(experiment.pictures.shown(label, index), items.table.names[label], when))
+        found.append(Item(experiment.pictures.shown(label, index), items.table.names[place], when))
     if not found:
         return []
     return [
@@ -256,7 +256,7 @@ def _multiples(experiment: Any, items: Items, thresholds: Floats, axis: Axis) ->
             _ACCURACY,
             (Line(x, right[place] / n[place], "observer"), guessing),
             stimuli=False,
-            name=items.table.names[items.table.classes[place]],
+            name=items.table.names[place],
         )
         for place in some.tolist()
     ]

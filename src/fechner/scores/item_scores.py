@@ -59,7 +59,12 @@ class Items:
         """Classes with thresholds of their own, for levels that were chosen one by one."""
         from fechner.psychometrics.population import fit_population
 
-        return fit_population(*self.table.counts, chance=self.table.chance)
+        table = self.table
+        # Areas are over all levels that could have been chosen.
+        ends = np.setdiff1d(table.ends, table.counts.levels)
+        levels = np.append(table.counts.levels, ends)
+        n, right = (np.pad(each, ((0, 0), (0, len(ends)))) for each in table.counts[1:])
+        return fit_population(levels, n, right, chance=table.chance)
 
     @property
     def threshold(self) -> Located:

@@ -22,8 +22,10 @@ class ItemTable:
 
     Attributes
     ----------
-    classes
-        Places of the classes of which a picture was shown.
+    classes, names
+        Places of the classes of which a picture was shown, and their names.
+    ends
+        The weakest and the strongest level that may be shown.
     counts
         Levels that were shown, and trials and right answers, [classes, levels]; where levels were
         chosen one by one most cells have none.
@@ -37,15 +39,18 @@ class ItemTable:
         self.layer, self.readout = str(data["layer"].values), str(data["readout"].values)
         self.task = str(data.attrs["task"])
         self.chance = float(data.attrs["chance"])
-        self.names = str(data.attrs["classes"]).split("|")
+        self.ends = float(data.attrs["weakest"]), float(data.attrs["strongest"])
         right = data["right"].values.astype(float)
         shown = np.isfinite(right)
         self._right: Floats = right[shown]
         self._level: Floats = data["level"].values[shown]
-        self._run = data["run"].values[shown]
+        self._run = data["dropout_run"].values[shown]
         self._index = data["index"].values[shown]
         self.undefined = int(data["undefined"].values[shown].sum())
-        self.classes, self._class = np.unique(data["class_of"].values[shown], return_inverse=True)
+        self.classes, first, self._class = np.unique(
+            data["class_of"].values[shown], return_index=True, return_inverse=True
+        )
+        self.names: list[str] = data["class_name"].values[shown][first].tolist()
         self.runs: list[int] = np.unique(self._run).tolist()
         self.counts = self._counted(np.ones(len(self._right), bool))
         without = int(np.setdiff1d(data["class_of"].values, self.classes).size)

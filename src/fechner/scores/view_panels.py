@@ -28,12 +28,11 @@ class ViewPanels:
             return []
         best = views.score[views.best]
         order = np.argsort(best)
-        names = [views.names[label] for label in views.classes]
         curve = Line(
             np.arange(len(order), dtype=float),
             best[order],
             "observer",
-            names=tuple(names[place] for place in order),
+            names=tuple(views.names[place] for place in order),
         )
         some = np.unique(np.linspace(0, len(order) - 1, _SHOWN).round().astype(int))
         items = tuple(
@@ -41,7 +40,7 @@ class ViewPanels:
                 experiment.pictures.shown(
                     int(views.classes[place]), int(views.index[views.best[place]])
                 ),
-                names[place],
+                views.names[place],
                 f"decision score {best[place]:.3g}",
             )
             for place in order[some]

@@ -27,20 +27,22 @@ class Views:
 
     Attributes
     ----------
-    classes
-        Places of the classes of which a picture could be shown.
+    classes, names
+        Places of the classes of which a picture could be shown, and their names.
     """
 
     def __init__(self, data: xr.Dataset) -> None:
         self.layer, self.readout = str(data["layer"].values), str(data["readout"].values)
         self.chance = float(data.attrs["chance"])
-        self.names = str(data.attrs["classes"]).split("|")
         right = data["right"].values.astype(float)
         shown = np.isfinite(right)
         self.right: Floats = right[shown]
         self.score: Floats = data["score"].values.astype(float)[shown]
         self.index: NDArray[np.int32] = data["index"].values[shown]
-        self.classes, self.cluster = np.unique(data["class_of"].values[shown], return_inverse=True)
+        self.classes, first, self.cluster = np.unique(
+            data["class_of"].values[shown], return_index=True, return_inverse=True
+        )
+        self.names: list[str] = data["class_name"].values[shown][first].tolist()
         self.note = join_notes(
             left_out(data["problem"]).replace("points", "pictures"),
             str(data.attrs.get("unreadable", "")).rstrip("."),

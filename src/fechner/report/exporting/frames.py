@@ -39,7 +39,7 @@ OF_SCORES: Schema = {
     "value": "float64",
     "low": "float64",
     "high": "float64",
-    "higher_is_better": "bool",
+    "higher_is_better": "boolean",
     "mode": "str",
     "layer": "str",
     "readout": "str",

@@ -100,10 +100,12 @@ def _mitsuba() -> Any:
 
 
 def _scene(mi: Any, mesh: Mesh) -> Any:
+    # The usual one lets a pane of glass cast the shadow of a wall.
+    follows = "path" if all(part.is_opaque for part in mesh.parts) else "volpath"
     return mi.load_dict(
         {
             "type": "scene",
-            "integrator": {"type": "path", "max_depth": _DEPTH, "hide_emitters": True},
+            "integrator": {"type": follows, "max_depth": _DEPTH, "hide_emitters": True},
             # Rays that leave a matt surface at random find the sky as often as it lights the
             # surface, without noise where nothing is in the way; no others are sent there.
             "sky": {"type": "constant", "radiance": 1.0, "sampling_weight": 0.0},
