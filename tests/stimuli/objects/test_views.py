@@ -162,6 +162,22 @@ def test_glass_lets_what_is_behind_be_seen(tmp_path, engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_glass_lets_light_through(tmp_path, engine):
+    squares = [[(-1, -1, z), (1, -1, z), (1, 1, z), (-1, 1, z)] for z in (0.0, 0.3)]
+    corners = "".join(f"v {x} {y} {z}\n" for square in squares for x, y, z in square)
+    (tmp_path / "two.mtl").write_text("newmtl wall\nKd .5 .5 .5\nnewmtl pane\nKd .5 .5 .5\nd .2\n")
+    faces = "usemtl wall\nf 1 2 3 4\nusemtl {}\nf 5 6 7 8\n"
+    lights = []
+    for name in ("wall", "pane"):
+        path = tmp_path / f"{name}.obj"
+        path.write_text(f"mtllib two.mtl\n{corners}{faces.format(name)}")
+        lights.append(linear(drawn(view_of(path, engine))[0, 28:36, 28:36].numpy()).mean())
+    nearest, through = lights
+    # What comes from the wall was dimmed twice at most, and a fifth comes from the pane.
+    assert 0.8**2 + 0.2 - 0.06 < through / nearest < 1.02
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_scale_is_that_of_the_picture(folder, engine):
     view = view_of(folder / "box.obj", engine)
     width, _ = extent(drawn(view))

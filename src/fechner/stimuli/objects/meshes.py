@@ -88,6 +88,11 @@ class Mesh:
         """How many there are."""
         return sum(len(part.positions) for part in self.parts)
 
+    @property
+    def is_opaque(self) -> bool:
+        """Whether nothing is seen through any part."""
+        return all(part.is_opaque for part in self.parts)
+
 
 def read_mesh(path: Path, name: str = "") -> Mesh:
     """Read a mesh; raise `PictureError` if there is nothing to show.
