@@ -177,7 +177,9 @@ def test_published_curves_are_smoothed_and_their_fits_are_not(answers: xr.Datase
 def test_dropout_has_a_fan_and_a_spread(answers: xr.Dataset) -> None:
     runs = []
     for run in (1, 2, 3):
-        data = answers.assign_coords(dropout_run=("trial", np.full(answers.sizes["trial"], run, np.int16)))
+        data = answers.assign_coords(
+            dropout_run=("trial", np.full(answers.sizes["trial"], run, np.int16))
+        )
         if run == 3:
             data = data.copy()
             data["right"] = data["right"] * (data["class_of"] > 2)

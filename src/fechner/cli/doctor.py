@@ -26,6 +26,7 @@ def command() -> None:
     for family in families().values():
         state = "ready" if family.installed else _missing(family.extra)
         typer.echo(f"observers {family.label}: {state}")
+    typer.echo(f"3D objects: {_objects()}")
 
 
 def _devices() -> str:
@@ -36,6 +37,19 @@ def _devices() -> str:
         f"cuda:{i} ({torch.cuda.get_device_name(i)})" for i in range(torch.cuda.device_count())
     ]
     return "devices: " + ", ".join(found)
+
+
+def _objects() -> str:
+    from fechner.errors import FechnerError
+    from fechner.stimuli.objects.raster import renderer
+
+    try:
+        drawn_by = renderer()
+        return f"ready (Mitsuba {metadata.version('mitsuba')}, OpenGL by {drawn_by})"
+    except metadata.PackageNotFoundError:
+        return _missing("objects")
+    except FechnerError as error:
+        return str(error)
 
 
 def _missing(extra: str) -> str:

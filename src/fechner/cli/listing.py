@@ -135,7 +135,7 @@ def suites() -> None:
 def show_tests(
     suite: Annotated[str | None, typer.Option(help="Only this suite.")] = None,
 ) -> None:
-    """List tests, their human reference, and how each kind of observer takes them."""
+    """List tests, where each comes from, and how each kind of observer takes them."""
     from fechner.observers.abilities import ABILITIES
     from fechner.observers.lifts import LIFTS
     from fechner.references import reference
@@ -152,7 +152,11 @@ def show_tests(
             rows.append(
                 (each.name, test.id, experiment.title, reference(experiment.reference).short)
             )
-    print_table(("suite", "test", "what is asked", "human reference"), rows)
+    print_table(("suite", "test", "what is asked", "reference"), rows)
+    for each in chosen:
+        for need in dict.fromkeys(each.further.values()):
+            more = [name for name, needs in each.further.items() if needs == need]
+            typer.echo(f"{each.name} has {len(more)} more with {need}: {', '.join(more)}")
     typer.echo()
     columns = list(dict.fromkeys(asked))
     print_table(

@@ -12,6 +12,10 @@ from fechner.runs.plan import with_earlier
 from fechner.suites import Asked, Options, Suite, Test, suite
 
 
+#: More tests than these are not listed where one is mistyped.
+_LISTED = 30
+
+
 def choose_tests(
     suite_name: str, options: Options, names: str | Sequence[str] | None
 ) -> list[Test]:
@@ -44,7 +48,10 @@ def choose_tests(
         if not found and (lacking := _matching(name, own.further)):
             raise FechnerError(f"test '{name}' of {suite_name} needs {own.further[lacking[0]]}.")
         if not found:
-            raise UnknownNameError("test", name, every, f"{suite_name} has {', '.join(every)}")
+            listed = f"{suite_name} has {', '.join(every)}"
+            if len(every) > _LISTED:
+                listed = f"`fechner list tests --suite {suite_name}` shows all {len(every)}"
+            raise UnknownNameError("test", name, every, listed)
         chosen.update(found)
     return with_earlier([test for test in every.values() if test.id in chosen], every)
 
