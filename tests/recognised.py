@@ -116,7 +116,14 @@ def answers(
             "layer": ["output"],
             "readout": ["decision"],
         },
-        {"task": task, "chance": chance, "along": "trial"},
+        {
+            "task": task,
+            "chance": chance,
+            "along": "trial",
+            "most": np.inf,
+            "weakest": LEVELS[1],
+            "strongest": LEVELS[-1],
+        },
     )
 
 

@@ -80,6 +80,11 @@ def test_threshold_and_area_of_known_steps(answers: xr.Dataset) -> None:
     assert {score.resampled for score in found.values()} == {"classes"}
 
 
+def test_an_interval_ends_where_levels_do(answers: xr.Dataset) -> None:
+    most = scores(answers)["threshold"].value * 1.001
+    assert scores(answers.assign_attrs(most=most))["threshold"].high == most
+
+
 def test_a_curve_that_never_falls_has_a_bound() -> None:
     always = KnownClassifier(CLASSES, lambda label, level: np.ones(len(label)))
     known = Recogniser(lift(always, "recognises", ()), batch_size=64)

@@ -187,6 +187,7 @@ class ItemResponse:
                 "choices": len(ask.choices),
                 "decision": self.task.decision,
                 "manipulation": self.manipulation.name,
+                "most": self.manipulation.most,
                 "strongest": self.placement.levels[-1],
                 "task": self.task.name,
                 "test": self.id,

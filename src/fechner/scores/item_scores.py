@@ -70,11 +70,21 @@ class Items:
     def threshold(self) -> Located:
         """The level half-way between top and chance, over classes."""
         if self.table.is_grid:
-            return self.fit.threshold
+            return self._possible(self.fit.threshold)
         # Levels chosen one by one gather at the threshold of each class: pooled by level, every
         # one would be half-way.
         found = self.population
-        return Located(found.threshold, found.low, found.high, found.censored, found.bound)
+        return self._possible(
+            Located(found.threshold, found.low, found.high, found.censored, found.bound)
+        )
+
+    def level_at(self, accuracy: float) -> Located:
+        """Return the level at which the curve over all classes has fallen to an accuracy."""
+        return self._possible(self.fit.level_at(accuracy))
+
+    def _possible(self, found: Located) -> Located:
+        """Let an interval end where levels do."""
+        return found if found.censored else found._replace(high=min(found.high, self.table.most))
 
     @cached_property
     def areas(self) -> Floats:
@@ -159,7 +169,7 @@ class ItemScores:
             return
         yield _threshold(make, "threshold", items.threshold)
         if items.table.task == "2afc" and items.table.is_grid:
-            yield _threshold(make, "threshold-75", items.fit.level_at(0.75))
+            yield _threshold(make, "threshold-75", items.level_at(0.75))
         if items.table.is_grid:
             for name, place in (("accuracy-original", 0), ("accuracy-end", -1)):
                 low, high = band(items.curve)

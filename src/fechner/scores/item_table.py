@@ -24,8 +24,8 @@ class ItemTable:
     ----------
     classes, names
         Places of the classes of which a picture was shown, and their names.
-    ends
-        The weakest and the strongest level that may be shown.
+    ends, most
+        The weakest and the strongest level that may be shown, and the strongest there can be.
     counts
         Levels that were shown, and trials and right answers, [classes, levels]; where levels were
         chosen one by one most cells have none.
@@ -39,6 +39,7 @@ class ItemTable:
         self.layer, self.readout = str(data["layer"].values), str(data["readout"].values)
         self.task = str(data.attrs["task"])
         self.chance = float(data.attrs["chance"])
+        self.most = float(data.attrs["most"])
         self.ends = float(data.attrs["weakest"]), float(data.attrs["strongest"])
         right = data["right"].values.astype(float)
         shown = np.isfinite(right)

@@ -310,6 +310,11 @@ def _standings(group: Group, results: Sequence[tuple[int, Result]]) -> list[Stan
                 contender.csf_based,
             )
         )
-    return sorted(
-        standings, key=lambda each: math.inf if math.isnan(each.mean.value) else each.mean.value
-    )
+    most = max((each.mean.n for each in standings), default=0)
+
+    def order(standing: Standing) -> tuple[bool, float]:
+        """Let those that were asked little of what others were come last."""
+        mean = standing.mean
+        return 2 * mean.n < most, math.inf if math.isnan(mean.value) else mean.value
+
+    return sorted(standings, key=order)
