@@ -231,7 +231,7 @@ def _lost(experiment: Any, items: Items, thresholds: Floats) -> list[Panel]:
     return [
         Panel(
             "lost first",
-            "Classes that are lost first",
+            f"Classes that are lost first, and at which {experiment.manipulation.axis}",
             Axis(""),
             Axis(""),
             (Gallery(tuple(found)),),
