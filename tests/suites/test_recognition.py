@@ -166,7 +166,9 @@ def test_a_page_of_it(measured: Run, tmp_path: Path) -> None:
     for words in ("distance from no error", "Gaussian blur: what is it?", "Contrast, increased"):
         assert words in page
     # One that was asked a fifth of the tests, and made no error in it, is not the best.
-    rows = [page.index(f'<th scope="row" title="{name}"') for name in ("efficientnet_lite0", "pixels")]
+    rows = [
+        page.index(f'<th scope="row" title="{name}"') for name in ("efficientnet_lite0", "pixels")
+    ]
     assert rows == sorted(rows)
 
 
@@ -326,6 +328,25 @@ def test_odd_files_are_counted_and_named_and_the_run_goes_on(tmp_path: Path) -> 
     assert "4 of 10 pictures left out: unreadable" in accuracy.note
     (note,) = run.manifest.options.asked.pictures.notes
     assert note.startswith("empty has no pictures")
+
+
+def test_classes_in_no_category_are_left_out_and_named(tmp_path: Path, album: Path) -> None:
+    file = tmp_path / "kinds.csv"
+    file.write_text("class,category\ntabby,animal\nespresso,food\ndaisy,plant\n")
+    run = evaluate(
+        "efficientnet_lite0", suite="recognition", images=album, categories=file,
+        tests="mafc-blur", levels=2, out=tmp_path / "run", progress=False,
+    )  # fmt: skip
+    data = run.data("efficientnet_lite0", "mafc-blur")
+    assert data is not None
+    assert set(data["class_name"].values) <= {"tabby", "espresso", "daisy"}
+    assert data.attrs["choices"] == 3
+    assert set(data["chosen"].values.ravel()) <= {"animal", "food", "plant"}
+    (note,) = run.manifest.options.asked.pictures.notes
+    assert note == "moped, palace, tripod belong to no category of 'kinds' and are left out."
+    file.write_text("class,category\ntabby,animal\nsparrow,bird\n")
+    with pytest.raises(FechnerError, match="pictures of two categories"):
+        evaluate("pixels", suite="recognition", images=album, categories=file, progress=False)
 
 
 COMMAND = [sys.executable, "-c", "from fechner.cli.app import main; main()"]

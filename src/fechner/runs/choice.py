@@ -11,7 +11,6 @@ from fechner.runs.folder import name_of_option
 from fechner.runs.plan import with_earlier
 from fechner.suites import Asked, Options, Suite, Test, suite
 
-
 #: More tests than these are not listed where one is mistyped.
 _LISTED = 30
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from fechner.errors import FechnerError
 from fechner.observers.categories import Categories, categories
+from fechner.observers.classes import readable_names
 from fechner.observers.dropout import Dropout
 from fechner.stimuli import open_album
-from fechner.stimuli.picture_sets import PictureSet, open_pictures
+from fechner.stimuli.picture_sets import PictureSet, classes_of, open_pictures
 from fechner.suites import Asked, Mode, Options, Stimuli, read_prompts, suite
 from fechner.suites.prompts import parse_prompts
 from fechner.suites.suite import Show
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 #: Of photographs in suites that ask in words, so many are shown: a question about each takes a
 #: second or a cent.
 _PER_CLASS, _MOST_PICTURES = 10, 200
+
+#: So many classes are named in a note.
+_NAMED = 5
 
 
 class QuestionOptions(TypedDict, total=False):
@@ -74,6 +79,8 @@ def choose_options(
         raise FechnerError("--views are those of 3D objects: give --objects FOLDER.")
     given["prompts"] = _prompts(given.get("prompts"))
     given["categories"] = _categories(given.get("categories"))
+    if given["categories"] is not None and "pictures" in given:
+        given["pictures"] = _in_categories(given["pictures"], given["categories"])
     given["dropout"] = _dropout(given.get("dropout"))
     mode: Mode = "published" if published else "default"
     return Options(mode, seed, ppd, resize, Asked(**given))
@@ -102,6 +109,25 @@ def _categories(found: Any) -> Categories | None:
     if found is None or isinstance(found, Categories):
         return found
     return categories(found)
+
+
+def _in_categories(pictures: PictureSet, chosen: Categories) -> PictureSet:
+    """Leave out classes that belong to no category, and note which."""
+    names = chosen.categories_of(pictures.classes)
+    kept = [label for label, name in zip(pictures.classes, names, strict=True) if name]
+    lost = [label for label, name in zip(pictures.classes, names, strict=True) if not name]
+    if not lost:
+        return pictures
+    more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
+    listed = f"{', '.join(readable_names(lost[:_NAMED]))}{more}"
+    if len(set(names) - {""}) < 2:
+        raise FechnerError(
+            f"pictures of two categories of '{chosen.name}' are needed to choose between; "
+            f"{listed} belong to none."
+        )
+    part = classes_of(pictures, kept)
+    note = f"{listed} belong to no category of '{chosen.name}' and are left out."
+    return replace(part, notes=(*part.notes, note))
 
 
 def _dropout(found: Any) -> Dropout | None:

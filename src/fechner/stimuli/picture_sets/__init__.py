@@ -1,9 +1,9 @@
 """Picture sets: pictures in classes, from a folder, a list, or Python, of any size."""
 
 from fechner.stimuli.picture_sets.base import Missing, PictureSet
-from fechner.stimuli.picture_sets.chosen import some_of
 from fechner.stimuli.picture_sets.files import PictureFile
 from fechner.stimuli.picture_sets.opening import NO_PICTURES, known_pictures, open_pictures
+from fechner.stimuli.picture_sets.parts import classes_of, some_of
 from fechner.stimuli.picture_sets.virtual import virtual_pictures
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Missing",
     "PictureFile",
     "PictureSet",
+    "classes_of",
     "known_pictures",
     "open_pictures",
     "some_of",

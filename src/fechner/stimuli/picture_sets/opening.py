@@ -12,17 +12,18 @@ from typing import Any
 from fechner.errors import FechnerError
 from fechner.stimuli.albums import Album
 from fechner.stimuli.listing import SUFFIXES
+from fechner.stimuli.picture_sets.album import of_album
 from fechner.stimuli.picture_sets.base import Missing, PictureSet
-from fechner.stimuli.picture_sets.chosen import SomePictures, of_album, some_of
 from fechner.stimuli.picture_sets.folders import FolderPictures, open_folder
 from fechner.stimuli.picture_sets.given import open_sequence
 from fechner.stimuli.picture_sets.lists import open_list
+from fechner.stimuli.picture_sets.parts import Part, SomeClasses, SomePictures, some_of
 from fechner.stimuli.picture_sets.spooled import open_iterator
 from fechner.stimuli.pictures import Picture
 
 #: Sets that a run may have kept, and where they are; a new one is a line.
 _KNOWN = {
-    "AlbumPictures": "fechner.stimuli.picture_sets.chosen",
+    "AlbumPictures": "fechner.stimuli.picture_sets.album",
     "FolderPictures": "fechner.stimuli.picture_sets.folders",
     "GivenPictures": "fechner.stimuli.picture_sets.given",
     "ListPictures": "fechner.stimuli.picture_sets.lists",
@@ -31,6 +32,9 @@ _KNOWN = {
     "SpooledPictures": "fechner.stimuli.picture_sets.spooled",
     "VirtualPictures": "fechner.stimuli.picture_sets.virtual",
 }
+
+#: Those that are a part of another one.
+_PARTS: dict[str, type[Part]] = {each.__name__: each for each in (SomeClasses, SomePictures)}
 
 _HOW = (
     "give a folder with one folder of pictures for each class, a CSV file with the columns path "
@@ -90,9 +94,8 @@ def known_pictures(plain: dict[str, Any], place: str) -> PictureSet:
         Where its pictures were; empty if that is not known.
     """
     name = plain["set"]
-    if name == SomePictures.__name__:
-        whole = known_pictures(plain["of"], place)
-        part = some_of(whole, plain["per_class"], plain["seed"])
+    if name in _PARTS:
+        part = _PARTS[name].known_part(plain, known_pictures(plain["of"], place))
         return replace(part, notes=tuple(plain["notes"]))
     if name not in _KNOWN:
         raise FechnerError(

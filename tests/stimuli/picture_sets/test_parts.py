@@ -1,4 +1,4 @@
-"""Parts of sets: albums, so many of each class, and none at all."""
+"""Parts of sets: albums, so many of each class, some of the classes, and none at all."""
 
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from fechner.runs.keys import parameters
 from fechner.stimuli import Field, open_album
 from fechner.stimuli.picture_sets import (
     NO_PICTURES,
+    classes_of,
     known_pictures,
     open_pictures,
     some_of,
@@ -39,6 +40,26 @@ def test_an_album_is_a_set(tmp_path: Path) -> None:
     assert open_pictures(open_album(tmp_path / "album", per_class=3)) != found
     # Classes of which nothing was chosen are none.
     assert open_pictures(open_album(tmp_path / "album", most=4)).counts == (1,) * 4
+
+
+def test_some_of_the_classes() -> None:
+    whole = virtual_pictures(
+        lambda label, number: noise_picture(9 * label + number, 8), "abcde", 3, "noise"
+    )
+    chosen = [whole.classes[place] for place in (3, 1)]
+    part = classes_of(whole, chosen)
+    assert part.classes == (whole.classes[1], whole.classes[3])
+    assert len(part) == 6
+    assert part.picture(1, 2) == whole.picture(3, 2)
+    assert part.name(0, 0) == whole.name(1, 0)
+    with pytest.raises(IndexError):
+        part.picture(2, 0)
+    assert part != whole
+    assert known_pictures(part.plain(), part.place) == part
+    both = some_of(part, 2)
+    assert both.name(1, 0) in {whole.name(3, i) for i in range(3)}
+    assert known_pictures(both.plain(), "") == both
+    assert classes_of(whole, whole.classes) is whole
 
 
 def test_so_many_of_each_class(tmp_path: Path) -> None:
