@@ -6,9 +6,10 @@ shows. What is kept is a copy in one spelling, so that a run folder can be hande
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from fechner.errors import FechnerError, RunFolderError, UnknownNameError
@@ -19,6 +20,7 @@ from fechner.runs.store import write_atomically
 
 if TYPE_CHECKING:
     from fechner.runs.run import Run
+    from fechner.stimuli.picture_sets import PictureSet
 
 FILE = "people.csv"
 
@@ -85,7 +87,13 @@ def checked_people(run: Run, trials: HumanTrials) -> HumanTrials:
     """Return trials with classes and pictures as a run has them, or say what it does not have."""
     known = asked_of_people(run)
     pictures: dict[tuple[str, int], dict[str, int]] = {}
-    return HumanTrials.of(_checked(run, known, row, pictures) for row in trials.rows)
+    checked = []
+    for number, row in enumerate(trials.rows, start=1):
+        try:
+            checked.append(_checked(run, known, row, pictures))
+        except UnknownNameError as error:
+            raise FechnerError(f"trial {number} of {len(trials)}: {error}") from None
+    return HumanTrials.of(checked)
 
 
 def _checked(
@@ -106,15 +114,23 @@ def _checked(
     label = places[row.label]
     picture = row.picture
     if picture and not (picture.isdecimal() and int(picture) < shown.counts[label]):
-        by_name = pictures.setdefault((shown.digest, label), {})
-        if not by_name:
-            by_name |= {shown.name(label, i): i for i in range(shown.counts[label])}
+        key = shown.digest, label
+        by_name = pictures[key] = pictures.get(key) or _picture_places(shown, label)
         if picture not in by_name:
             last = shown.counts[label] - 1
             listed = f"pictures of '{names[label]}' have their names, or numbers from 0 to {last}"
             raise UnknownNameError("picture", picture, by_name, listed)
         picture = str(by_name[picture])
     return replace(row, label=names[label], picture=picture)
+
+
+def _picture_places(shown: PictureSet, label: int) -> dict[str, int]:
+    """Return the place of each picture of a class by its name, with or without its folder."""
+    names = [shown.name(label, i) for i in range(shown.counts[label])]
+    bare = [PurePath(name).name for name in names]
+    often = Counter(bare)
+    alone = {name: place for place, name in enumerate(bare) if often[name] == 1}
+    return alone | {name: place for place, name in enumerate(names)}
 
 
 @lru_cache(maxsize=8)
