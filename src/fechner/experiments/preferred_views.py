@@ -227,7 +227,7 @@ def named(places: NDArray[Any], names: Sequence[str]) -> NDArray[np.str_]:
     >>> named(np.array([1, -1, 0]), ["cat", "dog"]).tolist()
     ['dog', '', 'cat']
     """
-    return np.array([*names, ""])[np.maximum(places, -1)]
+    return np.asarray(np.array([*names, ""])[np.maximum(places, -1)])
 
 
 def choice_in_words(among: Among, categories: Categories | None) -> str:

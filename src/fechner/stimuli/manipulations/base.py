@@ -56,6 +56,11 @@ class Manipulation(Protocol):
         ...
 
     @property
+    def most(self) -> float:
+        """The strongest level that there can be."""
+        ...
+
+    @property
     def random(self) -> bool:
         """Whether it depends on seeds."""
         ...

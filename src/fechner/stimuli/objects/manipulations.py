@@ -86,6 +86,11 @@ class OfViews:
         return (0.02, 5.0) if self.parameter == "scale" else (0.5, _HALF_TURN_DEG)
 
     @property
+    def most(self) -> float:
+        """The strongest level that there can be: an object has turned back after half a turn."""
+        return math.inf if self.parameter == "scale" else _HALF_TURN_DEG
+
+    @property
     def words(self) -> str:
         """What it does, as a sentence without its subject."""
         if self.parameter == "scale":
