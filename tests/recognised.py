@@ -108,10 +108,9 @@ def answers(
             "problem": ("trial", problem, {"meanings": "shown unreadable"}),
         },
         {
-            "class_of": ("trial", label.astype("int32")),
+            "class_of": ("trial", label.astype("int32"), {"names": "|".join(CLASSES)}),
             "index": ("trial", index.astype("int32")),
             "level": ("trial", level),
-            "class_name": ("trial", np.array(CLASSES)[label]),
             "dropout_run": ("trial", np.zeros(len(rows), "int16")),
             "layer": ["output"],
             "readout": ["decision"],

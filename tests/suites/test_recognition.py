@@ -208,9 +208,9 @@ def test_answers_leave_with_the_class_that_was_chosen(measured: Run) -> None:
     answers = measured.to_dataframe("responses")
     curve = answers[(answers["test"] == "mafc-blur") & (answers["quantity"] == "chosen")]
     original = curve[curve["level"] == 0]
-    assert sorted(original["class_name"]) == sorted(set(answers["class_name"]))
+    assert sorted(original["class_of"]) == sorted(set(answers["class_of"]))
     right = answers[(answers["test"] == "mafc-blur") & (answers["quantity"] == "right")]
-    agree = (curve["text"] == curve["class_name"]).to_numpy()
+    agree = (curve["text"] == curve["class_of"]).to_numpy()
     assert agree.tolist() == (right["value"] == 1).to_numpy().tolist()
     assert 0 < agree.mean() < 1
     matched = answers[(answers["test"] == "2afc-blur") & (answers["quantity"] == "chosen")]
@@ -339,9 +339,9 @@ def test_classes_in_no_category_are_left_out_and_named(tmp_path: Path, album: Pa
     )  # fmt: skip
     data = run.data("efficientnet_lite0", "mafc-blur")
     assert data is not None
-    assert set(data["class_name"].values) <= {"tabby", "espresso", "daisy"}
+    assert data["class_of"].attrs["names"] == "tabby|espresso|daisy"
     assert data.attrs["choices"] == 3
-    assert set(data["chosen"].values.ravel()) <= {"animal", "food", "plant"}
+    assert data["chosen"].attrs["names"] == "animal|food|plant"
     (note,) = run.manifest.options.asked.pictures.notes
     assert note == "moped, palace, tripod belong to no category of 'kinds' and are left out."
     file.write_text("class,category\ntabby,animal\nsparrow,bird\n")

@@ -19,14 +19,13 @@ from fechner.experiments.item_tasks import Answered, Ask, ItemTask, Shown
 from fechner.experiments.items import Item, preferred
 from fechner.experiments.levels import ItemPlacement
 from fechner.experiments.preferred_views import (
-    named,
     nothing,
     split_in_words,
     unreadable_in_words,
+    with_names,
 )
 from fechner.experiments.showing import PROBLEMS
 from fechner.observers.abilities import Ability, Need
-from fechner.observers.classes import readable_names
 from fechner.stimuli import Manipulated, Picture, Stimulus
 from fechner.stimuli.picture_sets import PictureSet
 from fechner.stimuli.pictures import Seed
@@ -138,7 +137,7 @@ class ItemResponse:
             for item in preferred(self.pictures, label, self.per_class, self.seed, known)
         ]
         shown, answered = self.placement.run(ask, items, self.task)
-        return self._table(shown, answered, ask, presenter)
+        return self._table(piece, shown, answered, ask, presenter)
 
     def picture(self, shown: Shown, number: int = 0) -> Picture:
         """Return what is shown in a trial."""
@@ -156,7 +155,7 @@ class ItemResponse:
         return (self.seed, own, level, shown.run, number)
 
     def _table(
-        self, shown: Sequence[Shown], answered: Answered, ask: Ask, presenter: Any
+        self, piece: Piece, shown: Sequence[Shown], answered: Answered, ask: Ask, presenter: Any
     ) -> xr.Dataset:
         import xarray as xr
 
@@ -165,15 +164,14 @@ class ItemResponse:
         dims = ("trial", "layer", "readout")
         return xr.Dataset(
             {
-                "chosen": (dims, named(answered.chosen, ask.choices)),
+                "chosen": (dims, answered.chosen, with_names(ask.choices, piece)),
                 "problem": ("trial", np.array(flags, np.uint8), {"meanings": " ".join(PROBLEMS)}),
                 "right": (dims, answered.right.astype(np.float32)),
                 "score": (dims, answered.score.astype(np.float32)),
                 "undefined": (dims, answered.undefined.astype(np.uint8)),
             },
             coords={
-                "class_name": ("trial", named(labels, readable_names(self.pictures.classes))),
-                "class_of": ("trial", labels),
+                "class_of": ("trial", labels, with_names(self.pictures.classes, piece)),
                 "index": ("trial", np.array([each.item.place for each in shown], np.int32)),
                 "dropout_run": ("trial", np.array([each.run for each in shown], np.int16)),
                 "layer": ("layer", presenter.layers),

@@ -20,7 +20,6 @@ from fechner.experiments.presentation import Presenter
 from fechner.experiments.recognition import NONE_OF_THEM, NOT_SHOWN, Recogniser
 from fechner.observers.abilities import Ability
 from fechner.observers.choices import Among
-from fechner.observers.classes import readable_names
 from fechner.observers.dropout import Dropout
 
 if TYPE_CHECKING:
@@ -199,7 +198,7 @@ class _Namer:
         self._task, self._recogniser, self._experiment = task, recogniser, experiment
         classes = experiment.pictures.classes
         self._among = recogniser.choices(classes, task.among, task.categories)
-        self.chance, self.choices = self._among.chance, readable_names(self._among.names)
+        self.chance, self.choices = self._among.chance, self._among.names
 
     def __call__(self, shown: Sequence[Shown], number: int = 0) -> Answered:
         experiment = self._experiment

@@ -24,7 +24,6 @@ from fechner.stimuli.picture_sets import PictureSet
 
 if TYPE_CHECKING:
     import xarray as xr
-    from numpy.typing import NDArray
 
     from fechner.observers.categories import Categories
 
@@ -82,7 +81,7 @@ class PreferredViews:
         """Show the pictures of a piece."""
         items = list(self._items(piece))
         pictures = [self.pictures.picture(*item) for item in items]
-        return scored(self, recogniser, items, pictures)
+        return scored(self, piece, recogniser, items, pictures)
 
     def _items(self, piece: Piece) -> Iterator[Item]:
         ends = np.cumsum(self.pictures.counts)
@@ -175,7 +174,8 @@ class SecondLook:
         """Show the best pictures of a class."""
         pictures = self.pictures
         items = sorted(preferred(pictures, piece.start, self.best, self.seed, views))
-        return scored(self.views, recogniser, items, [pictures.shown(*item) for item in items])
+        shown = [pictures.shown(*item) for item in items]
+        return scored(self.views, piece, recogniser, items, shown)
 
     def samples(self) -> Sequence[Sequence[Sample]]:
         """Return some pictures of some classes."""
@@ -183,7 +183,11 @@ class SecondLook:
 
 
 def scored(
-    views: PreferredViews, recogniser: Recogniser, items: Sequence[Item], pictures: Sequence[Any]
+    views: PreferredViews,
+    piece: Piece,
+    recogniser: Recogniser,
+    items: Sequence[Item],
+    pictures: Sequence[Any],
 ) -> xr.Dataset:
     """Return the decision score of pictures."""
     import xarray as xr
@@ -196,14 +200,13 @@ def scored(
     dims = ("picture", "layer", "readout")
     return xr.Dataset(
         {
-            "chosen": (dims, named(found.chosen, readable_names(choices.names))),
+            "chosen": (dims, found.chosen, with_names(choices.names, piece)),
             "problem": ("picture", np.array(flags, np.uint8), {"meanings": " ".join(PROBLEMS)}),
             "right": (dims, found.right.astype(np.float32)),
             "score": (dims, found.score.astype(np.float32)),
         },
         coords={
-            "class_name": ("picture", named(np.array(labels), readable_names(own.classes))),
-            "class_of": ("picture", np.array(labels, np.int32)),
+            "class_of": ("picture", np.array(labels, np.int32), with_names(own.classes, piece)),
             "index": ("picture", np.array([item.place for item in items], np.int32)),
             "layer": ("layer", recogniser.layers),
             "readout": ("readout", recogniser.readouts),
@@ -219,15 +222,9 @@ def scored(
     )
 
 
-def named(places: NDArray[Any], names: Sequence[str]) -> NDArray[np.str_]:
-    """Return the name of each of some places; nothing where it is below 0.
-
-    Examples
-    --------
-    >>> named(np.array([1, -1, 0]), ["cat", "dog"]).tolist()
-    ['dog', '', 'cat']
-    """
-    return np.asarray(np.array([*names, ""])[np.maximum(places, -1)])
+def with_names(names: Sequence[str], piece: Piece) -> dict[str, str]:
+    """Return the attribute that says what numbers stand for; the first piece has it for all."""
+    return {"names": "|".join(readable_names(names))} if piece.start == 0 else {}
 
 
 def choice_in_words(among: Among, categories: Categories | None) -> str:

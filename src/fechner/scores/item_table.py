@@ -48,10 +48,9 @@ class ItemTable:
         self._run = data["dropout_run"].values[shown]
         self._index = data["index"].values[shown]
         self.undefined = int(data["undefined"].values[shown].sum())
-        self.classes, first, self._class = np.unique(
-            data["class_of"].values[shown], return_index=True, return_inverse=True
-        )
-        self.names: list[str] = data["class_name"].values[shown][first].tolist()
+        self.classes, self._class = np.unique(data["class_of"].values[shown], return_inverse=True)
+        names = data["class_of"].attrs["names"].split("|")
+        self.names: list[str] = [names[label] for label in self.classes]
         self.runs: list[int] = np.unique(self._run).tolist()
         self.counts = self._counted(np.ones(len(self._right), bool))
         without = int(np.setdiff1d(data["class_of"].values, self.classes).size)

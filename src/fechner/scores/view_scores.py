@@ -39,10 +39,9 @@ class Views:
         self.right: Floats = right[shown]
         self.score: Floats = data["score"].values.astype(float)[shown]
         self.index: NDArray[np.int32] = data["index"].values[shown]
-        self.classes, first, self.cluster = np.unique(
-            data["class_of"].values[shown], return_index=True, return_inverse=True
-        )
-        self.names: list[str] = data["class_name"].values[shown][first].tolist()
+        self.classes, self.cluster = np.unique(data["class_of"].values[shown], return_inverse=True)
+        names = data["class_of"].attrs["names"].split("|")
+        self.names: list[str] = [names[label] for label in self.classes]
         self.note = join_notes(
             left_out(data["problem"]).replace("points", "pictures"),
             str(data.attrs.get("unreadable", "")).rstrip("."),

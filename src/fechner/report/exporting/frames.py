@@ -76,6 +76,9 @@ _PLACES = ("layer", "readout")
 #: Names that no other column may have.
 _RESERVED = (*OF_ANSWERS, "text", "run")
 
+#: Attributes that say what numbers stand for, and what is between their words.
+_SPELT_OUT = {"meanings": None, "names": "|"}
+
 #: Attributes that say what a variable's numbers are.
 _TOLD = ("name", "unit")
 
@@ -140,8 +143,9 @@ def tidy(data: xr.Dataset, whose: Mapping[str, str]) -> pd.DataFrame:
 
     Quantities are the variables over layers and read-outs, and those that vary along dimensions
     which no such variable has, as what people did may: they have no layer or read-out. Dimensions
-    without values of their own are numbered. Flags are words, as their attribute ``meanings`` has
-    them. Text among answers stands in a column ``text`` instead of ``value``.
+    without values of their own are numbered. Flags and classes are words, as their attributes
+    ``meanings`` and ``names`` have them. Text among answers stands in a column ``text`` instead of
+    ``value``.
     """
     wide = {name: set(data[name].dims) for name in map(str, data.variables)}
     own = [name for name, dims in wide.items() if dims.issuperset(_PLACES)]
@@ -211,11 +215,14 @@ def _repeated(text: str, n: int) -> Any:
 
 
 def _words(variable: xr.Variable) -> Any | None:
-    """Return flags as words, None if they are no flags."""
-    meanings = variable.attrs.get("meanings")
-    if not isinstance(meanings, str) or variable.dtype.kind not in "iu":
+    """Return numbers that stand for words as these, None if they do not."""
+    if variable.dtype.kind not in "iu":
         return None
-    return np.array(meanings.split(), dtype=object)[variable.values]
+    for attribute, sign in _SPELT_OUT.items():
+        if isinstance(variable.attrs.get(attribute), str):
+            words = [*variable.attrs[attribute].split(sign), ""]  # nothing for what is below 0
+            return np.array(words, dtype=object)[np.maximum(variable.values, -1)]
+    return None
 
 
 def _kind(values: Any) -> str:
