@@ -44,7 +44,7 @@ OBJECTS = Annotated[
 ]
 VIEWS = Annotated[
     int | None,
-    _option(help="Views of each class of --objects among which the best is sought; 300.", min=1),
+    _option(help="Views of each class of --objects among which the best is sought; 1000.", min=1),
 ]
 LEVELS = Annotated[
     int | None, _option(help="Levels of each manipulation beside the original; 200 if left out.")

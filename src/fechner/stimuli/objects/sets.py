@@ -18,7 +18,7 @@ from fechner.stimuli.pictures import Picture
 LIST = "objects.csv"
 
 #: Random views of each class, unless others are asked for.
-VIEWS = 300
+VIEWS = 1000
 
 _HOW = (
     "give a folder with one folder of meshes (OBJ, PLY, GLB) for each class, a CSV file with the "
