@@ -8,13 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from fechner.errors import (
-    BudgetError,
-    ObserverError,
-    PictureError,
-    RunFolderError,
-    UnansweredError,
-)
+from fechner.errors import BudgetError, FechnerError, RunFolderError, UnansweredError
 from fechner.experiments import SHOWN_BY, Experiment, Piece, TrialLog
 from fechner.observers.abilities import Ability
 from fechner.observers.memory import is_out_of_memory
@@ -177,7 +171,7 @@ def measure(
 def _what_went_wrong(name: str, error: BaseException) -> str:
     message = (
         str(error)
-        if isinstance(error, ObserverError | PictureError)
+        if isinstance(error, FechnerError)
         else f"observer '{name}' raised {type(error).__name__}: {error} (see log.txt)"
     )
     if isinstance(error, UnansweredError):
