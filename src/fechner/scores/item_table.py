@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
+def names_of(data: xr.Dataset, classes: NDArray[np.int32]) -> list[str]:
+    """Return the names of classes."""
+    names = str(data["class_of"].attrs["names"]).split("|")
+    return [names[label] for label in classes]
+
+
 class ItemTable:
     """Trials of one layer and read-out.
 
@@ -49,8 +55,7 @@ class ItemTable:
         self._index = data["index"].values[shown]
         self.undefined = int(data["undefined"].values[shown].sum())
         self.classes, self._class = np.unique(data["class_of"].values[shown], return_inverse=True)
-        names = data["class_of"].attrs["names"].split("|")
-        self.names: list[str] = [names[label] for label in self.classes]
+        self.names = names_of(data, self.classes)
         self.runs: list[int] = np.unique(self._run).tolist()
         self.counts = self._counted(np.ones(len(self._right), bool))
         without = int(np.setdiff1d(data["class_of"].values, self.classes).size)

@@ -11,6 +11,7 @@ import numpy as np
 
 from fechner.scores.alignment import outputs
 from fechner.scores.bootstrap import cluster_counts, interval
+from fechner.scores.item_table import names_of
 from fechner.scores.notes import join_notes, left_out
 from fechner.scores.rates import wilson
 from fechner.scores.score import Resampled, Score
@@ -40,8 +41,7 @@ class Views:
         self.score: Floats = data["score"].values.astype(float)[shown]
         self.index: NDArray[np.int32] = data["index"].values[shown]
         self.classes, self.cluster = np.unique(data["class_of"].values[shown], return_inverse=True)
-        names = data["class_of"].attrs["names"].split("|")
-        self.names: list[str] = [names[label] for label in self.classes]
+        self.names = names_of(data, self.classes)
         self.note = join_notes(
             left_out(data["problem"]).replace("points", "pictures"),
             str(data.attrs.get("unreadable", "")).rstrip("."),
