@@ -4,7 +4,9 @@ Where there is no browser, or nothing to draw 3D objects with, the tests that wa
 and counted.
 """
 
+import ctypes
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +49,14 @@ def pytest_terminal_summary(
             terminalreporter.write_line(f"{number} {need.otherwise}")
 
 
-@pytest.fixture(autouse=True, scope="session")
-def memory_of_this_process_is_left_alone() -> Iterator[None]:
-    """The command line keeps freed memory in its own process; kept here, tests would measure it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fechner.observers.memory.keep_freed_memory", lambda: None)
-        yield
+@pytest.fixture
+def freed_memory_is_handed_back() -> None:
+    """Undo what the command line may have done in this process, for tests that measure memory."""
+    trim_threshold, mmap_threshold = -1, -3  # names of malloc.h
+    with suppress(OSError, AttributeError):  # other C libraries have no such switch
+        library = ctypes.CDLL("libc.so.6")
+        library.mallopt(mmap_threshold, 32 << 20)
+        library.mallopt(trim_threshold, 64 << 20)
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,8 @@ from fechner.observers.memory import (
     peak_memory,
 )
 
+pytestmark = pytest.mark.usefixtures("freed_memory_is_handed_back")
+
 linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere memory cannot be limited")
 
 #: Bytes that this machine has, and nothing can be given.

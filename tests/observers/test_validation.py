@@ -368,18 +368,19 @@ def test_too_little_memory_for_one_picture_is_a_problem() -> None:
     )
 
 
+@pytest.mark.usefixtures("freed_memory_is_handed_back")
 def test_memory_of_a_picture_is_measured() -> None:
     def wasteful(pictures: torch.Tensor) -> torch.Tensor:
         waste = torch.ones(len(pictures), 10_000_000)
         return some_pixels(pictures) * waste[:, :1]
 
-    # Twice as much where freed memory lies in pieces and what a look has taken is not taken again.
     found = validated(wasteful)
     assert 40e6 / 2 < found.bytes_per_picture < 40e6 * 2.5
     modest = validated(some_pixels)
     assert modest.bytes_per_picture < 40e6 / 2
 
 
+@pytest.mark.usefixtures("freed_memory_is_handed_back")
 def test_memory_of_large_features_is_measured() -> None:
     def large(pictures: torch.Tensor) -> torch.Tensor:
         return pictures.mean(dim=(1, 2, 3))[:, None] * torch.ones(2_500_000)
