@@ -13,6 +13,7 @@ from fechner.observers.classes import readable_names
 from fechner.observers.dropout import Dropout
 from fechner.stimuli import open_album
 from fechner.stimuli.picture_sets import PictureSet, classes_of, open_pictures
+from fechner.stimuli.picture_sets.files import Named
 from fechner.suites import Asked, Mode, Options, Stimuli, read_prompts, suite
 from fechner.suites.prompts import parse_prompts
 from fechner.suites.suite import Show
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
 #: Of photographs in suites that ask in words, so many are shown: a question about each takes a
 #: second or a cent.
 _PER_CLASS, _MOST_PICTURES = 10, 200
-
-#: So many classes are named in a note.
-_NAMED = 5
 
 
 class QuestionOptions(TypedDict, total=False):
@@ -115,19 +113,20 @@ def _in_categories(pictures: PictureSet, chosen: Categories) -> PictureSet:
     """Leave out classes that belong to no category, and note which."""
     names = chosen.categories_of(pictures.classes)
     kept = [label for label, name in zip(pictures.classes, names, strict=True) if name]
-    lost = [label for label, name in zip(pictures.classes, names, strict=True) if not name]
-    if not lost:
+    if len(kept) == len(names):
         return pictures
-    more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
-    listed = f"{', '.join(readable_names(lost[:_NAMED]))}{more}"
+    lost = Named()
+    for label, name in zip(readable_names(pictures.classes), names, strict=True):
+        if not name:
+            lost.add(label)
     if len(set(names) - {""}) < 2:
         raise FechnerError(
-            f"pictures of two categories of '{chosen.name}' are needed to choose between; "
-            f"{listed} belong to none."
+            f"pictures of two categories of '{chosen.name}' are needed to choose between; of no "
+            f"category: {lost.names}."
         )
-    part = classes_of(pictures, kept)
-    note = f"{listed} belong to no category of '{chosen.name}' and are left out."
-    return replace(part, notes=(*part.notes, note))
+    none = f"to no category of '{chosen.name}' and"
+    note = lost.say(f"belongs {none} is left out", f"belong {none} are left out")
+    return replace(classes_of(pictures, kept), notes=(*pictures.notes, note))
 
 
 def _dropout(found: Any) -> Dropout | None:
