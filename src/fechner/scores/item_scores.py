@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fechner.scores.alignment import outputs
-from fechner.scores.bootstrap import cluster_counts, interval
+from fechner.scores.bootstrap import cluster_counts
 from fechner.scores.human_accuracy import HumanPoint, human_points
 from fechner.scores.item_table import ItemTable
 from fechner.scores.notes import join_notes
@@ -337,17 +337,10 @@ def _asymmetry(make: Any, up: Items, down: Items, data: xr.Dataset, opposite: xr
     _, i, j = np.intersect1d(up.table.classes, down.table.classes, return_indices=True)
     apart = sign * (up.areas[i] - down.areas[j])
     apart = apart[np.isfinite(apart)]
-    value, low, high = _NOTHING, _NOTHING, _NOTHING
-    if len(apart):
-        value = float(apart.mean())
-    if len(apart) > 1:
-        resamples = cluster_counts(len(apart)) @ apart / len(apart)
-        low, high = interval(value, resamples, len(apart), "share")
     score: Score = make(
         "up-minus-down",
-        value,
-        low,
-        high,
+        float(apart.mean()) if len(apart) else _NOTHING,
+        *area_interval(apart, least=-1.0),
         None,
         _NOTHING,
         _NOTHING,

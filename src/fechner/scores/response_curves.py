@@ -167,11 +167,18 @@ def class_areas(levels: ArrayLike, n: ArrayLike, right: ArrayLike, *, chance: fl
     return found
 
 
-def area_interval(areas: Floats) -> tuple[float, float]:
+def area_interval(areas: Floats, least: float = 0.0) -> tuple[float, float]:
     """Return the 95 % interval of a mean area over classes: Student's t.
 
     Classes that all agree do not make it certain: as many others as Wilson's interval allows may be
     recognised at no level, or at all. Of one class there is none.
+
+    Parameters
+    ----------
+    areas
+        [classes]; differences of two areas of each class have such an interval too.
+    least
+        What they are at least, but for chance: -1 for differences. At most they are 1.
 
     Examples
     --------
@@ -179,6 +186,8 @@ def area_interval(areas: Floats) -> tuple[float, float]:
     [0.052, 0.548]
     >>> [round(end, 3) for end in area_interval(np.ones(40))]
     [0.912, 1.0]
+    >>> [round(end, 3) for end in area_interval(np.zeros(40), least=-1.0)]
+    [-0.088, 0.088]
     """
     from scipy.special import stdtrit
 
@@ -188,7 +197,8 @@ def area_interval(areas: Floats) -> tuple[float, float]:
     value = areas.mean()
     if np.ptp(areas) < _ROUNDING:
         others = 1 - wilson(classes, classes)[0]
-        return float(value - others * max(value, 0)), float(value + others * (1 - value))
+        low = value - others * max(value - least, 0)
+        return float(low), float(value + others * (1 - value))
     half = stdtrit(classes - 1, 0.975) * areas.std(ddof=1) / np.sqrt(classes)
     return float(max(value - half, -1.0)), float(min(value + half, 1.0))
 
