@@ -5,6 +5,7 @@ import pytest
 
 from fechner.errors import FechnerError
 from fechner.scores.error_consistency import error_consistency
+from fechner.scores.rates import wilson
 
 
 def test_a_table_by_hand() -> None:
@@ -23,7 +24,9 @@ def test_a_table_by_hand() -> None:
 def test_the_same_and_the_opposite() -> None:
     first = np.tile([1, 0], 20)
     of = np.arange(40) // 4
-    assert error_consistency(first, first, of).kappa == pytest.approx(1.0)
+    same = error_consistency(first, first, of)
+    assert (same.kappa, same.high) == pytest.approx((1.0, 1.0))
+    assert same.low == pytest.approx(2 * wilson(10, 10)[0] - 1)  # ten classes; half is expected
     assert error_consistency(first, 1 - first, of).kappa == pytest.approx(-1.0)
 
 

@@ -123,6 +123,13 @@ def test_other_directions_are_compared_class_by_class(answers: xr.Dataset) -> No
     alike = scores(up, down)["up-minus-down"]
     assert alike.value == 0
     assert alike.low < -0.01 < 0.01 < alike.high
+    # Of a direction that goes farther, what lies beyond the other's levels does not count.
+    farther = up.copy(deep=True).assign_attrs(strongest=float(up.attrs["strongest"]) * 10)
+    farther["level"] = farther["level"].where(farther["level"] < 1, 10.0)
+    farther["right"] = farther["right"].where(farther["level"] < 1, 1.0)
+    found = scores(farther, down)["up-minus-down"]
+    assert 0 < found.value < 0.02
+    assert f"to {float(up.attrs['strongest']):.3g}" in found.note
 
 
 def test_people_stand_beside_corrected_for_chance(answers: xr.Dataset) -> None:
@@ -169,7 +176,25 @@ def test_panels_of_a_curve(answers: xr.Dataset) -> None:
     gallery = next(panel.gallery for panel in panels if panel.kind == "lost first")
     assert isinstance(gallery, Gallery)
     assert [item.title for item in gallery.items[:2]] == ["class000", "class001"]
-    assert gallery.items[0].text == "lost at 0.0298"  # between two levels around 0.03
+    assert gallery.items[0].text == "lost at about 0.0298"  # between two levels around 0.03
+
+
+def test_classes_that_are_never_lost_do_not_count_as_lost(answers: xr.Dataset) -> None:
+    changed = answers.copy(deep=True)
+    right, of = changed["right"].values, changed["class_of"].values
+    right[of == 0] = 1
+    right[(of == 1) & (changed["level"].values == 0)] = 0
+    panels = {p.kind: p for p in ItemPanels(ItemScores())(experiment(), _part(changed))}
+    points = panels["thresholds of classes"].marks[0]
+    assert len(points.x) == CLASSES - 1
+    assert points.y.max() == pytest.approx(1 - 1 / CLASSES)
+    assert "class000" not in points.names
+    assert panels["classes by level"].y.ticks[-1] == "class000"
+    first = panels["lost first"].gallery.items[0]
+    assert (first.title, first.text) == ("class001", "lost from the start")
+    right[:] = 1
+    kinds = [p.kind for p in ItemPanels(ItemScores())(experiment(), _part(changed))]
+    assert not {"thresholds of classes", "lost first"} & set(kinds)
 
 
 def test_published_curves_are_smoothed_and_their_fits_are_not(answers: xr.Dataset) -> None:

@@ -76,7 +76,7 @@ class Marginal:
     ends
         Log10 of the weakest level above 0 and of the strongest that were asked about.
     span
-        The same of all levels, asked about or not: where areas begin and end.
+        The same of where areas begin and end.
     nodes
         Log10 thresholds over which is summed.
     limits
@@ -96,9 +96,15 @@ class Marginal:
     guessed: Floats
 
     @classmethod
-    def of(cls, levels: Floats, n: Floats, right: Floats, chance: float) -> Marginal:
+    def of(
+        cls,
+        levels: Floats,
+        n: Floats,
+        right: Floats,
+        chance: float,
+        span: tuple[float, float],
+    ) -> Marginal:
         """Prepare for answers of which some are about a level above 0."""
-        span = to_axis(levels[levels > 0], "log")
         asked = (n > 0).any(axis=0)
         levels, n, right = levels[asked], n[:, asked], right[:, asked]
         x = to_axis(levels, "log")
@@ -130,7 +136,7 @@ class Marginal:
             wrong=wrong,
             chance=chance,
             ends=(first, last),
-            span=(span.min(), span.max()),
+            span=(float(np.log10(span[0])), float(np.log10(span[1]))),
             nodes=nodes,
             limits=limits,
             guessed=guessed,

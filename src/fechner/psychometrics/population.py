@@ -67,8 +67,7 @@ class Population:
     never_recognised
         Probability that a class is not, [classes].
     areas
-        Posterior mean of each class's chance-corrected accuracy, averaged over log level between
-        the weakest and the strongest level, asked about or not, [classes].
+        Posterior mean of each class's chance-corrected accuracy, over log level, [classes].
     pseudo_areas
         Jackknife pseudo-values of the mean area, [classes]: their mean is that of the population,
         and their spread over classes its standard error, which posterior means, drawn towards each
@@ -104,7 +103,12 @@ class Population:
 
 
 def fit_population(
-    levels: ArrayLike, n: ArrayLike, right: ArrayLike, *, chance: float
+    levels: ArrayLike,
+    n: ArrayLike,
+    right: ArrayLike,
+    *,
+    chance: float,
+    span: tuple[float, float] | None = None,
 ) -> Population:
     """Fit thresholds of classes that differ, by maximum marginal likelihood.
 
@@ -132,6 +136,8 @@ def fit_population(
         Trials and right answers of each class, [classes, L]; most may be 0.
     chance
         Accuracy of an observer that guesses: 1 over the number of choices.
+    span
+        Levels at which areas begin and end; the weakest above 0 and the strongest if None.
 
     Examples
     --------
@@ -147,9 +153,11 @@ def fit_population(
         raise FechnerError(f"answers are by class and level, not of shape {n.shape}.")
     if not (n * (each > 0)).any():
         raise FechnerError("nothing was asked about any level above 0: show some.")
+    shown = each[0][each[0] > 0]
+    span = span or (float(shown.min()), float(shown.max()))
     if len(n) == 1:
-        return _alone(each[0], n[0], right[0], chance)
-    marginal = Marginal.of(each[0], n, right, chance)
+        return _alone(each[0], n[0], right[0], chance, span)
+    marginal = Marginal.of(each[0], n, right, chance, span)
     return _described(marginal, marginal.highest())
 
 
@@ -204,7 +212,9 @@ def _described(marginal: Marginal, at: Floats) -> Population:
     )
 
 
-def _alone(levels: Floats, n: Floats, right: Floats, chance: float) -> Population:
+def _alone(
+    levels: Floats, n: Floats, right: Floats, chance: float, span: tuple[float, float]
+) -> Population:
     """Describe one class by the fit of a single function, with its credible interval."""
     from fechner.psychometrics.fitting import fit
     from fechner.psychometrics.prior import Prior
@@ -217,8 +227,7 @@ def _alone(levels: Floats, n: Floats, right: Floats, chance: float) -> Populatio
     tested = levels[(levels > 0) & (n > 0)]
     bound = {"above": tested.max(), "below": tested.min()}.get(censored, np.nan)
     at = float(found.bound if np.isnan(found.threshold) else found.threshold)
-    span = levels[levels > 0]
-    fine = np.geomspace(span.min(), span.max(), _FINE)
+    fine = np.geomspace(*span, _FINE)
     slope, miss = float(found.slope), float(found.guess)
     fallen = psychometric(fine, at, slope, shape="logistic").mean()
     area = np.array([0.0 if never else (1 - miss / (1 - chance)) * (1 - fallen)])

@@ -51,8 +51,8 @@ class Agreement:
         own accuracy and nothing else.
     kappa, low, high
         (observed - expected) / (1 - expected): 1 for the same errors, 0 for independent ones; with
-        its 95 % interval over classes. NaN where both are always right, or always wrong; where one
-        is, kappa is 0 whatever the other does, and there is no interval.
+        its 95 % interval over classes. NaN where one is always right, or always wrong: kappa would
+        be 0 whatever the other does.
     """
 
     test: str
@@ -284,7 +284,7 @@ def _agreement(test: str, first: _Answers, second: _Answers) -> Agreement | None
         found.low,
         found.high,
     )
-    return pair if pair.is_telling else replace(pair, low=math.nan, high=math.nan)
+    return pair if pair.is_telling else replace(pair, kappa=math.nan, low=math.nan, high=math.nan)
 
 
 def to_text(found: Sequence[Agreement]) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from fechner.errors import FechnerError
 from fechner.scores.bootstrap import RESAMPLES, cluster_counts, interval
+from fechner.scores.rates import wilson
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -26,7 +27,8 @@ class ErrorConsistency:
         Cohen's: 1 if they are right and wrong on the same trials, 0 if no more often than their
         accuracies make expect. NaN if both are always right, or both always wrong.
     low, high
-        95 % interval over classes; NaN with one.
+        95 % interval over classes; NaN with one. Where both agree on all trials, as many classes
+        as Wilson's interval allows may still be found on which they do not.
     observed, expected
         Share of trials on which both are right or both are wrong, and what two independent
         observers of the same accuracies would have.
@@ -87,6 +89,8 @@ def error_consistency(
     if len(names) > 1:
         drawn = _kappa(cluster_counts(len(names), resamples) @ table)[2]
         low, high = interval(float(kappa), drawn, len(names), "correlation")
+        if observed == 1 and np.isfinite(kappa):
+            low = (wilson(len(names), len(names))[0] - float(expected)) / (1 - float(expected))
     return ErrorConsistency(
         kappa=float(kappa),
         low=low,

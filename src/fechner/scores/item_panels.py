@@ -57,14 +57,14 @@ class ItemPanels:
             place = {name: str(data[name].values) for name in ("layer", "readout")}
             opposite = opposite.sel(**place)
         axis = _level_axis(experiment, experiment.manipulation.axis)
-        order = _thresholds(items)
+        lost = _thresholds(items)
         found = [self._curve(experiment, items, opposite, axis)]
         if items.table.is_grid and items.classes > 1:
-            found += [_classes(items, order, axis, experiment)]
+            found += [_classes(items, lost, axis, experiment)]
         if items.classes > 1:
-            found += [_of_classes(items, order, axis), *_lost(experiment, items, order)]
+            found += [*_of_classes(items, lost, axis), *_lost(experiment, items, lost)]
         if items.table.is_grid and items.classes > 1:
-            found += _multiples(experiment, items, order, axis)
+            found += _multiples(experiment, items, lost, axis)
         return found
 
     def _curve(
@@ -89,7 +89,7 @@ class ItemPanels:
                 Points(
                     np.array([point.level or experiment.original_at for point in points]),
                     value,
-                    "people, chance-corrected",
+                    "people, put to the same chance",
                     low=low,
                     high=high,
                     human=True,
@@ -159,29 +159,36 @@ def _direction(experiment: Any) -> str:
 
 
 def _thresholds(items: Items) -> Floats:
-    """Return a level for each class at which it is lost, beyond the strongest if it never is."""
-    levels, n, right = items.table.counts
-    if not items.table.is_grid:
-        found = items.population
-        start = levels[levels > 0][0] / 2
-        return np.where(found.never_recognised > 0.5, start, 10.0**found.log_thresholds)
-    from fechner.psychometrics.falling import fit_falling
+    """Return the level at which each class is lost by a curve of its own.
 
-    fits = fit_falling(levels, n, right, chance=items.table.chance)
-    step = levels[-1] / levels[-2]
-    beyond = np.select(
-        [fits.censored == "above", fits.censored == "below"],
-        [levels[-1] * step, levels[1] / step],
-        np.nan,
-    )
-    # A class that is not recognised as it is, is lost from the start.
-    return np.where(
-        fits.censored == "", fits.threshold, np.where(np.isnan(beyond), levels[1] / step, beyond)
-    )
+    Half the weakest if it is not recognised as it is, infinite if it is not lost by the strongest.
+    """
+    levels, n, right = items.table.counts
+    chance = items.table.chance
+    shown = levels[levels > 0]
+    if items.table.is_grid:
+        from fechner.psychometrics.falling import fit_falling
+
+        fits = fit_falling(levels, n, right, chance=chance)
+        original = right[:, levels == 0].sum(axis=1) / n[:, levels == 0].sum(axis=1)
+        is_never = (original <= (1 + chance) / 2) | np.isin(fits.censored, ("below", "unknown"))
+        found = np.where(fits.censored == "above", np.inf, fits.threshold)
+    else:
+        fitted = items.population
+        is_never = fitted.never_recognised > 0.5
+        found = 10.0**fitted.log_thresholds
+        found = np.where(found > items.table.ends[1], np.inf, found)
+    return np.where(is_never, shown.min() / 2, found)
+
+
+def _lost_first(items: Items, thresholds: Floats) -> NDArray[np.intp]:
+    """Return places of classes, those that are lost first before others, then the worse ones."""
+    _, n, right = items.table.counts
+    return np.lexsort((right.sum(axis=1) / n.sum(axis=1), thresholds))
 
 
 def _classes(items: Items, thresholds: Floats, axis: Axis, experiment: Any) -> Panel:
-    order = np.argsort(thresholds, kind="stable")
+    order = _lost_first(items, thresholds)
     levels, n, right = items.table.counts
     names = tuple(items.table.names[place] for place in order)
     surface = Surface(
@@ -201,30 +208,35 @@ def _classes(items: Items, thresholds: Floats, axis: Axis, experiment: Any) -> P
     )
 
 
-def _of_classes(items: Items, thresholds: Floats, axis: Axis) -> Panel:
-    order = np.argsort(thresholds, kind="stable")
-    share = np.arange(1, len(order) + 1) / len(order)
+def _of_classes(items: Items, thresholds: Floats, axis: Axis) -> list[Panel]:
+    """Return how many classes are lost by a level; those that never are, are not among them."""
+    order = _lost_first(items, thresholds)
+    order = order[np.isfinite(thresholds[order])]
+    if not len(order):
+        return []
+    share = np.arange(1, len(order) + 1) / len(thresholds)
     names = tuple(items.table.names[place] for place in order)
-    points = Points(thresholds[order], share, "classes", names=names)
-    return Panel(
-        "thresholds of classes",
-        "Share of classes that are lost at a level or before",
-        axis,
-        Axis("share of classes", low=0.0, high=1.0),
-        (points,),
-        stimuli=False,
-    )
+    return [
+        Panel(
+            "thresholds of classes",
+            "Share of classes that are lost at a level or before",
+            axis,
+            Axis("share of classes", low=0.0, high=1.0),
+            (Points(thresholds[order], share, "classes", names=names),),
+            stimuli=False,
+        )
+    ]
 
 
 def _lost(experiment: Any, items: Items, thresholds: Floats) -> list[Panel]:
     """Return pictures of the classes that are lost first; none where none is lost."""
-    weakest, strongest = experiment.placement.levels[1], experiment.placement.levels[-1]
-    order = np.argsort(thresholds, kind="stable")
+    weakest = experiment.placement.levels[1]
+    order = _lost_first(items, thresholds)
     found = []
-    for place in [place for place in order.tolist() if thresholds[place] <= strongest][:_LOST]:
+    for place in order[np.isfinite(thresholds[order])][:_LOST].tolist():
         label, index = items.table.picture_of(place)
         at = float(thresholds[place])
-        when = f"lost at {at:.3g}" if at >= weakest else "lost from the start"
+        when = f"lost at about {at:.3g}" if at >= weakest else "lost from the start"
         found.append(Item(experiment.pictures.shown(label, index), items.table.names[place], when))
     if not found:
         return []
@@ -242,7 +254,7 @@ def _lost(experiment: Any, items: Items, thresholds: Floats) -> list[Panel]:
 
 def _multiples(experiment: Any, items: Items, thresholds: Floats, axis: Axis) -> list[Panel]:
     """Return the curves of some classes by themselves, from the one that is lost first on."""
-    order = np.argsort(thresholds, kind="stable")
+    order = _lost_first(items, thresholds)
     some = order[np.unique(np.linspace(0, len(order) - 1, _MULTIPLES).round().astype(int))]
     levels, n, right = items.table.counts
     x = np.where(levels > 0, levels, experiment.original_at)

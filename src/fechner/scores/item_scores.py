@@ -57,14 +57,12 @@ class Items:
     @cached_property
     def population(self) -> Population:
         """Classes with thresholds of their own, for levels that were chosen one by one."""
+        return self._population(self.table.ends)
+
+    def _population(self, span: tuple[float, float]) -> Population:
         from fechner.psychometrics.population import fit_population
 
-        table = self.table
-        # Areas are over all levels that could have been chosen.
-        ends = np.setdiff1d(table.ends, table.counts.levels)
-        levels = np.append(table.counts.levels, ends)
-        n, right = (np.pad(each, ((0, 0), (0, len(ends)))) for each in table.counts[1:])
-        return fit_population(levels, n, right, chance=table.chance)
+        return fit_population(*self.table.counts, chance=self.table.chance, span=span)
 
     @property
     def threshold(self) -> Located:
@@ -92,10 +90,15 @@ class Items:
 
         Of levels that were chosen one by one, what each class adds to the mean.
         """
+        return self.areas_over(self.table.ends)
+
+    def areas_over(self, span: tuple[float, float]) -> Floats:
+        """Return the same from one level to another."""
         table = self.table
         if table.is_grid:
-            return class_areas(*table.counts, chance=table.chance)
-        return self.population.pseudo_areas
+            return class_areas(*table.counts, chance=table.chance, span=span)
+        found = self.population if span == table.ends else self._population(span)
+        return found.pseudo_areas
 
     @property
     def area_clusters(self) -> NDArray[np.intp]:
@@ -167,9 +170,9 @@ class ItemScores:
         yield _area(items)
         if not items.classes:
             return
-        yield _threshold(make, "threshold", items.threshold)
+        yield _threshold(make, "threshold", items.threshold, items.table.ends)
         if items.table.task == "2afc" and items.table.is_grid:
-            yield _threshold(make, "threshold-75", items.level_at(0.75))
+            yield _threshold(make, "threshold-75", items.level_at(0.75), items.table.ends)
         if items.table.is_grid:
             for name, place in (("accuracy-original", 0), ("accuracy-end", -1)):
                 low, high = band(items.curve)
@@ -210,9 +213,9 @@ class ItemScores:
                 value,
                 value - float(np.hypot(ours - low, their_high - theirs)),
                 value + float(np.hypot(high - ours, theirs - their_low)),
-                True,
-                0.0,
-                -1.0,
+                None,
+                _NOTHING,
+                _NOTHING,
                 note=f"at level {point.level:.3g}: {ours:.3f} and {theirs:.3f} of {point.people} "
                 f"people ({point.trials} trials, chance {point.chance:.3g}), chance-corrected",
             )
@@ -252,7 +255,8 @@ def _area(items: Items) -> Score:
         note = join_notes(note, "not computable: nothing could be shown")
     areas = items.areas[items.area_clusters] if clusters else np.empty(0)
     value = float(areas.mean()) if clusters else _NOTHING
-    low, high = area_interval(areas)
+    chance = items.table.chance
+    low, high = area_interval(areas, least=-chance / (1 - chance))
     return Score(
         "area",
         value,
@@ -269,16 +273,18 @@ def _area(items: Items) -> Score:
     )
 
 
-def _threshold(make: Any, name: str, found: Located) -> Score:
+def _threshold(make: Any, name: str, found: Located, ends: tuple[float, float]) -> Score:
+    is_inside = ends[0] <= found.low and found.high <= ends[1]
+    beyond = f"its interval reaches beyond what was shown, {ends[0]:.3g} to {ends[1]:.3g}"
     words = {
-        "": "",
+        "": "" if is_inside else beyond,
         "above": f"above {found.bound:.3g}, the strongest level that was shown",
         "below": f"below {found.bound:.3g}, the weakest level that was shown",
         "unknown": "not computable: there is nothing to fall",
     }
-    ends = (found.low, found.high) if found.censored != "unknown" else (_NOTHING, _NOTHING)
+    between = (found.low, found.high) if found.censored != "unknown" else (_NOTHING, _NOTHING)
     score: Score = make(
-        name, found.value, *ends, True, _NOTHING, _NOTHING, note=words[found.censored]
+        name, found.value, *between, True, _NOTHING, _NOTHING, note=words[found.censored]
     )
     return score
 
@@ -329,13 +335,15 @@ def _spread(make: Any, items: Items) -> Score:
 
 
 def _asymmetry(make: Any, up: Items, down: Items, data: xr.Dataset, opposite: xr.Dataset) -> Score:
-    """Return the area in one direction minus that in the other, of the same classes."""
+    """Return the area in one direction minus that in the other, of the same classes and levels."""
     sign = 1.0
     first, second = str(data.attrs["manipulation"]), str(opposite.attrs["manipulation"])
     if first.endswith("-down"):
         sign, first, second = -1.0, second, first
+    (weakest, strongest), (other_weakest, other_strongest) = up.table.ends, down.table.ends
+    shared = max(weakest, other_weakest), min(strongest, other_strongest)
     _, i, j = np.intersect1d(up.table.classes, down.table.classes, return_indices=True)
-    apart = sign * (up.areas[i] - down.areas[j])
+    apart = sign * (up.areas_over(shared)[i] - down.areas_over(shared)[j])
     apart = apart[np.isfinite(apart)]
     score: Score = make(
         "up-minus-down",
@@ -344,6 +352,6 @@ def _asymmetry(make: Any, up: Items, down: Items, data: xr.Dataset, opposite: xr
         None,
         _NOTHING,
         _NOTHING,
-        note=f"area of {first} minus {second}",
+        note=f"area of {first} minus {second}, over levels {shared[0]:.3g} to {shared[1]:.3g}",
     )
     return score

@@ -150,20 +150,40 @@ def smoothed(values: ArrayLike, window: int = PUBLISHED_WINDOW) -> Floats:
     return np.asarray(np.lib.stride_tricks.sliding_window_view(padded, window).mean(axis=-1))
 
 
-def class_areas(levels: ArrayLike, n: ArrayLike, right: ArrayLike, *, chance: float) -> Floats:
+def class_areas(
+    levels: ArrayLike,
+    n: ArrayLike,
+    right: ArrayLike,
+    *,
+    chance: float,
+    span: tuple[float, float] = (0.0, np.inf),
+) -> Floats:
     """Return each class's mean chance-corrected accuracy over log level, [classes].
 
     1 is right at all levels, 0 is chance, by the trapezoid rule from the weakest level above 0 to
-    the strongest; levels at which a class was not asked are bridged. NaN with fewer than two.
+    the strongest, or over the part of them that a span leaves; levels at which a class was not
+    asked are bridged. NaN with fewer than two.
+
+    Examples
+    --------
+    >>> steps = np.array([[1, 1, 1, 0]])
+    >>> class_areas([0, 1, 10, 100], np.ones((1, 4)), steps, chance=0.0).tolist()
+    [0.75]
+    >>> class_areas([0, 1, 10, 100], np.ones((1, 4)), steps, chance=0.0, span=(1, 10)).tolist()
+    [1.0]
     """
     levels, n, right = checked_counts(levels, n, right)
+    with np.errstate(divide="ignore"):
+        first, last = np.log(span)
     found = np.full(len(n), np.nan)
     for i, rate in enumerate(_rates(n, right)):
         asked = (levels > 0) & np.isfinite(rate)
         if asked.sum() > 1:
             order = np.argsort(levels[asked])
             x, y = np.log(levels[asked])[order], (rate[asked][order] - chance) / (1 - chance)
-            found[i] = np.trapezoid(y, x) / (x[-1] - x[0])
+            within = np.clip(x, first, last)
+            if within[-1] > within[0]:
+                found[i] = np.trapezoid(np.interp(within, x, y), within) / (within[-1] - within[0])
     return found
 
 
@@ -171,14 +191,14 @@ def area_interval(areas: Floats, least: float = 0.0) -> tuple[float, float]:
     """Return the 95 % interval of a mean area over classes: Student's t.
 
     Classes that all agree do not make it certain: as many others as Wilson's interval allows may be
-    recognised at no level, or at all. Of one class there is none.
+    wrong at all levels, or right at all. Of one class there is none.
 
     Parameters
     ----------
     areas
         [classes]; differences of two areas of each class have such an interval too.
     least
-        What they are at least, but for chance: -1 for differences. At most they are 1.
+        What they are at least: -chance / (1 - chance), or -1 for differences. At most they are 1.
 
     Examples
     --------
@@ -197,10 +217,9 @@ def area_interval(areas: Floats, least: float = 0.0) -> tuple[float, float]:
     value = areas.mean()
     if np.ptp(areas) < _ROUNDING:
         others = 1 - wilson(classes, classes)[0]
-        low = value - others * max(value - least, 0)
-        return float(low), float(value + others * (1 - value))
+        return float(value - others * (value - least)), float(value + others * (1 - value))
     half = stdtrit(classes - 1, 0.975) * areas.std(ddof=1) / np.sqrt(classes)
-    return float(max(value - half, -1.0)), float(min(value + half, 1.0))
+    return float(max(value - half, least)), float(min(value + half, 1.0))
 
 
 def checked_counts(

@@ -3,6 +3,7 @@
 import itertools
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from fechner.errors import FechnerError
@@ -34,11 +35,32 @@ def test_the_papers_protocol() -> None:
             assert trial.chance == 1 / len(labels)
 
 
-def test_what_stands_beside_is_not_asked_about() -> None:
-    """There are classes enough for all choices of 20 trials, and for all of 30 but few."""
+def test_with_classes_enough_each_is_met_once() -> None:
     (few,) = plan_trials(CONDITIONS[:4], people=1, trials=5, choices=3, seed=3)
     met = Counter(label for trial in few for label, _ in trial.options)
     assert max(met.values()) == 1
+
+
+@pytest.mark.parametrize("trials", [5, 10])
+def test_what_was_met_before_does_not_tell_what_is_right(trials: int) -> None:
+    """Guessing by how often a choice was met before is guessing."""
+    views = dict.fromkeys(range(22), (0,))
+    words = {label: f"class {label}" for label in views}
+    few = [Condition(f"{task}-blur", task, 1.0, views, words) for task in ("mafc", "2afc")]
+    most, least, count = 0.0, 0.0, 0
+    for person in plan_trials(few, people=400, trials=trials, choices=3, seed=1):
+        met: Counter[int] = Counter()
+        for trial in person:
+            times = np.array([met[label] for label, _ in trial.options])
+            own = times[trial.answer]
+            most += (own == times.max()) / (own == times).sum()
+            least += (own == times.min()) / (own == times).sum()
+            count += 1
+            met.update(label for label, _ in trial.options)
+    guessed = (1 / 3 + 1 / 2) / 2
+    error = 4 * np.sqrt(guessed * (1 - guessed) / count)
+    assert abs(most / count - guessed) < error
+    assert abs(least / count - guessed) < error
 
 
 def test_answers_are_at_every_place_and_classes_everywhere() -> None:

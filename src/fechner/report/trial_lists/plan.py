@@ -80,8 +80,9 @@ def plan_trials(
     """Return a list of trials for each person.
 
     Trials of one task come in a block, in random order; the blocks change places from person to
-    person. Choices beside the right one are of classes that the person is not asked about, as long
-    as there are any.
+    person. What a person has met before must not tell what is right. With classes enough, each is
+    met once, as the right choice or beside one. With fewer, choices beside the right one are drawn
+    from all classes that were not asked about yet: each of them is as likely to be right.
 
     Parameters
     ----------
@@ -139,44 +140,46 @@ def _of_person(
     person: int,
 ) -> list[Trial]:
     shown: dict[int, int] = {}
-    beside: dict[int, int] = {}
     samples: list[tuple[Condition, int]] = []
     # Those with few classes choose first.
     for condition in sorted(conditions, key=lambda each: len(each.views)):
         labels = _seldom(sorted(condition.views), trials, shown, generator)
         samples += [(condition, label) for label in labels]
+    tasks = sorted({each.task for each in conditions}, reverse=bool(person % 2))
+    mixed = (samples[place] for place in generator.permutation(len(samples)))
+    ordered = sorted(mixed, key=lambda sample: tasks.index(sample[0].task))
+    met_once = sum(_choices(condition, choices) for condition, _ in samples) <= len(
+        {label for each in conditions for label in each.views}
+    )
+    asked_again = max(shown.values()) > 1
+    avoided = set(shown) if met_once else set()
     found = []
-    for condition, label in samples:
-        # Who was asked about a class, or will be, is not to meet it again.
-        used = {
-            each: shown.get(each, 0) * len(samples) + beside.get(each, 0)
-            for each in condition.views
-        }
-        foils = _foils(condition, label, _choices(condition, choices) - 1, used, generator)
-        beside |= {each: beside.get(each, 0) + 1 for each in foils}
+    for condition, label in ordered:
+        foils = _foils(condition, label, _choices(condition, choices) - 1, avoided, generator)
+        if not asked_again:
+            avoided |= {label, *foils} if met_once else {label}
         picture = int(generator.choice(condition.views[label]))
         options = [(label, picture)]
         options += [(each, int(generator.choice(condition.views[each]))) for each in foils]
         order = generator.permutation(len(options))
         placed = tuple(options[place] for place in order)
         found.append(Trial(condition, label, picture, placed, placed.index((label, picture))))
-    tasks = sorted({each.task for each in conditions}, reverse=bool(person % 2))
-    mixed = (found[place] for place in generator.permutation(len(found)))
-    return sorted(mixed, key=lambda trial: tasks.index(trial.condition.task))
+    return found
 
 
 def _foils(
     condition: Condition,
     label: int,
     number: int,
-    used: dict[int, int],
+    avoided: set[int],
     generator: np.random.Generator,
 ) -> list[int]:
-    """Draw classes to stand beside one, each with a word of its own."""
+    """Draw classes to stand beside one, each with a word of its own; some as a last resort only."""
     labels = sorted(condition.views)
     words = {condition.words[label]}
     drawn: list[int] = []
-    for each in _seldom(labels, len(labels), used, generator):
+    shuffled = (labels[place] for place in generator.permutation(len(labels)))
+    for each in sorted(shuffled, key=avoided.__contains__):
         if len(drawn) < number and condition.words[each] not in words:
             words.add(condition.words[each])
             drawn.append(each)
