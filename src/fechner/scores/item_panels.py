@@ -62,7 +62,10 @@ class ItemPanels:
         if items.table.is_grid and items.classes > 1:
             found += [_classes(items, lost, axis, experiment)]
         if items.classes > 1:
-            found += [*_of_classes(items, lost, axis), *_lost(experiment, items, lost)]
+            found += [
+                *_of_classes(items, lost, axis, experiment),
+                *_lost(experiment, items, lost),
+            ]
         if items.table.is_grid and items.classes > 1:
             found += _multiples(experiment, items, lost, axis)
         return found
@@ -208,7 +211,7 @@ def _classes(items: Items, thresholds: Floats, axis: Axis, experiment: Any) -> P
     )
 
 
-def _of_classes(items: Items, thresholds: Floats, axis: Axis) -> list[Panel]:
+def _of_classes(items: Items, thresholds: Floats, axis: Axis, experiment: Any) -> list[Panel]:
     """Return how many classes are lost by a level; those that never are, are not among them."""
     order = _lost_first(items, thresholds)
     order = order[np.isfinite(thresholds[order])]
@@ -216,13 +219,14 @@ def _of_classes(items: Items, thresholds: Floats, axis: Axis) -> list[Panel]:
         return []
     share = np.arange(1, len(order) + 1) / len(thresholds)
     names = tuple(items.table.names[place] for place in order)
+    at = np.maximum(thresholds[order], experiment.original_at)
     return [
         Panel(
             "thresholds of classes",
             "Share of classes that are lost at a level or before",
             axis,
             Axis("share of classes", low=0.0, high=1.0),
-            (Points(thresholds[order], share, "classes", names=names),),
+            (Points(at, share, "classes", names=names),),
             stimuli=False,
         )
     ]

@@ -42,6 +42,7 @@ def drawn(chapter: Chapter) -> dict[str, Any]:
             ]
             for test in chapter.tests
         },
+        "main": {test: score.name for (_, test, _), score in main.items()},
         "panels": {
             test.id: [
                 _panels(test, contender, found, album)

@@ -29,14 +29,21 @@ const Axes = (() => {
     const at = (value) => (spec.log ? Math.log10(value) : value);
     const [low, high] = range ? [Math.min(...range), Math.max(...range)] : [-Infinity, Infinity];
     const [first, last] = (spec.numbers || [null, null]).map((end, i) => end ?? [-Infinity, Infinity][i]);
-    // Labels of more than two decades would stand on each other.
-    const isLong = spec.log && range && high - low > 2;
-    const clear = (value, text) => !range || named.every(([place, name]) => {
-      const room = which === "y" ? LINE_PX : ((text.length + name.length) / 2 + 1) * LETTER_PX;
-      return (Math.abs(at(value) - at(place)) / (high - low)) * px >= room;
-    });
     const numbers = (spec.log ? ONE_TWO_FIVE : roundSteps(low, high)).filter((v) => !named.length || (v >= first * (1 - 1e-6) && v <= last * (1 + 1e-6)));
-    const texts = numbers.map((v) => ((isLong && v.toExponential()[0] !== "1") || !clear(v, String(v)) ? "" : String(v)));
+    // Whole decades before others, as long as labels do not stand on each other.
+    const placed = named.map(([place, name]) => [at(place), name]);
+    const isClear = (value, text) => !range || placed.every(([place, name]) => {
+      const room = which === "y" ? LINE_PX : ((text.length + name.length) / 2 + 1) * LETTER_PX;
+      return (Math.abs(at(value) - place) / (high - low)) * px >= room;
+    });
+    const digit = (v) => Number(v.toExponential()[0]);
+    const labelled = new Set();
+    for (const v of spec.log ? [...numbers].sort((a, b) => digit(a) - digit(b)) : numbers) {
+      if (at(v) < low || at(v) > high || !isClear(v, String(v))) continue;
+      if (spec.log) placed.push([at(v), String(v)]);
+      labelled.add(v);
+    }
+    const texts = numbers.map((v) => (labelled.has(v) ? String(v) : ""));
     return { tickvals: [...numbers, ...named.map(([place]) => place)], ticktext: [...texts, ...named.map(([, name]) => plain(name))] };
   }
 
@@ -53,6 +60,7 @@ const Axes = (() => {
     return {
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "closest",
       font: { color: colour("--ink"), size: 11, family: "system-ui, sans-serif" },
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("--soft"), activecolor: colour("--ink") },
       margin: { l: 52, r: 12, t: 8, b: 40 }, showlegend: false, ...more,
     };
   }

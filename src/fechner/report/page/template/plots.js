@@ -132,8 +132,9 @@
     if (!said) return;
     const { contender, place } = figure.dataset;
     const chapter = data[figure.closest(".chapter").dataset.chapter];
-    const score = chapter.scores[figure.closest(".test").dataset.test][contender][place];
-    said.textContent = score ? `${format(score[0])} [${format(score[1])}, ${format(score[2])}]` : "";
+    const { test } = figure.closest(".test").dataset;
+    const score = chapter.scores[test][contender][place];
+    said.textContent = score ? `${chapter.main[test]} ${format(score[0])} [${format(score[1])}, ${format(score[2])}]` : "";
   }
 
   function drawPanel(figure) {
