@@ -68,6 +68,10 @@ def test_columns_in_any_order_and_others_left_aside(tmp_path: Path) -> None:
         ([HEADER, ROW.replace("0.3333333333333333", "33")], "chance 33; it is a share from 0"),
         ([HEADER, ROW.replace("0.3333333333333333", "1")], "chance 1; it is a share from 0 to be"),
         ([HEADER, ROW.replace("ann", " ")], "line 2: it has no observer"),
+        (
+            [HEADER, "ann,mafc-blur,cat,1,Cat,0,0.5"],
+            "'Cat', which is its class, and is not",
+        ),
         ([HEADER, ROW + ",more"], "line 2: it has 8 cells, but there are 7 columns; put quotes"),
         ([HEADER, "", 'ann,"mafc', 'blur",cat'], "line 4: it has 3 cells"),
         ([HEADER, 'ann,"mafc'], "is no row of a CSV"),

@@ -105,3 +105,5 @@ def test_classes_without_a_counterpart_are_named() -> None:
         "it has no class for 'thing 0', 'thing 1', 'thing 2', 'thing 3', 'thing 4' and 3 more; "
         "name classes as it does, such as 'n01440764', or by their ImageNet synset."
     )
+    with pytest.raises(ObserverError, match="synset; numbers are known only where all are"):
+        matching_classes(class_names(1000), ["tench", "949"])

@@ -1,5 +1,6 @@
 """Scores and panels of item-response curves of observers whose answers are known."""
 
+import dataclasses
 from dataclasses import replace
 from typing import Any
 
@@ -150,6 +151,10 @@ def test_people_stand_beside_corrected_for_chance(answers: xr.Dataset) -> None:
     (points,) = [mark for mark in panel.marks if isinstance(mark, Points)]
     assert points.human
     assert points.y[0] == pytest.approx(chance + (1 - chance) * 0.7)
+    beyond = HumanTrials.of([dataclasses.replace(row, level=77.7) for row in rows])
+    nothing = scores(answers, people=beyond)["people-difference"]
+    assert np.isnan(nothing.value)
+    assert nothing.note == "not computable: nothing beyond 1 was shown"
 
 
 def _accuracy(data: xr.Dataset) -> np.ndarray:

@@ -318,14 +318,15 @@ def test_odd_files_are_counted_and_named_and_the_run_goes_on(tmp_path: Path) -> 
     data = run.data("Reds", "views")
     assert data is not None
     assert data.sizes["picture"] == 10
-    assert int((data["problem"].values > 0).sum()) == 4
+    assert int((data["problem"].values > 0).sum()) == 5
     named = data.attrs["unreadable"]
-    assert all(name in named for name in ("cut-off.png", "corrupt.jpg", "empty.png", "huge.png"))
+    bad = ("cut-off.png", "corrupt.jpg", "empty.png", "huge.png", "one-pixel.png")
+    assert all(name in named for name in bad)
     curve = run.data("Reds", "mafc-blur")
     assert curve is not None
-    assert curve.sizes["trial"] == 6 * 3  # what could not be read is not shown again
+    assert curve.sizes["trial"] == 5 * 3  # what could not be read is not shown again
     accuracy = run.scores()[0].score
-    assert "4 of 10 pictures left out: unreadable" in accuracy.note
+    assert "5 of 10 pictures left out: unreadable" in accuracy.note
     (note,) = run.manifest.options.asked.pictures.notes
     assert note.startswith("empty has no pictures")
 

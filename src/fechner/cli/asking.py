@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fechner.errors import FechnerError
+
 if TYPE_CHECKING:
     from fechner.runs.preview import Preview
 
@@ -85,6 +87,11 @@ def say_what_would_be_done(plans: Sequence[Sequence[Preview]]) -> None:
     """
     from fechner.cli.listing import print_table
 
+    if not plans[0]:
+        raise FechnerError(
+            "none of these tests can be asked of these observers; `fechner list tests` says what "
+            "each asks, and `fechner list observers` what each can do."
+        )
     print_table(
         ("observer", "test", "pictures, at most", "questions in words, at most", "answered"),
         (

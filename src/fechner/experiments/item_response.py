@@ -20,7 +20,7 @@ from fechner.experiments.items import Item, preferred
 from fechner.experiments.levels import ItemPlacement
 from fechner.experiments.preferred_views import (
     nothing,
-    split_in_words,
+    origin_in_words,
     unreadable_in_words,
     with_names,
 )
@@ -105,7 +105,7 @@ class ItemResponse:
         return (
             f"Of each of {len(self.pictures.classes):,} classes of {self.pictures.kind}, {shown} "
             f"shown. A picture {self.manipulation.words}. {self.placement.method} "
-            f"{self.task.method} {split_in_words(self.pictures)}{self.scene.method}"
+            f"{self.task.method} {origin_in_words(self.pictures)}{self.scene.method}"
         )
 
     def pieces(self) -> Sequence[Piece]:

@@ -65,7 +65,7 @@ class PreferredViews:
             f"classes are shown as they are. {choice_in_words(self.among, self.categories)} The "
             "decision score of a picture is the probability of the class that is chosen, negative "
             "if that is the wrong one; the picture of a class with the highest is its preferred "
-            f"view. {split_in_words(self.pictures)}{self.scene.method}"
+            f"view. {origin_in_words(self.pictures)}{self.scene.method}"
         )
 
     def pieces(self) -> Sequence[Piece]:
@@ -241,9 +241,10 @@ def choice_in_words(among: Among, categories: Categories | None) -> str:
     )
 
 
-def split_in_words(pictures: PictureSet) -> str:
-    """Say which part of a data set pictures are of, where that is known."""
-    return f"They are of the split '{pictures.split}'. " if pictures.split else ""
+def origin_in_words(pictures: PictureSet) -> str:
+    """Say how pictures are fitted, and which part of a data set they are of, if that is known."""
+    split = f"They are of the split '{pictures.split}'. " if pictures.split else ""
+    return f"{pictures.fitted} {split}"
 
 
 def unreadable_in_words(problems: Sequence[tuple[str, str]], most: int = 20) -> str:

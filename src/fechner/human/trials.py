@@ -246,6 +246,9 @@ def _trial(path: Path, line: int, header: Sequence[str], cells: Sequence[str]) -
     right = row["correct"].lower()
     if right not in (*_TRUE, *_FALSE):
         _refuse(path, line, f"has '{row['correct']}' for correct; write 1 or 0, true or false")
+    if right in _FALSE and row["response"].lower() == row["class"].lower():
+        why = f"has the response '{row['response']}', which is its class, and is not correct"
+        _refuse(path, line, f"{why}; write 1 for correct, or another response")
     return HumanTrial(
         row["observer"],
         row["test"],

@@ -125,7 +125,8 @@ def matching_classes(own: Sequence[str], asked: Sequence[str]) -> tuple[int, ...
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
         raise ObserverError(
             f"it has no class for {names}{more}; name classes as it does, such as "
-            f"'{own[0] if own else ''}', or by their ImageNet synset."
+            f"'{own[0] if own else ''}', or by their ImageNet synset"
+            + ("; numbers are known only where all are." if _numbers(missing) else ".")
         )
     twice = [label for label, place in zip(asked, found, strict=True) if found.count(place) > 1]
     if twice:

@@ -17,6 +17,7 @@ from fechner.runs.keys import parameters
 from fechner.runs.people import asked_of_people, checked_people, class_places, people_of
 from fechner.runs.progress import followed
 from fechner.scores.error_consistency import error_consistency
+from fechner.scores.human_accuracy import SAME_LEVEL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,9 +32,6 @@ PEOPLE = "people"
 #: What makes two trials the same.
 _PICTURE = ["label", "index", "level"]
 _TRIAL = [*_PICTURE, "run", "time"]
-
-#: Levels that differ by less than this share are the same, rounded by another program.
-_SAME_LEVEL = 2e-3
 
 
 @dataclass(frozen=True)
@@ -250,7 +248,7 @@ def _snapped(levels: Any, known: Any) -> Any:
     if not len(known):
         return levels
     nearest = known[np.abs(levels[:, None] - known).argmin(axis=1)]
-    return np.where(np.abs(levels - nearest) <= _SAME_LEVEL * nearest, nearest, levels)
+    return np.where(np.abs(levels - nearest) <= SAME_LEVEL * nearest, nearest, levels)
 
 
 def _agreement(test: str, first: _Answers, second: _Answers) -> Agreement | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from fechner.errors import FechnerError
+from fechner.errors import FechnerError, nearest
 from fechner.observers.categories import Categories, categories
 from fechner.observers.classes import readable_names
 from fechner.observers.dropout import Dropout
@@ -65,7 +65,10 @@ def choose_options(
     """
     unknown = set(asking) - set(QuestionOptions.__annotations__)
     if unknown:
-        raise TypeError(f"there is no option {', '.join(sorted(unknown))}")
+        name = min(unknown)
+        near = nearest(name, QuestionOptions.__annotations__)
+        meant = f"; did you mean '{near}'?" if near else "."
+        raise TypeError(f"there is no option '{name}'{meant}")
     given: dict[str, Any] = dict(asking)
     images, objects, views = (given.pop(name, None) for name in ("images", "objects", "views"))
     shows = "pictures" in suite(suite_name).takes

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from fechner.human.trials import HumanTrials
 
+#: Levels that differ by less than this share are the same, rounded by another program.
+SAME_LEVEL = 2e-3
+
 
 @dataclass(frozen=True)
 class HumanPoint:

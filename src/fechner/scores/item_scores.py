@@ -11,7 +11,7 @@ import numpy as np
 
 from fechner.scores.alignment import outputs
 from fechner.scores.bootstrap import cluster_counts
-from fechner.scores.human_accuracy import HumanPoint, human_points
+from fechner.scores.human_accuracy import SAME_LEVEL, HumanPoint, human_points
 from fechner.scores.item_table import ItemTable
 from fechner.scores.notes import join_notes
 from fechner.scores.rates import wilson
@@ -200,25 +200,15 @@ class ItemScores:
 
     def _against_people(self, make: Any, items: Items, test: str) -> Iterator[Score]:
         points = self.points(test)
+        strongest = items.table.ends[1]
         for point in points:
-            ours, low, high = (
-                (a - items.table.chance) / (1 - items.table.chance)
-                for a in items.accuracy_at(point.level)
-            )
-            theirs, their_low, their_high = point.corrected
-            value = ours - theirs
-            name = "people-difference"
-            yield make(
-                name if len(points) == 1 else f"{name}-{point.level:.3g}",
-                value,
-                value - float(np.hypot(ours - low, their_high - theirs)),
-                value + float(np.hypot(high - ours, theirs - their_low)),
-                None,
-                _NOTHING,
-                _NOTHING,
-                note=f"at level {point.level:.3g}: {ours:.3f} and {theirs:.3f} of {point.people} "
-                f"people ({point.trials} trials, chance {point.chance:.3g}), chance-corrected",
-            )
+            name = "people-difference" + (f"-{point.level:.3g}" if len(points) > 1 else "")
+            if point.level > strongest * (1 + SAME_LEVEL):
+                found = (_NOTHING, _NOTHING, _NOTHING)
+                note = f"not computable: nothing beyond {strongest:.3g} was shown"
+            else:
+                found, note = _difference(items, point)
+            yield make(name, *found, None, _NOTHING, _NOTHING, note=note)
 
     def resample(self, data: xr.Dataset) -> Resampled:
         """Return the area of one layer and read-out with its bootstrap over classes."""
@@ -270,6 +260,23 @@ def _area(items: Items) -> Score:
         layer=items.table.layer,
         readout=items.table.readout,
         note=note,
+    )
+
+
+def _difference(items: Items, point: HumanPoint) -> tuple[tuple[float, float, float], str]:
+    """Return by how much an observer is better than people at their level, and what each does."""
+    chance = items.table.chance
+    ours, low, high = ((a - chance) / (1 - chance) for a in items.accuracy_at(point.level))
+    theirs, their_low, their_high = point.corrected
+    value = ours - theirs
+    found = (
+        value,
+        value - float(np.hypot(ours - low, their_high - theirs)),
+        value + float(np.hypot(high - ours, theirs - their_low)),
+    )
+    return found, (
+        f"at level {point.level:.3g}: {ours:.3f} and {theirs:.3f} of {point.people} people "
+        f"({point.trials} trials, chance {point.chance:.3g}), chance-corrected"
     )
 
 

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 #: Larger pictures are not decoded, since memory may not hold them: 2^26, as 8192 x 8192.
 MOST_PIXELS = 1 << 26
 
+#: Smaller pictures than this, each way, show nothing that could be recognised.
+LEAST_PX = 8
+
 #: Modes of Pillow whose values have 16 bits.
 _SIXTEEN_BITS = ("I", "I;16", "I;16B", "I;16L", "I;16N")
 #: Modes that say how much of a pixel is there.
@@ -148,6 +151,13 @@ def decoded(
             warnings.simplefilter("ignore")
             with _opened(file, sparing) as image:
                 width, height = image.size
+                if min(width, height) < LEAST_PX:
+                    raise refused(
+                        f"has {width} x {height} pixels, and less than {LEAST_PX} each way show "
+                        "nothing"
+                    )
+                if image.mode == "F":
+                    raise refused("has values in floating point; save it with 8 or 16 bits")
                 if sparing:
                     # EXIF may turn it, so that its width becomes its height.
                     side = _SPARED * max(size_px)

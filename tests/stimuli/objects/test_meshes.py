@@ -133,6 +133,15 @@ def test_a_mesh_without_materials_is_grey_and_says_so(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("a.obj", b"v 0 0 0\n"), ("b.obj", b""), ("c.glb", b"no mesh"), ("d.ply", b"")],
+)
+def test_what_is_no_mesh_does_not_lack_materials(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    assert lacking(tmp_path / name, name) == ()
+
+
 def test_a_texture_that_is_missing_is_said(tmp_path):
     path = meshes.write_textured(tmp_path / "print.obj")
     path.with_suffix(".png").unlink()

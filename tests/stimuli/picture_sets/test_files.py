@@ -42,8 +42,8 @@ ODD = {
     "alpha.png": (Image.new("RGBA", (40, 40), (0, 0, 0, 51)), (0.8, 0.8, 0.8)),
     "palette.gif": (Image.new("P", (40, 40), 0), (0, 0, 0)),
     "sixteen.png": (Image.new("I;16", (40, 40), 13107), (0.2, 0.2, 0.2)),
-    "one.png": (Image.new("RGB", (1, 1), (0, 255, 0)), (0, 1, 0)),
-    "thin.png": (Image.new("RGB", (20_000, 1), (255, 0, 0)), (1, 0, 0)),
+    "small.png": (Image.new("RGB", (8, 8), (0, 255, 0)), (0, 1, 0)),
+    "thin.png": (Image.new("RGB", (20_000, 8), (255, 0, 0)), (1, 0, 0)),
     "UPPER.TIFF": (Image.new("RGB", (40, 40), (0, 0, 255)), (0, 0, 1)),
 }
 

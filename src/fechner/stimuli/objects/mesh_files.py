@@ -42,11 +42,19 @@ def lacking(path: Path, name: str) -> tuple[str, ...]:
     try:
         gone = [each.name for each in _named_by(path) if not each.is_file()]
         found = [f"{name} names {each}, which is not there." for each in gone]
-        if not _has_materials(path):
+        if _has_faces(path) and not _has_materials(path):
             found.append(f"{name} has no materials and is shown in grey.")
     except OSError:
         return ()
     return tuple(found)
+
+
+def _has_faces(path: Path) -> bool:
+    """Return whether a mesh may have any: what has none is told when it is to be drawn."""
+    if path.suffix.lower() == ".obj":
+        return any(_lines(path, b"f"))
+    with path.open("rb") as file:
+        return file.read(4).startswith((b"glTF", b"ply"))
 
 
 def _has_materials(path: Path) -> bool:

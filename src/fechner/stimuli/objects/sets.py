@@ -45,6 +45,7 @@ class ObjectSet(PictureSet):
     seed: int = field(default=0, compare=False)
 
     kind: ClassVar[str] = "objects"
+    fitted: ClassVar[str] = "At scale 1 an object fits the field, however it is turned."
 
     def picture(self, label: int, index: int) -> Picture:
         """Return a view as the rasteriser draws it."""

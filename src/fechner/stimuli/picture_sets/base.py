@@ -62,6 +62,8 @@ class PictureSet(ABC):
 
     #: What they are, in a word for people.
     kind: ClassVar[str] = "photographs"
+    #: How one comes to have the size of the field, in a sentence.
+    fitted: ClassVar[str] = "The largest part of the field's shape in its middle is scaled to it."
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PictureSet) and other.digest == self.digest
