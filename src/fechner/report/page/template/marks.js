@@ -88,12 +88,13 @@ const Marks = (() => {
   // Names of columns and rows are told by pointing at a cell: there may be room for few of them.
   function cells(mark, panel, context, more) {
     const [columns, rows] = [mark.x.map((v) => plain(told(panel.x, v))), mark.y.map((v) => plain(told(panel.y, v)))];
+    const digits = mark.z.flat().every((v) => v === null || Number.isInteger(v)) ? 0 : 2;
     const few = context.width / columns.length >= NUMBERED.across && context.height / rows.length >= NUMBERED.down;
     const gaps = Math.max(columns.length, rows.length) <= 60 ? { xgap: 1, ygap: 1 } : {};
     const between = (spec) => (spec.ticks.length || !spec.label ? "" : `${plain(spec.label)}: `);
     return {
       type: "heatmap", x: mark.edges[0], y: mark.edges[1], ...more, ...gaps, hoverongaps: false, colorbar: bar(mark.label),
-      ...(few ? { text: mark.z.map((row) => row.map((v) => (v === null ? "" : v.toFixed(2).replace("-", "−")))), texttemplate: "%{text}" } : {}),
+      ...(few ? { text: mark.z.map((row) => row.map((v) => (v === null ? "" : v.toFixed(digits).replace("-", "−")))), texttemplate: "%{text}" } : {}),
       customdata: mark.z.map((row, j) => row.map(() => rows[j])), hovertext: mark.z.map(() => columns),
       hovertemplate: `${between(panel.y)}%{customdata}<br>${between(panel.x)}%{hovertext}<br>${plain(mark.label)}: %{z:.3g}<extra></extra>`,
     };
