@@ -124,7 +124,8 @@ class Bar:
         now = f"{observer}  {test}"
         self.doing(now)
         if self._progress.disable and now != self._last:
-            self.say(now)
+            done = self._progress.tasks[self._task].percentage
+            self.say(f"{now}  ({done:.0f} % done)")
         self._last = now
 
     def images(self, n: int) -> None:
