@@ -119,14 +119,12 @@ def fit_population(
     told apart by nothing else.
 
     Simulated in `benchmarks/item_response.py --adaptive`, 40 trials of each class (60 with chance
-    1/2) and 4 of the original, in 11 of its 18 kinds so far (of tops of 1, with chance 1/2 only).
-    Medians were off by at most 3.5 % with 10 classes (80 to 200 data sets of each kind), 3.4 % with
-    40 (30 to 80) and 2.1 % with 200 (16 to 60), about as much as so few data sets scatter. The
-    interval held the true threshold in 93 to 98 % with 10 classes, but for independent trials with
-    chance 1/2 and a top of 0.9, where two runs gave 92 and 96 %; in 92 to 100 % with 40; in 87 to
-    95 % with 200. Of areas, intervals from ``pseudo_areas`` held in 88 to 100 %; those from
-    posterior means did in 6 to 34 % where classes are alike. Slopes that differ between classes
-    were not simulated.
+    1/2) and 4 of the original, 300 data sets of each of its 18 kinds. Medians were off by at most
+    3.6 % with 10 classes, 1.5 % with 40 and 1.0 % with 200; the 95 % interval held the true
+    threshold in 93.0 to 96.7 % with 10 classes, 92.3 to 96.7 % with 40 and 92.3 to 97.3 % with
+    200. Of areas, intervals from ``pseudo_areas`` held in 88 to 100 % (fewer data sets, 11 kinds);
+    those from posterior means did in 6 to 34 % where classes are alike. Slopes that differ between
+    classes were not simulated.
 
     Parameters
     ----------
