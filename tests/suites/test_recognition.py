@@ -107,8 +107,10 @@ def test_what_is_wrong_is_said_before_anything_is_measured(asked: dict, words: s
 
 
 def test_options_nobody_has() -> None:
-    with pytest.raises(TypeError, match="no option colour"):
+    with pytest.raises(TypeError, match=r"no option 'colour'\.$"):
         evaluate("pixels", colour=True)
+    with pytest.raises(TypeError, match="no option 'level'; did you mean 'levels'"):
+        evaluate("pixels", level=3)
 
 
 @pytest.fixture(scope="module")
