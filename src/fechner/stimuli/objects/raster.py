@@ -31,8 +31,6 @@ Result = TypeVar("Result")
 #: The picture is drawn larger by this factor and then averaged, with so many samples a pixel.
 _LARGER = 1
 _SAMPLES = 4
-#: How much longer than wide the part of a texture may be that a pixel is the mean of.
-_ANISOTROPY = 2.0
 #: Sides of the maps of depths.
 _LAMP_PX = 1024
 _SKY_PX = 256
@@ -229,9 +227,8 @@ class _Engine:
             internal_format=_SRGB8_ALPHA8,
         )
         texture.build_mipmaps()
+        # Not anisotropic: on some views Mesa's software driver then filters for minutes.
         texture.filter = moderngl.LINEAR_MIPMAP_LINEAR, moderngl.LINEAR
-        if pixels.size > 4:
-            texture.anisotropy = min(_ANISOTROPY, self.context.max_anisotropy)
         return texture
 
     def _map(self, side_px: int) -> Any:
