@@ -151,11 +151,7 @@ def decoded(
             warnings.simplefilter("ignore")
             with _opened(file, sparing) as image:
                 width, height = image.size
-                if min(width, height) < LEAST_PX:
-                    raise refused(
-                        f"has {width} x {height} pixels, and less than {LEAST_PX} each way show "
-                        "nothing"
-                    )
+                check_size(width, height, name)
                 if image.mode == "F":
                     raise refused("has values in floating point; save it with 8 or 16 bits")
                 if sparing:
@@ -181,6 +177,16 @@ def decoded(
     except Exception as error:  # decoders of broken files raise whatever they like
         why = "is cut off" if "truncated" in str(error) else "is damaged or of an unknown kind"
         raise refused(f"{why} ({type(error).__name__})") from None
+
+
+def check_size(width: int, height: int, name: str) -> None:
+    """Refuse a picture that is too small to show anything."""
+    if min(width, height) < LEAST_PX:
+        raise PictureError(
+            f"{name} has {width} x {height} pixels, and less than {LEAST_PX} each way show "
+            "nothing.",
+            "unreadable",
+        )
 
 
 def _opened(file: BinaryIO, sparing: bool) -> Image.Image:

@@ -75,6 +75,14 @@ def test_grey_and_fractions_are_kept() -> None:
     assert drawn(open_pictures([(white, 0), (white, 1)])).min() == 1
 
 
+@pytest.mark.parametrize("tiny", [np.zeros((1, 1, 3)), Image.new("RGB", (1, 1))])
+def test_what_is_too_small_to_show_anything(tiny: Any) -> None:
+    fine = np.zeros((8, 8, 3))
+    found = open_pictures([(fine, "a"), (tiny, "a"), (fine, "b")])
+    with pytest.raises(PictureError, match="has 1 x 1 pixels, and less than 8 each way"):
+        found.picture(0, 1).draw(FIELD, 8, "cpu")
+
+
 @pytest.mark.parametrize(
     ("thing", "why"),
     [

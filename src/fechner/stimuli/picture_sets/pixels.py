@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fechner.errors import PictureError
-from fechner.stimuli.photographs import fitting, scaled
+from fechner.stimuli.photographs import check_size, fitting, scaled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,8 +35,10 @@ def fitted(thing: Any, name: str, size_px: tuple[int, int]) -> NDArray[np.float6
 
     try:
         if isinstance(thing, Image.Image):
+            check_size(*thing.size, name)
             return scaled(thing, size_px)
         values = stored(thing, name)
+        check_size(values.shape[1], values.shape[0], name)
         if values.dtype == np.uint8:
             return scaled(Image.fromarray(values), size_px)
     except PictureError:
