@@ -5,6 +5,7 @@ and counted.
 """
 
 import ctypes
+import faulthandler
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -34,6 +35,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.stash[_LEFT_OUT] = left_out
     if hasattr(config, "workeroutput"):  # one of several processes: tell the first
         config.workeroutput["left_out"] = left_out
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("slow") is not None:  # may take longer than others are let
+        faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.hookimpl(optionalhook=True)
