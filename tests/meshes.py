@@ -88,18 +88,21 @@ def write_glb(path: Path) -> Path:
     return path
 
 
-def write_textured(path: Path) -> Path:
-    """Write a square that faces the camera, with a texture: red, green above blue, white."""
+def write_textured(path: Path, times: int = 1) -> Path:
+    """Write a square that faces the camera, with a texture: red, green above blue, white.
+
+    It is repeated so many times each way.
+    """
     from PIL import Image
 
     pixels = np.array([[[255, 0, 0], [0, 255, 0]], [[0, 0, 255], [255, 255, 255]]], dtype=np.uint8)
     pixels = pixels.repeat(32, axis=0).repeat(32, axis=1)
     Image.fromarray(pixels).save(path.with_suffix(".png"))
     path.with_suffix(".mtl").write_text(f"newmtl print\nKd .2 .2 .2\nmap_Kd {path.stem}.png\n")
-    corners = [(-1, -1), (1, -1), (1, 1), (-1, 1)]
+    corners = [(0, 0), (1, 0), (1, 1), (0, 1)]
     path.write_text(
         f"mtllib {path.stem}.mtl\nusemtl print\n"
-        + "".join(f"v {x} {y} 0\nvt {(x + 1) / 2} {(y + 1) / 2}\n" for x, y in corners)
+        + "".join(f"v {2 * u - 1} {2 * v - 1} 0\nvt {times * u} {times * v}\n" for u, v in corners)
         + "f 1/1 2/2 3/3 4/4\n"
     )
     return path

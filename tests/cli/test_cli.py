@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import typer
 from PIL import Image
+from processes import running
 
 from fechner.cli.run import _seeds
 
@@ -220,12 +221,12 @@ def test_interrupted_run_says_how_to_go_on(tmp_path: Path) -> None:
     # A shell that starts tests in the background lets them ignore Ctrl-C, and children inherit it.
     listen = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     command = [*COMMAND[:2], listen + COMMAND[2], "run", "pixels", "--out", "run"]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 120
-    while not list(tmp_path.rglob("*.nc")) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    with running(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 120
+        while not list(tmp_path.rglob("*.nc")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "run the same command again to go on" in errors
     assert "Traceback" not in errors

@@ -2,7 +2,6 @@
 
 import io
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from measured import HOSTILE, TESTS, measured
+from processes import running
 
 from fechner import Run
 from fechner.cli import app
@@ -119,8 +119,10 @@ def test_the_bar_is_no_part_of_what_is_piped(run: Run, tmp_path: Path) -> None:
     terminal, end = pty.openpty()
     command = [sys.executable, "-c", "from fechner.cli.app import main; main()", "export"]
     options = [str(run.folder), "--out", "-", "--what", "responses", "--tests", TESTS[1]]
-    with (tmp_path / "it.csv").open("wb") as file:
-        process = subprocess.Popen([*command, *options], stdout=file, stderr=end)
+    with (
+        (tmp_path / "it.csv").open("wb") as file,
+        running([*command, *options], stdout=file, stderr=end) as process,
+    ):
         os.close(end)
         shown = b""
         while True:

@@ -5,17 +5,18 @@ import socket
 import subprocess
 import sys
 import urllib.request
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+from processes import running
 
 COMMAND = [sys.executable, "-c", "from fechner.cli.app import main; main()", "serve"]
 
 
-def start(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [*COMMAND, *arguments], cwd=cwd, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+def start(*arguments: str, cwd: Path) -> AbstractContextManager[subprocess.Popen[str]]:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return running([*COMMAND, *arguments], cwd=cwd, text=True, **pipes)
 
 
 @pytest.mark.parametrize(

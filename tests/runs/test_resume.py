@@ -1,14 +1,15 @@
 """Killing a run anywhere loses at most the piece under way, and changes nothing."""
 
 import os
-import signal
 import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+from processes import running
 
 from fechner import evaluate
 from fechner.errors import RunFolderError
@@ -26,9 +27,14 @@ evaluate("pixels", "standard-observer", tests={tests!r}, out=sys.argv[1], thread
 """
 
 
-def start(folder: Path) -> subprocess.Popen[bytes]:
+def start(folder: Path) -> AbstractContextManager[subprocess.Popen[bytes]]:
     program = PROGRAM.format(tests=TESTS)
-    return subprocess.Popen([sys.executable, "-c", program, str(folder)])
+    return running([sys.executable, "-c", program, str(folder)])
+
+
+def run(folder: Path) -> None:
+    with start(folder) as process:
+        assert process.wait(timeout=300) == 0
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -48,7 +54,7 @@ def ledger_rows(folder: Path) -> list[tuple[object, ...]]:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole") / "run"
-    assert start(folder).wait(timeout=300) == 0
+    run(folder)
     return folder
 
 
@@ -58,20 +64,17 @@ def test_killed_run_ends_bit_identical(whole: Path, tmp_path: Path) -> None:
     kills = 0
     # Kill at a different state of the folder each time, from "nothing yet" on.
     for goal in (0, 1, 3, 6, 10):
-        process = start(folder)
-        deadline = time.monotonic() + 120
-        while process.poll() is None and time.monotonic() < deadline:
-            done = len(list(folder.rglob("*.nc"))) if folder.exists() else 0
-            if done >= goal and (goal > 0 or folder.exists()):
-                break
-            time.sleep(0.002)
-        if process.poll() is None:
-            os.kill(process.pid, signal.SIGKILL)
-            kills += 1
-        process.wait(timeout=60)
+        with start(folder) as process:
+            deadline = time.monotonic() + 120
+            while process.poll() is None and time.monotonic() < deadline:
+                done = len(list(folder.rglob("*.nc"))) if folder.exists() else 0
+                if done >= goal and (goal > 0 or folder.exists()):
+                    break
+                time.sleep(0.002)
+            kills += process.poll() is None
     assert kills >= 4
     assert len(list(folder.rglob("*.nc"))) < total
-    assert start(folder).wait(timeout=300) == 0
+    run(folder)
     assert contents(folder) == contents(whole)
     assert ledger_rows(folder) == ledger_rows(whole)
     assert not list(folder.rglob("*.tmp"))

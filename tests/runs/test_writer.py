@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from processes import running
 
 from fechner.errors import RunFolderError
 from fechner.runs.store import only_writer
@@ -54,11 +55,8 @@ def test_one_that_gives_up_leaves_its_plan_but_does_not_write(tmp_path: Path) ->
 
 
 def test_killed_process_no_longer_writes(tmp_path: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, str(tmp_path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as process:
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
+    with running(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"writing\n"
         writer = last_writer(tmp_path)

@@ -2,9 +2,9 @@
 
 import hashlib
 import json
-import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import torch
 from known import flat_set
 from photographs import noise_picture, write_album
 from PIL import Image
+from processes import running
 from typer.testing import CliRunner
 
 from fechner import FechnerError, evaluate, observe
@@ -365,11 +366,9 @@ def test_killed_and_resumed_by_several_processes_the_bytes_are_the_same(
     quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     subprocess.run([*command, str(whole)], check=True, **quiet)
-    process = subprocess.Popen([*command, str(broken)], **quiet)
-    while process.poll() is None and not list(broken.glob("results/*/views/*.nc")):
-        process.poll()
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    with running([*command, str(broken)], **quiet) as process:
+        while process.poll() is None and not list(broken.glob("results/*/views/*.nc")):
+            time.sleep(0.002)
     assert not list(broken.glob("results/*/mafc-blur/*.nc"))
     subprocess.run([*command, str(broken), "--workers", "2"], check=True, **quiet)
     assert len(hashes(whole)) == 2

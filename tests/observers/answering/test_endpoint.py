@@ -1,7 +1,6 @@
 """Chat models over HTTP: what is sent, what is made of replies, and of all that can go wrong."""
 
 import math
-import os
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from observers.answering.server import FakeServer, FastClock, Request, completion
+from processes import running
 
 from fechner.errors import FechnerError, ObserverError, UnknownNameError
 from fechner.observers import Prompt, Question, abilities, resolve
@@ -391,20 +391,16 @@ def holding() -> Iterator[FakeServer]:
 
 def test_an_interruption_does_not_wait_for_what_is_under_way(holding: FakeServer) -> None:
     command = [sys.executable, "-c", INTERRUPTED, f"{holding.address}#m"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
-    ) as process:
-        try:
-            assert process.stdout.readline() == "yes\n"
-            for _ in range(1000):  # until others are under way
-                if len(holding.requests) > 2:
-                    break
-                threading.Event().wait(0.02)
-            assert len(holding.requests) > 2
-            process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=60)  # requests would take 120 s, the server 300
-        finally:
-            process.kill()
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with running(command, text=True, **pipes) as process:
+        assert process.stdout.readline() == "yes\n"
+        for _ in range(1000):  # until others are under way
+            if len(holding.requests) > 2:
+                break
+            threading.Event().wait(0.02)
+        assert len(holding.requests) > 2
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)  # requests would take 120 s, the server 300
     assert "KeyboardInterrupt" in errors
     assert process.returncode != 0
 

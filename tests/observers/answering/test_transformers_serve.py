@@ -14,6 +14,7 @@ import pytest
 import torch
 from observers.answering.tiny import tiny_llava
 from PIL import Image
+from processes import running
 
 from fechner import evaluate
 from fechner.errors import ObserverError
@@ -60,17 +61,10 @@ def address(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
     command += ["--host", "127.0.0.1", "--port", str(port)]
     with (
         (folder / "log.txt").open("w") as log,
-        subprocess.Popen(command, env={**os.environ, **offline}, stdout=log, stderr=log) as process,
+        running(command, env={**os.environ, **offline}, stdout=log, stderr=log) as process,
     ):
-        try:
-            wait_for(f"http://127.0.0.1:{port}/health", process, folder / "log.txt")
-            yield f"http://127.0.0.1:{port}/v1"
-        finally:
-            process.terminate()
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                process.kill()
+        wait_for(f"http://127.0.0.1:{port}/health", process, folder / "log.txt")
+        yield f"http://127.0.0.1:{port}/v1"
 
 
 def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from processes import running
+
 # Says on the bare stdout, which is not the log, what it was shown; then waits for ever.
 OBSERVER = """
 import os
@@ -35,9 +37,8 @@ def test_run_is_followed_until_it_is_killed(serve, tmp_path: Path) -> None:
         "--out", "runs/live", "--threads", "1",
     ]  # fmt: skip
     seen: list[dict] = []
-    with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with running(command, cwd=tmp_path, **pipes) as process:
         assert process.stdout is not None
         for line in process.stdout:
             listed = served.get("/")

@@ -8,6 +8,7 @@ import meshes
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from fechner.errors import FechnerError, PictureError
 from fechner.stimuli.field import Field
@@ -107,6 +108,16 @@ def test_textures_are_the_right_way_up(folder, engine):
         (1, -1): [0, 0, 1],
         (1, 1): [1, 1, 1],
     }
+
+
+def test_textures_too_fine_to_be_seen_are_their_mean(tmp_path):
+    """An anisotropic filter would take minutes for it, by the processor."""
+    path = meshes.write_textured(tmp_path / "print.obj", times=100_000)
+    plain = meshes.write_textured(tmp_path / "plain.obj")
+    Image.new("RGB", (64, 64), (188, 188, 188)).save(plain.with_suffix(".png"))  # half of white
+    for y_deg in (0.0, 80.0):
+        found, expected = (drawn(view_of(each).seen(y_deg=y_deg)) for each in (path, plain))
+        torch.testing.assert_close(found, expected, atol=0.01, rtol=0)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -227,7 +227,8 @@ class _Engine:
             internal_format=_SRGB8_ALPHA8,
         )
         texture.build_mipmaps()
-        # Not anisotropic: on some views Mesa's software driver then filters for minutes.
+        # Not anisotropic: where a texture is repeated often, Mesa's software driver then reads so
+        # many of its pixels for each that is drawn that it takes minutes.
         texture.filter = moderngl.LINEAR_MIPMAP_LINEAR, moderngl.LINEAR
         return texture
 
