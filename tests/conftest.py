@@ -6,12 +6,14 @@ and counted.
 
 import ctypes
 import faulthandler
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from debian import NEEDS, find_chromium
 from oddities import HOSTILE, afraid_of_the_dark, broken, constant, network
 from playwright.sync_api import Browser, sync_playwright
@@ -21,6 +23,12 @@ from fechner import Run, observe
 
 #: How many tests were left out for want of each of `NEEDS`.
 _LEFT_OUT = pytest.StashKey[list[int]]()
+
+
+def pytest_configure() -> None:
+    """Compute with one thread: processes that run tests are many, and threads wait by spinning."""
+    torch.set_num_threads(1)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # of processes that tests start
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
