@@ -13,16 +13,14 @@ from pathlib import Path
 import pytest
 import typer
 from PIL import Image
-from processes import running
+from processes import FECHNER, running
 
 from fechner.cli.run import _seeds
-
-COMMAND = [sys.executable, "-c", "from fechner.cli.app import main; main()"]
 
 
 def fechner(*arguments: str, cwd: Path | None = None, code: int = 0, **environment: str):
     done = subprocess.run(
-        [*COMMAND, *arguments],
+        [*FECHNER, *arguments],
         capture_output=True,
         text=True,
         cwd=cwd,
@@ -218,9 +216,7 @@ def test_version() -> None:
 
 
 def test_interrupted_run_says_how_to_go_on(tmp_path: Path) -> None:
-    # A shell that starts tests in the background lets them ignore Ctrl-C, and children inherit it.
-    listen = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    command = [*COMMAND[:2], listen + COMMAND[2], "run", "pixels", "--out", "run"]
+    command = [*FECHNER, "run", "pixels", "--out", "run"]
     with running(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 120
         while not list(tmp_path.rglob("*.nc")) and time.monotonic() < deadline:

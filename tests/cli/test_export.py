@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from measured import HOSTILE, TESTS, measured
-from processes import running
+from processes import FECHNER, running
 
 from fechner import Run
 from fechner.cli import app
@@ -117,11 +117,10 @@ def test_the_bar_is_no_part_of_what_is_piped(run: Run, tmp_path: Path) -> None:
     import pty
 
     terminal, end = pty.openpty()
-    command = [sys.executable, "-c", "from fechner.cli.app import main; main()", "export"]
-    options = [str(run.folder), "--out", "-", "--what", "responses", "--tests", TESTS[1]]
+    options = ["export", str(run.folder), "--out", "-", "--what", "responses", "--tests", TESTS[1]]
     with (
         (tmp_path / "it.csv").open("wb") as file,
-        running([*command, *options], stdout=file, stderr=end) as process,
+        running([*FECHNER, *options], stdout=file, stderr=end) as process,
     ):
         os.close(end)
         shown = b""

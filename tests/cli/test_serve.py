@@ -3,20 +3,17 @@
 import signal
 import socket
 import subprocess
-import sys
 import urllib.request
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from processes import running
-
-COMMAND = [sys.executable, "-c", "from fechner.cli.app import main; main()", "serve"]
+from processes import FECHNER, running
 
 
 def start(*arguments: str, cwd: Path) -> AbstractContextManager[subprocess.Popen[str]]:
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return running([*COMMAND, *arguments], cwd=cwd, text=True, **pipes)
+    return running([*FECHNER, "serve", *arguments], cwd=cwd, text=True, **pipes)
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,12 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 import types
 from collections.abc import Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
+from multiprocessing import active_children
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ import pytest
 import torch
 from asking import Simulated, weibull
 from following import EACH, NAME, PIECES, SUITE, Squares
-from processes import running
+from processes import FECHNER, running
 
 from fechner import FechnerError, Run, evaluate, observe
 from fechner.errors import WorkerError
@@ -282,7 +284,7 @@ from pathlib import Path
 
 def stuck(test, reference):
     if parent_process() is not None:
-        Path({flag!r}).touch()
+        Path({flag!r}).write_text("here")
         signal.pause()
     return (test - reference).square().mean(dim=(1, 2, 3))
 """
@@ -290,10 +292,9 @@ def stuck(test, reference):
 
 def test_an_interrupt_ends_workers_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "flag")
-    text = STUCK.format(flag=str(tmp_path / "flag")).replace(".touch()", ".write_text('here')")
-    (tmp_path / "mine.py").write_text(text)
+    (tmp_path / "mine.py").write_text(STUCK.format(flag=str(tmp_path / "flag")))
     arguments = [f"{tmp_path}/mine.py:stuck", "--tests", "masking-coherent", "--workers", "2"]
-    command = [sys.executable, "-m", "fechner", "run", *arguments, "--out", str(tmp_path / "run")]
+    command = [*FECHNER, "run", *arguments, "--out", str(tmp_path / "run")]
     with running(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         # A worker looks, or both at the same time; and they will not end.
         assert (tmp_path / "flag").read_text().startswith("here")
@@ -305,6 +306,24 @@ def test_an_interrupt_ends_workers_at_once(tmp_path: Path) -> None:
     assert "Traceback" not in said
     assert not psutil.wait_procs(workers, timeout=60)[1]
     assert not list((tmp_path / "run").rglob(".*.tmp"))
+
+
+def test_an_interrupt_while_a_piece_is_handed_out_ends_its_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit = ProcessPoolExecutor.submit
+
+    def interrupted(self: ProcessPoolExecutor, function: Any, *arguments: Any) -> Future[Any]:
+        future = submit(self, function, *arguments)
+        if function is time.sleep:
+            raise KeyboardInterrupt
+        return future
+
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", interrupted)
+    before = active_children()
+    with pytest.raises(KeyboardInterrupt), Workers(1, tmp_path) as workers:
+        workers.begin(0, time.sleep, 3600)
+    assert set(active_children()) <= set(before)
 
 
 # Who can be sent

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ import torch
 from known import flat_set
 from photographs import noise_picture, write_album
 from PIL import Image
-from processes import running
+from processes import FECHNER, running
 from typer.testing import CliRunner
 
 from fechner import FechnerError, evaluate, observe
@@ -353,14 +352,11 @@ def test_classes_in_no_category_are_left_out_and_named(tmp_path: Path, album: Pa
         evaluate("pixels", suite="recognition", images=album, categories=file, progress=False)
 
 
-COMMAND = [sys.executable, "-c", "from fechner.cli.app import main; main()"]
-
-
 def test_killed_and_resumed_by_several_processes_the_bytes_are_the_same(
     tmp_path: Path, album: Path
 ) -> None:
     command = [
-        *COMMAND, "run", "efficientnet_lite0", "--suite", "recognition", "--images", str(album),
+        *FECHNER, "run", "efficientnet_lite0", "--suite", "recognition", "--images", str(album),
         "--tests", "mafc-blur", "--levels", "4", "--per-class", "3", "--threads", "1", "--out",
     ]  # fmt: skip
     quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

@@ -184,8 +184,8 @@ def test_killed_and_resumed_amid_faults_nothing_is_lost_or_doubled(tmp_path: Pat
     with FakeServer(person(10.0)) as server:
         whole = asked(server.address, tmp_path / "whole", **arguments)
         expected = whole.data(whole.observers[0], "detection")
-    with FakeServer(person(10.0), faults=0.3, hold_s=2.0, seed=4) as server:
-        name = f"{server.address}#person@timeout_s=0.5,tries=20"
+    with FakeServer(person(10.0), faults=0.3, hold_s=4.0, seed=4) as server:
+        name = f"{server.address}#person@timeout_s=2,tries=20"
         for stop in (17, 30):
             done = subprocess.run(
                 [sys.executable, "-c", KILLED, name, str(tmp_path / "run"), str(stop)],

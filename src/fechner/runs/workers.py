@@ -48,6 +48,7 @@ class Workers:
         self.number = number
         self._folder = folder
         self._executor = executor
+        self._ours: list[_Process] = []
         self._idle: list[_Process] = []
         self._under_way: dict[Future[Any], tuple[int, _Process | None]] = {}
         self._parcels: dict[str, Path] = {}
@@ -64,11 +65,10 @@ class Workers:
     ) -> None:
         for future in self._under_way:
             future.cancel()
-        ours = [*self._idle, *(each for _, each in self._under_way.values() if each is not None)]
-        for process in ours:
+        for process in self._ours:
             process.end(at_once=error is not None)
-        for process in ours:
-            process.executor.shutdown(wait=True)
+        for process in self._ours:
+            process.wait()
         for path in self._parcels.values():
             path.unlink(missing_ok=True)
 
@@ -105,6 +105,7 @@ class Workers:
                 self._under_way[process.executor.submit(function, *arguments)] = (number, process)
                 return
         process = _Process()
+        self._ours.append(process)  # before it has a piece: an interrupt may come at any time
         self._under_way[process.executor.submit(function, *arguments)] = (number, process)
 
     def finished(self) -> Iterator[tuple[int, Any]]:
@@ -160,6 +161,11 @@ class _Process:
             for child in self._children:
                 child.kill()
         self.executor.shutdown(wait=False, cancel_futures=True)
+
+    def wait(self) -> None:
+        """Wait until it has ended."""
+        for child in self._children:
+            child.join()
 
 
 @contextmanager

@@ -3,10 +3,9 @@
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 
-from processes import running
+from processes import FECHNER, running
 
 # Says on the bare stdout, which is not the log, what it was shown; then waits for ever.
 OBSERVER = """
@@ -32,8 +31,7 @@ def test_run_is_followed_until_it_is_killed(serve, tmp_path: Path) -> None:
     served = serve(tmp_path / "runs")
     assert "runs/live" not in served.get("/").text
     command = [
-        sys.executable, "-c", "from fechner.cli.app import main; main()",
-        "run", "model.py:stuck", "pixels", "--tests", "area,luminance", "--scores-only",
+        *FECHNER, "run", "model.py:stuck", "pixels", "--tests", "area,luminance", "--scores-only",
         "--out", "runs/live", "--threads", "1",
     ]  # fmt: skip
     seen: list[dict] = []
