@@ -365,6 +365,7 @@ def test_killed_and_resumed_by_several_processes_the_bytes_are_the_same(
     with running([*command, str(broken)], **quiet) as process:
         while process.poll() is None and not list(broken.glob("results/*/views/*.nc")):
             time.sleep(0.002)
+        assert process.poll() is None  # it is killed in the middle
     assert not list(broken.glob("results/*/mafc-blur/*.nc"))
     subprocess.run([*command, str(broken), "--workers", "2"], check=True, **quiet)
     assert len(hashes(whole)) == 2
