@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fechner.errors import UnknownNameError
-from fechner.stimuli.colour import SRGB_TO_XYZ, Matrix, Triple, as_matrix, inverse, transform
+from fechner.stimuli.colour import (
+    SRGB_TO_XYZ,
+    Matrix,
+    Triple,
+    as_matrix,
+    as_triple,
+    inverse,
+    transform,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -83,6 +91,12 @@ class Display:
     def linear_rgb(self, xyz: Any) -> Any:
         """Return linear RGB in cd/m2 for colours in XYZ (last axis)."""
         return transform(self.xyz_to_rgb or inverse(self.rgb_to_xyz), xyz)
+
+    @property
+    def white_xyz(self) -> Triple:
+        """XYZ of R = G = B = 1."""
+        rgb_to_xyz = inverse(self.xyz_to_rgb) if self.xyz_to_rgb else self.rgb_to_xyz
+        return as_triple(transform(rgb_to_xyz, (1.0, 1.0, 1.0)))
 
     def limits_cdm2(self) -> tuple[float, float]:
         """Return the lowest and highest light that can be asked for, of one channel."""

@@ -25,11 +25,17 @@ _CONTRASTS = spaced(0.001, 1, 20)
 _MASKS, _MASKED = spaced(0.005, 0.5, 20), spaced(0.01, 0.5, 20)
 
 _SCENE = Scene(Field(224, 224, 60.0), display("encoders"), OPPONENT)
+_DISPLAY_PUBLISHED = display("encoders-published")
 _SCENE_PUBLISHED = Scene(
     Field(224, 224, 60.0, coordinates="endpoints"),
-    display("encoders-published"),
+    _DISPLAY_PUBLISHED,
     OPPONENT_CAI2025,
     resize=True,
+)
+#: In the authors' code only Gabors on a uniform field follow the opponent axes. Noise, masking and
+#: matching change R, G and B by the same amount.
+_SCENE_PUBLISHED_GREY = replace(
+    _SCENE_PUBLISHED, space=replace(OPPONENT, white_xyz=_DISPLAY_PUBLISHED.white_xyz)
 )
 
 AnyTask = TypeVar("AnyTask", Detection, Masking)
@@ -42,6 +48,7 @@ class _Row(NamedTuple, Generic[AnyTask]):
     title: str
     task: AnyTask
     published: dict[str, Any]
+    published_scene: Scene = _SCENE_PUBLISHED
 
 
 _DETECTION = (
@@ -56,6 +63,7 @@ _DETECTION = (
         "Detection over frequency, noise, achromatic",
         Detection("frequency_cpd", _FREQUENCIES, _CONTRASTS, pattern="noise"),
         {"human_area_deg2": 4 * math.pi},
+        _SCENE_PUBLISHED_GREY,
     ),
     _Row(
         "frequency-rg",
@@ -85,6 +93,12 @@ _DETECTION = (
     ),
 )
 
+
+def _cosine_from_left_deg(frequency_cpd: float) -> float:
+    """Return the phase at the centre of a cosine from the left edge of the published field."""
+    return 90.0 + 360.0 * frequency_cpd * _SCENE_PUBLISHED.field.width_deg / 2
+
+
 _MASKING = (
     _Row(
         "masking-coherent",
@@ -98,8 +112,8 @@ _MASKING = (
             luminance_cdm2=32.0,
             phase_deg=90.0,
         ),
-        # The carrier is a cosine from the left edge of the field, not from its centre.
-        {"phase_deg": 90.0 + 360.0 * 2.0 * _SCENE_PUBLISHED.field.width_deg / 2},
+        {"phase_deg": _cosine_from_left_deg(2.0)},
+        _SCENE_PUBLISHED_GREY,
     ),
     _Row(
         "masking-incoherent",
@@ -113,7 +127,8 @@ _MASKING = (
             luminance_cdm2=37.0,
             noise_mask_cpd=12.0,
         ),
-        {},
+        {"phase_deg": _cosine_from_left_deg(1.2)},
+        _SCENE_PUBLISHED_GREY,
     ),
 )
 
@@ -130,16 +145,24 @@ _PUBLISHED_MASKING = {**_PUBLISHED_NOISE, "noise_keeps_mean": True, "scored": (0
 def tests(options: Options) -> list[Test]:
     """Return the nine tests."""
     published = options.mode == "published"
-    scene = _SCENE_PUBLISHED if published else _SCENE
-    if options.ppd is not None:
-        scene = scene.at_ppd(options.ppd)
-    if options.resize is not None:
-        scene = replace(scene, resize=options.resize)
+
+    def scene(published_scene: Scene) -> Scene:
+        found = published_scene if published else _SCENE
+        if options.ppd is not None:
+            found = found.at_ppd(options.ppd)
+        return found if options.resize is None else replace(found, resize=options.resize)
 
     def near_threshold(row: _Row[AnyTask], human: str, changes: dict[str, Any]) -> NearThreshold:
         own = {**changes, **row.published} if published else {"noise_seed": options.seed}
-        task = replace(row.task, **own)
-        return NearThreshold(row.id, row.title, human, task, scene, RATIOS, drop=not published)
+        return NearThreshold(
+            row.id,
+            row.title,
+            human,
+            replace(row.task, **own),
+            scene(row.published_scene),
+            RATIOS,
+            drop=not published,
+        )
 
     detection = [near_threshold(row, "ashraf2024", _PUBLISHED_DETECTION) for row in _DETECTION]
     masking = [near_threshold(row, row.task.data, _PUBLISHED_MASKING) for row in _MASKING]
@@ -148,7 +171,7 @@ def tests(options: Options) -> list[Test]:
         "Matching contrast across frequency",
         "georgeson_sullivan1975",
         "georgeson_sullivan1975",
-        scene,
+        scene(_SCENE_PUBLISHED_GREY),
         spaced(0.001, 1, 33),
     )
     return [
