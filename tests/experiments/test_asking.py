@@ -113,10 +113,11 @@ def test_what_is_stored() -> None:
 
 def test_the_last_band_does_not_fit() -> None:
     experiment = small(asking())
-    flags = [experiment._flag(index, experiment.scene.field) for index in range(10)]
+    field = experiment.scene.field
+    flags = [experiment._flag(index, field, field) for index in range(10)]
     assert flags == [0] * 9 + [1]
     published = small(asking(mode="published"))
-    assert published._flag(9, published.scene.field) == 0
+    assert published._flag(9, published.scene.field, published.scene.field) == 0
 
 
 def test_two_pictures() -> None:

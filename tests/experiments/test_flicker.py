@@ -10,7 +10,7 @@ from fechner.experiments import Detection, FlickerDetection, NearThreshold, Scen
 from fechner.experiments.limits import REASONS, flag_contrasts
 from fechner.stimuli import OPPONENT, Disk, Field, Flicker, Gabor, display
 
-FIELD = Field(32, 32, 10.0, frames=24, fps=120.0)
+FIELD = Field(32, 32, 8.0, frames=24, fps=120.0)
 TASK = FlickerDetection((1.0, 8.0, 50.0, 59.0, 61.0), (0.001, 0.01, 0.1, 1.0))
 
 

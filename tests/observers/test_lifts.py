@@ -19,6 +19,7 @@ from fechner.experiments import (
     BandRobustness,
     Curves,
     Experiment,
+    NearThreshold,
     Piece,
     Scene,
 )
@@ -113,8 +114,10 @@ BANDS = BandRobustness(
 )
 
 
-def with_fewer_questions(experiment: Experiment) -> Experiment:
-    """Leave of tests in words a few contrasts and trials; they have thousands."""
+def shortened(experiment: Experiment) -> Experiment:
+    """Leave of tests in words a few contrasts and trials; show what small fields cut off."""
+    if isinstance(experiment, NearThreshold):
+        return replace(experiment, drop=False)
     if not isinstance(experiment, Asking):
         return experiment
     placement = experiment.placement
@@ -134,7 +137,7 @@ PICTURES = Asked(
 )
 
 TESTS = {
-    f"{suite.name}/{mode}/{test.id}": (with_fewer_questions(test.experiment), ("angle",))
+    f"{suite.name}/{mode}/{test.id}": (shortened(test.experiment), ("angle",))
     for suite in SUITES.values()
     for mode in ("default", "published")
     for test in suite.tests(Options(mode=mode, asked=PICTURES if suite.shows_pictures else Asked()))

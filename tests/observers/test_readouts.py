@@ -7,7 +7,14 @@ import pytest
 import torch
 
 from fechner.errors import UnknownNameError
-from fechner.observers.readouts import READOUTS, check_readouts, read_out, row_sum
+from fechner.observers.readouts import (
+    MAY_BE_UNDEFINED,
+    READOUTS,
+    check_readouts,
+    energy_of,
+    read_out,
+    row_sum,
+)
 
 NAMES = tuple(READOUTS)
 
@@ -38,8 +45,7 @@ def expected(x: torch.Tensor, r: torch.Tensor, which: list[int]) -> np.ndarray:
 def ask(
     x: torch.Tensor, r: torch.Tensor, which: list[int], names: tuple[str, ...] = NAMES
 ) -> torch.Tensor:
-    flat = r.flatten(1)
-    return read_out(x, r, row_sum(flat * flat), torch.tensor(which), names)
+    return read_out(x, r, energy_of(r.flatten(1)), torch.tensor(which), names)
 
 
 def features(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> torch.Tensor:
@@ -55,18 +61,18 @@ def test_all_in_double_precision(size: int) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_a_single_feature(dtype: torch.dtype) -> None:
-    # All lengths agree with |x - r|; the angle is 0 or, across zero, pi.
+    # All lengths agree with |x - r|; one number has no angle.
     x = torch.tensor([[3.0], [-0.5], [-3.0]], dtype=dtype)
     found = ask(x, torch.tensor([[2.0]], dtype=dtype), [0, 0, 0])
     lengths = [1.0, 2.5, 5.0]
     for name in ("l2", "l1", "minkowski4", "linf"):
         assert found[:, NAMES.index(name)].tolist() == pytest.approx(lengths, rel=1e-6)
     assert found[:, NAMES.index("energy")].tolist() == pytest.approx([1.0, 1.5, 1.0], rel=1e-6)
-    assert found[:, NAMES.index("angle")].tolist() == pytest.approx([0.0, 1.0, 1.0], abs=1e-6)
+    assert found[:, NAMES.index("angle")].isnan().all()
 
 
 def test_features_that_differ_in_length_alone_have_no_angle() -> None:
-    r = features(1, 1, seed=1, dtype=torch.float32)
+    r = features(1, 5, seed=1, dtype=torch.float32)
     x = r * torch.linspace(0.6, 1.9, 50)[:, None]
     assert ask(x, r, [0] * 50, ("angle",)).max() < 1e-6
 
@@ -230,9 +236,27 @@ def test_the_correlation_does_not_heed_mean_and_scale() -> None:
     assert found.tolist() == pytest.approx([1, -1, pearson], abs=1e-9)
 
 
-def test_a_reference_of_zeros_is_at_right_angles_to_anything_else() -> None:
+def test_a_silent_reference_has_no_angle() -> None:
+    r = features(1, 300, seed=1)
+    x = r + features(4, 300, seed=2) * torch.tensor([[0.0], [1.0], [100.0], [1e5]])
+    found = ask(x, r, [0, 0, 0, 0], ("angle",))[:, 0]
+    assert found.isnan().tolist() == [False, False, False, True]
+    nothing = torch.zeros(1, 2)
     x = torch.tensor([[0.0, 0.0], [1.0, 2.0]])
-    answers = read_out(
-        x, torch.zeros(1, 2), torch.zeros(1), torch.zeros(2, dtype=torch.long), ["angle"]
-    )
-    assert answers[:, 0].tolist() == [0.0, 0.5]
+    assert ask(x, nothing, [0, 0], ("angle",))[0] == 0
+    assert ask(x, nothing, [0, 0], ("angle",))[1].isnan()
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e-30, 1e25])
+def test_no_read_out_leaves_the_range_of_single_precision(scale: float) -> None:
+    x, r = features(3, 300, dtype=torch.float32), features(1, 300, seed=1, dtype=torch.float32)
+    found = ask(x * scale, r * scale, [0, 0, 0])
+    lengths = torch.tensor([1.0 if name in MAY_BE_UNDEFINED else scale for name in NAMES])
+    np.testing.assert_allclose(found / lengths.double(), ask(x, r, [0, 0, 0]), rtol=1e-4)
+
+
+def test_features_that_are_not_finite_are_not_undefined() -> None:
+    x = torch.tensor([[1.0, math.nan], [math.inf, 1.0], [1.0, 2.0]])
+    found = ask(x, torch.tensor([[2.0, 1.0]]), [0, 0, 0], ("angle", "correlation"))
+    assert found[:2].isinf().all()
+    assert found[2].isfinite().all()

@@ -119,7 +119,7 @@ def test_realised_contrast_of_clipped_masks(default: Run) -> None:
 
 
 def test_yellow_violet_leaves_the_gamut_at_the_highest_contrasts() -> None:
-    (test,) = (t for t in suite("encoders").tests(Options(ppd=128.0)) if t.id == "frequency-yv")
+    (test,) = (t for t in suite("encoders").tests(Options(ppd=66.0)) if t.id == "frequency-yv")
     presenter = Presenter(lift(resolve("pixels"), "compares", ("angle",)), batch_size=8)
     piece = test.experiment.pieces()[1]
     flags = test.experiment.measure(piece, presenter)["dropped"]

@@ -10,6 +10,7 @@ from fechner import evaluate, suites
 from fechner.experiments import ColourMatching, FrequencyMatching, NearThreshold, Presenter
 from fechner.observers import resolve
 from fechner.stimuli import Stimulus, gamut_limit
+from fechner.stimuli.patterns import share_inside
 from fechner.suites import Options, published_scores, suite
 
 IDS = [
@@ -40,7 +41,6 @@ def test_eleven_tests() -> None:
     [
         ("frequency-ach", (1920, 1080), 66),
         ("frequency-yv", (1920, 1080), 66),
-        ("frequency-transient", (256, 256), 66),
         ("luminance", (1920, 1080), 60),
         ("area", (1920, 1080), 60),
         ("masking-coherent", (420, 300), 60),
@@ -54,6 +54,15 @@ def test_fields(test: str, size: tuple[int, int], ppd: float) -> None:
     for mode in ("default", "published"):
         field = by_id(mode)[test].experiment.scene.field
         assert (field.width_px, field.height_px, field.ppd) == (*size, ppd)
+
+
+def test_the_transient_gabor_has_a_larger_field_by_default() -> None:
+    for mode, side, share in (("default", 384, 0.922), ("published", 256, 0.690)):
+        experiment = by_id(mode)["frequency-transient"].experiment
+        field = experiment.scene.field
+        assert (field.width_px, field.height_px, field.ppd) == (side, side, 66)
+        gabor = experiment._at(0, 0.5)[1].pattern
+        assert share_inside(gabor, field) == pytest.approx(share, abs=1e-3)
         assert field.coordinates == ("endpoints" if mode == "published" else "centres")
 
 

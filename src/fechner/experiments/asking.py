@@ -138,8 +138,8 @@ class Asking:
             partial(self._ask, index, prompts, interviewer), len(prompts), driven
         )
         wants = interviewer.observer.wants
-        field = self.scene.drawn_field(wants)
-        castle = self.task.human_thresholds(field, self.scene.space)[index]
+        fields = self.scene.fields(wants)
+        castle = self.task.human_thresholds(fields[0], self.scene.space)[index]
         return _dataset(
             record,
             {
@@ -148,7 +148,7 @@ class Asking:
                 "human_threshold": ("point", [self._human(index)], {"unit": self.task.unit}),
                 "dropped": (
                     "point",
-                    np.array([self._flag(index, field)], np.uint8),
+                    np.array([self._flag(index, *fields)], np.uint8),
                     {"meanings": " ".join(REASONS)},
                 ),
                 "layer": ("layer", interviewer.layers),
@@ -245,14 +245,14 @@ class Asking:
         threshold = 1 / float(standard_spatial_observer(self._x(index)))
         return threshold * (_RMS_OF_PEAK if self.human_unit == "rms" else 1.0)
 
-    def _flag(self, index: int, field: Field) -> int:
+    def _flag(self, index: int, drawn: Field, seen: Field) -> int:
         """Say why an abscissa cannot be shown as meant at any contrast; 0 if it can."""
         if not self.drop:
             return 0
         target = self._shown(index, 0, 0, 0.0).layers[-1]
         least = np.array([self.placement.contrasts[1]])
         nothing, display = self._nothing(index), self.scene.display
-        return int(flag_contrasts(nothing, target, least, display, field)[0])
+        return int(flag_contrasts(nothing, target, least, display, drawn, seen)[0])
 
     def _grey_level(self, bits: int | None) -> float:
         """Return the contrast of one step of the display at the background, 0 where none shows."""

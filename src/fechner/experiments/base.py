@@ -66,9 +66,13 @@ class Scene:
 
     def drawn_field(self, wants: Wants) -> Field:
         """Return the field that is drawn for an observer."""
-        if wants.size_px is None or self.resize:
+        if wants.size_px is None:
             return self.field
         height, width = wants.size_px
+        if self.resize:
+            # As much of it as has the observer's aspect ratio, so that resampling does not distort.
+            scale = min(self.field.height_px / height, self.field.width_px / width)
+            return self.field.resized((round(height * scale), round(width * scale)))
         if self.whole and (height < self.field.height_px or width < self.field.width_px):
             return self.field
         return self.field.resized(wants.size_px)
@@ -82,6 +86,10 @@ class Scene:
         return replace(
             drawn, height_px=height, width_px=width, ppd=drawn.ppd * width / drawn.width_px
         )
+
+    def fields(self, wants: Wants) -> tuple[Field, Field]:
+        """Return the field as it is drawn and as the observer sees it."""
+        return self.drawn_field(wants), self.seen_field(wants)
 
     @property
     def method(self) -> str:
@@ -112,7 +120,7 @@ class Scene:
 
 def geometry(scene: Scene, wants: Wants) -> dict[str, float | int]:
     """Return the field as drawn and as seen, as attributes of a result."""
-    drawn, seen = scene.drawn_field(wants), scene.seen_field(wants)
+    drawn, seen = scene.fields(wants)
     return {
         "drawn_height_px": drawn.height_px,
         "drawn_ppd": drawn.ppd,

@@ -129,7 +129,6 @@ class ColourMatching:
 
     def _flags(self, presenter: Presenter) -> NDArray[np.uint8]:
         """Say of each contrast why it cannot be shown in one of the directions."""
-        field = self.scene.drawn_field(presenter.observer.wants)
         contrasts: Floats = np.array(self.contrasts)
         flags = [
             flag_contrasts(
@@ -137,7 +136,7 @@ class ColourMatching:
                 self._grating(direction, 1.0).layers[0],
                 contrasts * ratio,
                 self.scene.display,
-                field,
+                *self.scene.fields(presenter.observer.wants),
             )
             for direction, ratio in self._ratios.items()
         ]

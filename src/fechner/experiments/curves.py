@@ -205,7 +205,7 @@ class Curves:
     def _dropped(self, grid: _Grid, presenter: Presenter) -> NDArray[np.uint8]:
         """Flag points of which a draw cannot be shown, [curves, abscissae]."""
         wants, display = presenter.observer.wants, self.scene.display
-        drawn, seen = self.scene.drawn_field(wants), self.scene.seen_field(wants)
+        drawn, seen = self.scene.fields(wants)
         flags = np.array(
             [
                 [[flag_stimulus(s.test, display, drawn, seen) for s in draw] for draw in draws]

@@ -12,7 +12,8 @@ import numpy as np
 
 from fechner.stimuli import Display, Field, Layer, Noise, Stimulus, gamut_limit
 from fechner.stimuli.gamut import fits_gamut
-from fechner.stimuli.patterns import drawn
+from fechner.stimuli.painting import resample
+from fechner.stimuli.patterns import drawn, share_inside
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -20,20 +21,34 @@ if TYPE_CHECKING:
     from fechner.stimuli.contrast import Floats
 
 #: Why a point is left out of the score; stored as the flag of each point.
-REASONS = ("kept", "aliased", "out-of-gamut", "contrast-above-1", "noise-clipped")
+REASONS = ("kept", "aliased", "out-of-gamut", "contrast-above-1", "noise-clipped", "window-cut")
 
 #: Noise whose pixels leave the display's range more often than this is left out.
 _CLIPPED_SHARE = 0.01
 
+#: A pattern of which the field holds a smaller share of energy is left out.
+SHARE_INSIDE = 0.9
+
 
 def flag_contrasts(
-    reference: Stimulus, target: Layer, contrasts: Floats, display: Display, field: Field
+    reference: Stimulus,
+    target: Layer,
+    contrasts: Floats,
+    display: Display,
+    field: Field,
+    seen: Field | None = None,
 ) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-    """Say of each contrast of the target why it cannot be shown as meant; 0 if it can."""
+    """Say of each contrast of the target why it cannot be shown as meant; 0 if it can.
+
+    Parameters
+    ----------
+    field, seen
+        The field that is drawn, and as the observer sees it after resampling, if there is any.
+    """
     flags = np.zeros(len(contrasts), dtype=np.uint8)
     layers = (*reference.layers, target)
-    if _aliases(layers, field):
-        flags[:] = REASONS.index("aliased")
+    if reason := _geometry(layers, field, seen or field):
+        flags[:] = REASONS.index(reason)
     elif any(_is_noise(layer) for layer in layers):
         low, high = _range(reference, display)
         pixels = _luminances(reference, target, contrasts, field)
@@ -57,16 +72,21 @@ def flag_stimulus(stimulus: Stimulus, display: Display, drawn: Field, seen: Fiel
     drawn, seen
         The field that is drawn, and what is left of its pixels after resampling.
     """
-    if stimulus.layers and any(_aliases(stimulus.layers, field) for field in (drawn, seen)):
-        return REASONS.index("aliased")
+    if reason := _geometry(stimulus.layers, drawn, seen):
+        return REASONS.index(reason)
     return 0 if fits_gamut(stimulus, drawn, display) else REASONS.index("out-of-gamut")
 
 
-def _aliases(layers: Sequence[Layer], field: Field) -> bool:
-    """Whether the pixels or the frames are too few for a pattern."""
-    return max(layer.pattern.highest_cpd for layer in layers) > field.nyquist_cpd or any(
-        layer.flicker is not None and layer.flicker.frequency_hz > field.fps / 2 for layer in layers
-    )
+def _geometry(layers: Sequence[Layer], drawn: Field, seen: Field) -> str:
+    """Say why patterns do not fit the pixels, the frames or the extent of a field."""
+    nyquist_cpd = min(drawn.nyquist_cpd, seen.nyquist_cpd)
+    for layer in layers:
+        hz = 0.0 if layer.flicker is None else layer.flicker.frequency_hz
+        if layer.pattern.highest_cpd > nyquist_cpd or hz > drawn.fps / 2:
+            return "aliased"
+    if any(share_inside(layer.pattern, drawn) < SHARE_INSIDE for layer in layers):
+        return "window-cut"
+    return ""
 
 
 def realised_contrasts(
@@ -92,13 +112,9 @@ def remaining_contrast(luminance: Tensor, target: Layer, field: Field) -> float:
     luminance
         The picture, a tensor [h, w].
     """
-    import torch
-
     pattern = drawn(target.pattern, field, str(luminance.device))
     if pattern.shape != luminance.shape:
-        pattern = torch.nn.functional.interpolate(
-            pattern[None, None], size=luminance.shape, mode="bilinear", align_corners=False
-        )[0, 0]
+        pattern = resample(pattern[None, None], luminance.shape)[0, 0]
     pattern = pattern - pattern.mean()
     relative = luminance / luminance.mean() - 1
     return float((relative * pattern).mean() / pattern.square().mean().sqrt())

@@ -132,7 +132,7 @@ class NearThreshold:
         contrasts = thresholds[:, None] * np.array(self.ratios)
         dropped = np.zeros(contrasts.shape, dtype=np.uint8)
         if self.drop:
-            dropped = self._flags(pairs, contrasts, field)
+            dropped = self._flags(pairs, contrasts, presenter)
         responses = self._responses(pairs, contrasts, dropped == 0, presenter)
         return xr.Dataset(
             {
@@ -168,7 +168,7 @@ class NearThreshold:
                 "surface": (("x", "y", "layer", "readout"), responses),
                 "surface_flags": (
                     ("x", "y"),
-                    self._flags(pairs, contrasts, field),
+                    self._flags(pairs, contrasts, presenter),
                     {"meanings": " ".join(REASONS)},
                 ),
                 "realised_contrast": (("x", "y"), realised, {"unit": self.task.unit}),
@@ -183,11 +183,13 @@ class NearThreshold:
             attrs={"along": "x", **geometry(self.scene, presenter.observer.wants)},
         )
 
-    def _flags(self, pairs: Sequence[Pair], contrasts: Floats, field: Field) -> NDArray[np.uint8]:
-        display = self.scene.display
+    def _flags(
+        self, pairs: Sequence[Pair], contrasts: Floats, presenter: Presenter
+    ) -> NDArray[np.uint8]:
+        drawn, seen = self.scene.fields(presenter.observer.wants)
         return np.stack(
             [
-                flag_contrasts(*pair, row, display, field)
+                flag_contrasts(*pair, row, self.scene.display, drawn, seen)
                 for pair, row in zip(pairs, contrasts, strict=True)
             ]
         )

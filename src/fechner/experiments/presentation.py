@@ -11,6 +11,7 @@ from fechner.errors import ObserverError
 from fechner.experiments.base import Scene
 from fechner.experiments.showing import Showing
 from fechner.observers.abilities import Compares, ComparesWithSeveral, ReadsChannels
+from fechner.observers.readouts import MAY_BE_UNDEFINED
 from fechner.stimuli import Frames, Picture, Stimulus
 from fechner.stimuli.parts import Part, part_that_differs
 
@@ -26,7 +27,8 @@ class Presenter(Showing[Compares]):
     ) -> NDArray[np.float64]:
         """Compare each test with its own reference, [n, layers, read-outs].
 
-        Every distinct reference is looked at once; at most a batch of them is remembered at a time.
+        NaN where a read-out is undefined, such as the angle from a silent reference. Every distinct
+        reference is looked at once; at most a batch of them is remembered at a time.
         """
         shape = (len(self.layers), len(self.readouts))
         return self._asked(self.observer.difference, shape, tests, references, scene)
@@ -165,8 +167,9 @@ class Presenter(Showing[Compares]):
                 f"where {shape} was expected."
             )
         values: NDArray[np.float64] = answer.double().cpu().numpy()
-        bad = ~np.isfinite(values).all(axis=(1, 2))
-        if bad.any() and not may_be_undefined:
+        defined = [not may_be_undefined and each not in MAY_BE_UNDEFINED for each in self.readouts]
+        bad = (np.isinf(values) | (np.isnan(values) & defined)).any(axis=(1, 2))
+        if bad.any():
             raise ObserverError(
                 f"observer '{self.observer.name}' answered NaN or infinity for {bad.sum()} of "
                 f"{len(values)} pictures in a batch; check it with pictures of low contrast."

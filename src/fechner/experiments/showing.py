@@ -11,6 +11,7 @@ from fechner.experiments.base import Scene
 from fechner.experiments.trials import NoLog, TrialLog
 from fechner.observers.abilities import ANY_SIZE, Observer
 from fechner.stimuli import Clips, Display, Frames, Picture, Stimulus, paint
+from fechner.stimuli.painting import resample
 from fechner.stimuli.parts import Part
 from fechner.stimuli.pictures import picture_drawn
 
@@ -105,7 +106,7 @@ class Showing(Generic[Someone]):
         import torch
 
         wants = self.observer.wants
-        seen, drawn = scene.seen_field(wants), scene.drawn_field(wants)
+        drawn, seen = scene.fields(wants)
         display = self.display(scene)
         dtype = getattr(torch, wants.dtype)
         if drawn.is_video:
@@ -121,7 +122,6 @@ class Showing(Generic[Someone]):
         )
         if seen == frames.field:
             return frames
-        pixels = torch.nn.functional.interpolate(
-            frames.pixels, size=wants.size_px, mode="bilinear", align_corners=False
-        )
+        assert wants.size_px is not None
+        pixels = resample(frames.pixels, wants.size_px)
         return Frames(pixels, seen, frames.display, frames.light)

@@ -7,6 +7,7 @@ its psychometric function has comes from the stimuli, which differ from draw to 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 class AnswersByCriterion:
     """Says yes, the first option, where the difference from nothing exceeds a criterion.
 
-    Of several pictures it chooses the one that differs most; a tie is a choice of the first.
+    Of several pictures it chooses the one that differs most; a tie is a choice of the first. Where
+    the difference is undefined (NaN), it gives no answer.
 
     Parameters
     ----------
@@ -62,7 +64,8 @@ class AnswersByCriterion:
             seen = responses[list(question.pictures)]
             if len(question.pictures) > 1:
                 for place, response in self._places(seen):
-                    yield Answer(index, int(response.argmax()), place=place)
+                    choice = None if response.isnan().any() else int(response.argmax())
+                    yield Answer(index, choice, place=place)
                 continue
             for place, excess in self._places(seen[0] - self._criterion):
                 criterion = float(self._criterion[place])
@@ -71,6 +74,8 @@ class AnswersByCriterion:
     def _judged(
         self, index: int, excess: float, criterion: float, place: tuple[int, int]
     ) -> Answer:
+        if math.isnan(excess):
+            return Answer(index, None, place=place)
         choice = 0 if excess > 0 else 1
         if self.noise == 0:
             return Answer(index, choice, place=place)

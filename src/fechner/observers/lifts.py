@@ -23,7 +23,7 @@ from fechner.observers.abilities import (
 from fechner.observers.classes import matching_classes
 from fechner.observers.criterion import AnswersByCriterion
 from fechner.observers.network import NetworkThatAnswers
-from fechner.observers.readouts import check_readouts, read_out, row_sum
+from fechner.observers.readouts import check_readouts, energy_of, read_out
 from fechner.observers.taps import choose_layers
 from fechner.stimuli import Frames
 
@@ -68,7 +68,7 @@ class ComparesFeatures:
             def tap(activation: Tensor) -> None:
                 # A copy: what follows in the network may write over it.
                 rows = activation.flatten(1).clone()
-                memory[layer] = (rows, row_sum(rows * rows))
+                memory[layer] = (rows, energy_of(rows))
 
             return tap
 

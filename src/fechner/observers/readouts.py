@@ -2,8 +2,10 @@
 
 All start from d = x - r, elementwise in the model's own precision; row sums are in
 float64. A difference of two rounded norms or an arccos of a rounded cosine would lose what matters
-most here: the smallest differences. At d = 0 every read-out is 0 with a finite gradient, except
-that the correlation of features that are all the same is undefined.
+most here: the smallest differences. At d = 0 every read-out is 0 with a finite gradient.
+
+The angle from a reference without a direction, and the correlation of features that are all the
+same, are undefined: NaN. Features that are not finite give infinity.
 """
 
 from __future__ import annotations
@@ -21,9 +23,22 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 19
 _STRETCH = 256
 
+#: Sums of squares outside this range may have lost terms to the limits of float32.
+_SAFE = (1e-26, 1e30)
+
+#: Where features change by more than this many times their length, the reference is silent: it has
+#: the direction of rounding errors.
+_SILENT = 1e3
+
+#: Read-outs that are undefined, NaN, against some references.
+MAY_BE_UNDEFINED = frozenset({"angle", "correlation"})
+
 
 class Difference:
-    """Rows of d = x - r, with the sums that read-outs share, computed when first asked for."""
+    """Rows of d = x - r, with the sums that read-outs share, computed when first asked for.
+
+    Where squares leave the range of float32, sums are taken in float64 from the start.
+    """
 
     def __init__(
         self,
@@ -43,13 +58,16 @@ class Difference:
     def energy(self) -> Tensor:
         """The sum of d d."""
         if self._energy is None:
-            self._energy = row_sum(self.d * self.d)
+            self._energy = energy_of(self.d)
+            if not (_is_safe(self._energy) and _is_safe(self.reference_energy)):
+                self.d, self.reference = self.d.double(), self.reference.double()
         return self._energy
 
     @property
     def along(self) -> Tensor:
         """The sum of r d."""
         if self._along is None:
+            _ = self.energy  # which widens both if need be
             self._along = row_sum(self.d * self.reference)
         return self._along
 
@@ -66,6 +84,25 @@ def row_sum(values: Tensor) -> Tensor:
         stretches = values[:, :head].view(len(values), -1, _STRETCH)
         total = total + stretches.sum(dim=2).double().sum(dim=1)
     return total
+
+
+def energy_of(rows: Tensor) -> Tensor:
+    """Return the squared lengths of rows [n, features], in float64.
+
+    Examples
+    --------
+    >>> import torch
+    >>> length = energy_of(torch.tensor([[3e-20, 4e-20]])).sqrt()  # squares underflow in float32
+    >>> round(float(length) * 1e20, 6)
+    5.0
+    """
+    total = row_sum(rows * rows)
+    return total if _is_safe(total) else rows.double().square().sum(dim=1)
+
+
+def _is_safe(sums: Tensor) -> bool:
+    low, high = _SAFE
+    return bool(((sums >= low) & (sums <= high)).all())
 
 
 def _root(square: Tensor) -> Tensor:
@@ -100,7 +137,7 @@ def linf(diff: Difference) -> Tensor:
 def angle(diff: Difference) -> Tensor:
     """Angle between x and r over pi (Cai et al. 2025, eq. 1): tan from |d|^2, r.d and |r|^2.
 
-    A right angle where r is zero and x is not, as if the cosine were 0.
+    NaN where r has no direction: it is zero or rounding errors beside d, or a single number.
     """
     energy, along, reference = diff.energy, diff.along, diff.reference_energy
     product = reference * energy
@@ -111,7 +148,10 @@ def angle(diff: Difference) -> Tensor:
         rest = diff.d - share[:, None].to(diff.d.dtype) * diff.reference
         across = reference * row_sum(rest * rest)
     found = _root(across).atan2(reference + along) / math.pi
-    return found.masked_fill((reference == 0) & (energy > 0), 0.5)
+    undefined = energy > _SILENT**2 * reference
+    if diff.d.shape[1] == 1:
+        undefined = undefined.new_ones(undefined.shape)
+    return found.masked_fill(undefined, math.nan).masked_fill(_is_bad(diff), math.inf)
 
 
 def energy(diff: Difference) -> Tensor:
@@ -125,10 +165,16 @@ def correlation(diff: Difference) -> Tensor:
     """One minus Pearson's r; NaN where x or r is constant."""
     d = diff.d - diff.d.mean(dim=1, keepdim=True)
     reference = diff.reference - diff.reference.mean(dim=1, keepdim=True)
-    half = angle(Difference(d + reference, reference, row_sum(reference * reference), d))
+    half = angle(Difference(d + reference, reference, energy_of(reference), d))
     constant = _is_constant(diff.reference) | _is_constant(diff.x)
     # 1 - cos of the angle, which keeps the digits of small ones.
-    return (2 * (half * (math.pi / 2)).sin().square()).masked_fill(constant, math.nan)
+    found = (2 * (half * (math.pi / 2)).sin().square()).masked_fill(constant, math.nan)
+    return found.masked_fill(_is_bad(diff), math.inf)
+
+
+def _is_bad(diff: Difference) -> Tensor:
+    """Whether features are not finite."""
+    return ~(diff.energy.isfinite() & diff.reference_energy.isfinite())
 
 
 def _is_constant(rows: Tensor) -> Tensor:

@@ -24,7 +24,18 @@ from fechner.observers.answering.first_questions import ask_first
 from fechner.observers.lifts import LIFTS, ComparesFeatures, lift
 from fechner.observers.memory import free_memory, is_out_of_memory, peak_memory
 from fechner.observers.network import NetworkEncoder
-from fechner.stimuli import Field, Frames, Gabor, Layer, Stimulus, display, paint
+from fechner.observers.readouts import MAY_BE_UNDEFINED
+from fechner.stimuli import (
+    Field,
+    Frames,
+    Gabor,
+    Grating,
+    Layer,
+    Pattern,
+    Stimulus,
+    display,
+    paint,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -34,6 +45,11 @@ _CONTRASTS = (0.01, 0.05, 0.2, 0.8)
 #: Height and width of a picture that is not square, as some tests show.
 _WIDE = (150, 210)
 _GREY = (95.05, 100.0, 108.88)
+_GABOR = Gabor(4.0, sigma_deg=0.5)
+#: Contrasts of square waves that are a small part of an 8-bit grey level apart: a response that
+#: takes few values over them has steps.
+_RAMP = tuple(0.01 + 0.0002 * step for step in range(6))
+_FEW_VALUES = len(_RAMP) // 2
 _PPD = 60.0
 
 #: Deviations, relative to the largest answer, up to which they are rounding. Batches of other
@@ -179,19 +195,37 @@ def _check(comparer: Compares, found: Validation, device: str, n: int) -> None:
     same = torch.zeros(n, dtype=torch.long, device=device)
 
     answer = comparer.difference(_copy(tests), memory, same)
+    may_be_undefined = torch.tensor([name in MAY_BE_UNDEFINED for name in comparer.readouts])
     shape = (n, len(comparer.layers), len(comparer.readouts))
     if tuple(answer.shape) != shape:
         found.problems.append(f"it answered with shape {tuple(answer.shape)}, not {shape}")
         return
     found.facts["layers"] = f"{len(comparer.layers)}: {', '.join(comparer.layers)}"
     found.facts["read-outs"] = ", ".join(comparer.readouts)
-    if not torch.isfinite(answer).all():
+    undefined = answer.isnan() & may_be_undefined.to(device)
+    if not (answer.isfinite() | undefined).all():
         found.problems.append("it answered NaN or infinity")
         return
+    if undefined.any():
+        where = [
+            f"{readout} at {layer}"
+            for i, layer in enumerate(comparer.layers)
+            for j, readout in enumerate(comparer.readouts)
+            if undefined[:, i, j].any()
+        ]
+        found.warnings.append(
+            f"{', '.join(where)} cannot be scored, since the features of a uniform field are "
+            "silent, constant or a single number: use --readout l2"
+        )
 
     scale = answer.abs().amax(dim=0).clamp(min=torch.finfo(torch.float64).tiny)
+    defined = ~undefined.any(dim=0)
+
+    def largest(deviations: Tensor) -> float:
+        return float(((deviations / scale)[:, defined]).abs().max()) if defined.any() else 0.0
+
     itself = comparer.difference(_copy(reference), memory, same[:1])
-    if not torch.isfinite(itself).all():
+    if not itself[:, defined].isfinite().all():
         found.warnings.append("it answers NaN or infinity to a picture compared with itself")
     again = comparer.difference(_copy(tests), memory, same)
     alone = torch.cat([comparer.difference(_rows(tests, i), memory, same[:1]) for i in range(n)])
@@ -200,12 +234,12 @@ def _check(comparer: Compares, found: Validation, device: str, n: int) -> None:
         ("two looks", again - answer, 0.0, "it answers otherwise when asked again"),
         (f"batches of 1 and {n}", alone - answer, _BATCH, "its answers depend on the batch"),
     ):
-        worst = float((deviations.abs() / scale).max())
+        worst = largest(deviations)
         size = f"{worst:.1e} of the largest answer" if math.isfinite(worst) else "not a number"
         found.facts[f"difference of {what}"] = size if worst else "none"
         if math.isfinite(worst) and worst > allowed:
             found.warnings.append(f"{meaning} ({size})")
-    exchanged = float(((_exchanged(comparer, tests, reference) - answer).abs() / scale).max())
+    exchanged = largest(_exchanged(comparer, tests, reference) - answer)
     if exchanged > _ROUNDING:
         found.warnings.append(
             "it is not symmetric: test and reference exchanged change its answer "
@@ -218,10 +252,28 @@ def _check(comparer: Compares, found: Validation, device: str, n: int) -> None:
             "it answers less to more contrast: if a higher score means more alike, say so with "
             "fechner.observe(metric, higher_is_better=True), or the other way round"
         )
+    else:
+        _look_for_steps(comparer, memory, found, device)
     _look_at_another_size(comparer, found, device)
     found.facts["gradients"] = "kept" if answer.requires_grad else "off"
     if answer.requires_grad:
         found.warnings.append("it turns gradients on by itself, which costs memory")
+
+
+def _look_for_steps(comparer: Compares, memory: Any, found: Validation, device: str) -> None:
+    """Show square waves of slowly rising contrast: a response should rise with each."""
+    import torch
+
+    ramp = _frames(comparer.wants, _RAMP, device, Grating(2.0, wave="square"))
+    which = torch.zeros(1, dtype=torch.long, device=device)
+    looks = [comparer.difference(_rows(ramp, row), memory, which) for row in range(len(_RAMP))]
+    answers = torch.cat(looks).flatten(1)
+    if any(len(column.unique()) <= _FEW_VALUES for column in answers.T if column.isfinite().all()):
+        found.warnings.append(
+            f"its response has steps: contrasts from {_RAMP[0]:g} to {_RAMP[-1]:g} give it only a "
+            "few different values, as if it rounded pictures to 8 bits; scores near threshold "
+            "will suffer"
+        )
 
 
 def _look_at_another_size(comparer: Compares, found: Validation, device: str) -> None:
@@ -293,12 +345,16 @@ def _measure_cost(comparer: Compares, found: Validation, device: str, several: b
     found.facts["memory per picture"] = f"{found.bytes_per_picture / 1e6:.3g} MB"
 
 
-def _frames(wants: Wants, contrasts: Sequence[float], device: str) -> Frames:
+def _frames(
+    wants: Wants,
+    contrasts: Sequence[float],
+    device: str,
+    pattern: Pattern = _GABOR,
+) -> Frames:
     import torch
 
     height, width = wants.size_px or ANY_SIZE
-    gabor = Gabor(4.0, sigma_deg=0.5)
-    stimuli = [Stimulus(_GREY, (Layer(gabor, _GREY, contrast),)) for contrast in contrasts]
+    stimuli = [Stimulus(_GREY, (Layer(pattern, _GREY, contrast),)) for contrast in contrasts]
     return paint(
         stimuli,
         Field(width, height, _PPD),

@@ -16,7 +16,7 @@ import numpy as np
 from fechner.experiments.tasks import is_log
 from fechner.psychometrics import find_crossing
 from fechner.scores.bootstrap import cluster_counts, interval, normal_errors, spread
-from fechner.scores.notes import SAME_ANSWERS, TOO_FEW, join_notes, left_out
+from fechner.scores.notes import SAME_ANSWERS, TOO_FEW, UNDEFINED, join_notes, left_out
 from fechner.scores.paired import in_common
 from fechner.scores.ranks import Spearman, SpearmanOfRows
 from fechner.scores.score import Resampled, Score
@@ -119,10 +119,11 @@ def _scores(points: _Points, data: xr.Dataset, layer: str, readout: str) -> Iter
 
 def _alignment(points: _Points, data: xr.Dataset, layer: str, readout: str) -> Resampled:
     note = points.note
-    if points.clusters < 2:
-        score = _unmeasured(layer, readout, join_notes(note, TOO_FEW))
-        return Resampled(score, np.empty(0), points.abscissae, "correlation")
     y = data["response"].values[points.kept]
+    why = TOO_FEW if points.clusters < 2 else UNDEFINED if np.isnan(y).any() else ""
+    if why:
+        score = _unmeasured(layer, readout, join_notes(note, why))
+        return Resampled(score, np.empty(0), points.abscissae, "correlation")
     value = float(points.correlation(y))
     if points.absolute and value < 0:
         y, value = -y, -value

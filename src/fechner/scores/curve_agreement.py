@@ -18,7 +18,7 @@ from fechner.scores.alignment import outputs
 from fechner.scores.bootstrap import cluster_counts, interval
 from fechner.scores.curve_checks import Check
 from fechner.scores.curve_set import CurveSet, curves_of
-from fechner.scores.notes import TOO_FEW, join_notes, left_out
+from fechner.scores.notes import TOO_FEW, UNDEFINED, is_undefined, join_notes, left_out
 from fechner.scores.order import Concordance, PooledKendall
 from fechner.scores.paired import in_common
 from fechner.scores.score import Resampled, Score
@@ -144,7 +144,9 @@ class CurveAgreement:
             )
         ]
         note = left_out(data["dropped"])
-        if len(curves.abscissae) < _FEWEST_POINTS or not cells:
+        if is_undefined(data):
+            note, cells = join_notes(note, UNDEFINED), []
+        elif len(curves.abscissae) < _FEWEST_POINTS or not cells:
             note = join_notes(note, TOO_FEW)
         elif np.nanmax(curves.response) == np.nanmin(curves.response):
             note = join_notes(note, _FLAT)

@@ -12,7 +12,7 @@ import numpy as np
 from fechner.psychometrics import find_crossing
 from fechner.scores.alignment import outputs
 from fechner.scores.bootstrap import cluster_counts, interval, normal_errors, spread
-from fechner.scores.notes import SAME_ANSWERS
+from fechner.scores.notes import SAME_ANSWERS, UNDEFINED
 from fechner.scores.paired import in_common
 from fechner.scores.score import Resampled, Score
 
@@ -71,9 +71,10 @@ class MatchingError:
         if self.gaps:
             found = np.where(candidates == 0, np.nan, found)
         errors = np.log10(found) - np.log10(human)
-        if "response" in data and np.ptp(data["response"].values) == 0:
+        responses = data["response" if "response" in data else "difference"].values
+        if np.isnan(responses).any() or np.ptp(responses) == 0:
             errors = np.full_like(errors, np.nan)
-            note = SAME_ANSWERS
+            note = UNDEFINED if np.isnan(responses).any() else SAME_ANSWERS
         counts = cluster_counts(errors.shape[1])
         noise = normal_errors((len(counts), *errors.shape)) * (self.human_error_db / 20)
         scores = []

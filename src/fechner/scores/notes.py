@@ -11,16 +11,35 @@ if TYPE_CHECKING:
 #: Why a score is NaN.
 SAME_ANSWERS = "not computable: the observer answered the same to every stimulus"
 TOO_FEW = "not computable: too few points left"
+UNDEFINED = (
+    "not computable: the read-out is undefined against a reference whose features are silent, "
+    "constant or a single number; use --readout l2"
+)
+
+
+#: What to do where nothing could be shown.
+_ADVICE = {
+    "aliased": "the pixels are too coarse for this test: raise --ppd",
+    "window-cut": "the field is too small for this test: give the model more pixels "
+    "(NAME@size=...), lower --ppd, or use --resize",
+}
 
 
 def left_out(flags: xr.DataArray) -> str:
-    """Say how many points were left out, and why."""
+    """Say how many points were left out, and why; if all were, what to do."""
     meanings = flags.attrs["meanings"].split()
     counts = Counter(meanings[flag] for flag in flags.values.ravel() if flag)
     total = flags.size
+    advice = _ADVICE.get(counts.most_common(1)[0][0], "") if counts.total() == total else ""
     return join_notes(
-        *(f"{count} of {total} points left out: {reason}" for reason, count in counts.items())
+        *(f"{count} of {total} points left out: {reason}" for reason, count in counts.items()),
+        advice,
     )
+
+
+def is_undefined(data: xr.Dataset) -> bool:
+    """Whether responses to stimuli that were shown are undefined."""
+    return bool((data["response"].isnull() & (data["dropped"] == 0)).any())
 
 
 def join_notes(*notes: str) -> str:

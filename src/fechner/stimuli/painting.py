@@ -157,6 +157,18 @@ def paint(
     return Frames(pixels.expand(-1, 3, -1, -1).contiguous(), field, display, light, share)
 
 
+def resample(pixels: Tensor, size_px: Sequence[int]) -> Tensor:
+    """Resample pixels [n, channels, h, w] to another (height, width), without aliasing.
+
+    Bilinear. Where pixels are lost, the filter is as wide as two of the new ones.
+    """
+    import torch
+
+    return torch.nn.functional.interpolate(
+        pixels, size=tuple(size_px), mode="bilinear", align_corners=False, antialias=True
+    )
+
+
 def _paint_pictures(
     stimuli: Sequence[Stimulus | Picture],
     field: Field,

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,6 +32,27 @@ class Pattern(Hashable, Protocol):
     def highest_cpd(self) -> float:
         """Highest nominal spatial frequency; above the field's Nyquist limit it aliases."""
         ...
+
+
+@runtime_checkable
+class Windowed(Pattern, Protocol):
+    """A pattern of limited extent, which a small field cuts off."""
+
+    def share_inside(self, field: Field) -> float:
+        """Return the share of its energy that falls inside the field."""
+        ...
+
+
+def share_inside(pattern: Pattern, field: Field) -> float:
+    """Return the share of a pattern's energy that falls inside a field; 1 if it fills any field.
+
+    Examples
+    --------
+    >>> from fechner.stimuli import Field
+    >>> round(share_inside(Gabor(2.0, sigma_deg=2.0), Field.of(degrees=4, ppd=60)), 3)
+    0.71
+    """
+    return pattern.share_inside(field) if isinstance(pattern, Windowed) else 1.0
 
 
 def across_and_along(field: Field, device: str, orientation_deg: float) -> tuple[Tensor, Tensor]:
@@ -108,6 +129,20 @@ class Gaussian:
         """No carrier, no limit."""
         return 0.0
 
+    def share_inside(self, field: Field) -> float:
+        """Return the share of its energy inside; exact unless it is both oblong and tilted."""
+        cos, sin = (turn(math.radians(self.orientation_deg)) for turn in (math.cos, math.sin))
+        along = self.sigma_deg if self.sigma_along_deg is None else self.sigma_along_deg
+        sides = (
+            (math.hypot(self.sigma_deg * cos, along * sin), self.x_deg, field.width_deg),
+            (math.hypot(self.sigma_deg * sin, along * cos), self.y_deg, field.height_deg),
+        )
+        # The energy of a Gaussian of sigma is one of sigma / sqrt 2.
+        return math.prod(
+            (math.erf((side / 2 - at) / sigma) + math.erf((side / 2 + at) / sigma)) / 2
+            for sigma, at, side in sides
+        )
+
 
 @dataclass(frozen=True)
 class Gabor:
@@ -137,13 +172,20 @@ class Gabor:
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the pattern with unit amplitude."""
         carrier = Grating(self.frequency_cpd, self.orientation_deg, self.phase_deg)
-        window = Gaussian(self.sigma_deg, self.sigma_along_deg, self.orientation_deg)
-        return carrier.draw(field, device) * window.draw(field, device)
+        return carrier.draw(field, device) * self._window.draw(field, device)
 
     @property
     def highest_cpd(self) -> float:
         """Frequency of the carrier."""
         return self.frequency_cpd
+
+    def share_inside(self, field: Field) -> float:
+        """Return the share of the window's energy inside."""
+        return self._window.share_inside(field)
+
+    @property
+    def _window(self) -> Gaussian:
+        return Gaussian(self.sigma_deg, self.sigma_along_deg, self.orientation_deg)
 
 
 @dataclass(frozen=True)
@@ -168,6 +210,10 @@ class Sum:
         """Highest of the patterns."""
         return max(pattern.highest_cpd for pattern in self.patterns)
 
+    def share_inside(self, field: Field) -> float:
+        """Return the smallest share of the patterns."""
+        return min(share_inside(pattern, field) for pattern in self.patterns)
+
 
 @dataclass(frozen=True)
 class Product:
@@ -184,6 +230,10 @@ class Product:
     def highest_cpd(self) -> float:
         """Highest of the two."""
         return max(self.carrier.highest_cpd, self.window.highest_cpd)
+
+    def share_inside(self, field: Field) -> float:
+        """Return the share of the window's energy inside."""
+        return share_inside(self.window, field)
 
 
 class _Drawing:

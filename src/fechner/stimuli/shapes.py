@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fechner.stimuli.patterns import across_and_along
 
 if TYPE_CHECKING:
@@ -30,6 +32,19 @@ class Disk:
     def highest_cpd(self) -> float:
         """No carrier, no limit."""
         return 0.0
+
+    def share_inside(self, field: Field) -> float:
+        """Return the share of its area inside.
+
+        Examples
+        --------
+        >>> from fechner.stimuli import Field
+        >>> round(Disk(2.0).share_inside(Field.of(degrees=math.sqrt(8), ppd=60)), 3)  # 2 / pi
+        0.637
+        """
+        x = np.linspace(0, 1, 2001) * min(self.radius_deg, field.width_deg / 2)
+        y = np.minimum(np.sqrt(self.radius_deg**2 - x**2), field.height_deg / 2)
+        return float(4 * np.trapezoid(y, x) / (math.pi * self.radius_deg**2))
 
 
 @dataclass(frozen=True)
@@ -62,6 +77,11 @@ class Square:
     def highest_cpd(self) -> float:
         """No carrier, no limit."""
         return 0.0
+
+    def share_inside(self, field: Field) -> float:
+        """Return the share of its area inside."""
+        sides = (field.width_deg, field.height_deg)
+        return math.prod(min(1.0, side / self.side_deg) for side in sides)
 
 
 @dataclass(frozen=True)

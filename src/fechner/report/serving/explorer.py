@@ -282,5 +282,7 @@ def limits(point: Point) -> str:
         "need less light than none, so the picture is cut.",
         "noise-clipped": f"More than 1 % of the pixels lie outside the {low:g} to {high:g} cd/m² "
         "of the display and are cut.",
+        "window-cut": f"The field of {point.field.width_deg:.3g} x {point.field.height_deg:.3g} "
+        "degrees cuts off more than 10 % of the pattern's energy.",
     }
     return sentences[reason]
