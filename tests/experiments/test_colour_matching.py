@@ -8,7 +8,7 @@ import torch
 
 from fechner.experiments import ColourMatching, Presenter, Scene
 from fechner.observers import Wants, observe
-from fechner.stimuli import OPPONENT, Field, display
+from fechner.stimuli import OPPONENT, Field, display, gamut_limit
 
 SCENE = Scene(Field(32, 32, 16.0), display("metrics"), OPPONENT)
 EXPERIMENT = ColourMatching("c", "C", "switkes_crognale1999", SCENE, (0.01, 0.05, 0.2))
@@ -76,3 +76,23 @@ def test_samples_have_a_column_for_each_direction() -> None:
 @pytest.mark.parametrize("words", ["achromatic 1", "red-green 0.6106", "Horizontal square-wave"])
 def test_the_method_says_what_is_shown(words: str) -> None:
     assert words in EXPERIMENT.method
+
+
+def test_matches_are_sought_up_to_the_end_of_the_gamut() -> None:
+    data = measure(replace(EXPERIMENT, levels=9))
+    sought = data["sought_amplitude"].values
+    assert data["chromatic"].values.tolist() == ["rg", "yv"]
+    assert sought[:, 0] == pytest.approx([0.000610649, 0.004203636], rel=1e-6)
+    modulations = [OPPONENT.modulation_xyz(d, 21.4) for d in ("rg", "yv")]
+    limits = [gamut_limit(SCENE.display, OPPONENT.background_xyz(21.4), m) for m in modulations]
+    assert sought[:, -1] == pytest.approx(limits, rel=1e-9)
+    # Light is proportional to contrast, so the response to light is too, up to the very end.
+    responses = data["sought_response"].values[..., 0, 0]
+    np.testing.assert_allclose(responses / responses[:, :1], sought / sought[:, :1], rtol=1e-6)
+    assert sum(piece.images for piece in EXPERIMENT.pieces()) == 3 * 3 + 2 * 33
+
+
+def test_no_match_is_sought_in_the_published_protocol() -> None:
+    data = measure(replace(EXPERIMENT, levels=0))
+    assert "sought_response" not in data
+    assert data["response"].shape == (3, 3, 1, 1)

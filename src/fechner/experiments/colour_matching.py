@@ -1,7 +1,9 @@
 """Matching contrast across colour directions.
 
 Gratings along the three cardinal directions whose contrasts people find equal are shown against a
-uniform field; an observer that sees contrast as people do gives the three the same response.
+uniform field; an observer that sees contrast as people do gives the three the same response. To
+find what an observer itself would match, its response is measured over the whole range of contrast
+that the display has in each chromatic direction.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from fechner.experiments.base import Piece, Sample, Scene, geometry
 from fechner.experiments.limits import REASONS, flag_contrasts
 from fechner.experiments.presentation import Presenter
 from fechner.observers.abilities import Ability, Need
-from fechner.stimuli import Grating, Layer, Stimulus
+from fechner.stimuli import Grating, Layer, Stimulus, gamut_limit
 from fechner.stimuli.colour import DIRECTION_NAMES
 
 if TYPE_CHECKING:
@@ -37,6 +39,9 @@ class ColourMatching:
         Achromatic contrasts; the others follow by the ratios that people set.
     phase_deg
         Phase of the gratings at the centre.
+    levels
+        Contrasts in each chromatic direction, in equal ratios from a tenth of the weakest match of
+        people to the end of the gamut, among which matches are sought; 0 seeks none.
     drop
         Whether contrasts that the display cannot show in all directions are left out (and named).
     """
@@ -49,8 +54,9 @@ class ColourMatching:
     frequency_cpd: float = 1.0
     luminance_cdm2: float = 21.4
     phase_deg: float = 0.0
+    levels: int = 33
     drop: bool = True
-    version: int = 1
+    version: int = 2
 
     asks: ClassVar[Ability] = "compares"
     needs: ClassVar[tuple[Need, ...]] = ("colour",)
@@ -66,6 +72,12 @@ class ColourMatching:
         ratios = ", ".join(
             f"{DIRECTION_NAMES[name]} {ratio:.4g}" for name, ratio in self._ratios.items()
         )
+        sought = (
+            " The contrast that the observer matches is the one of the same response, found on a "
+            f"grid of {self.levels} contrasts up to the end of the display's gamut."
+            if self.levels
+            else ""
+        )
         limits = (
             " Contrasts that the display cannot show in all directions are left out and named."
             if self.drop
@@ -77,7 +89,7 @@ class ColourMatching:
             f"contrasts from {self.contrasts[0]:.3g} to {self.contrasts[-1]:.3g} and those along "
             f"red-green and yellow-violet that people match to them (DKL amplitudes in the ratio "
             f"{ratios}). The response is the difference from the uniform field; it should be the "
-            f"same in the three directions.{limits} {self.scene.method}"
+            f"same in the three directions.{sought}{limits} {self.scene.method}"
         )
 
     @property
@@ -86,14 +98,16 @@ class ColourMatching:
 
     def pieces(self) -> Sequence[Piece]:
         """Return one piece: responses are compared with each other."""
-        return [Piece("match", 0, len(self.contrasts), len(self.contrasts) * len(self._ratios))]
+        sought = self.levels * (len(self._ratios) - 1)
+        images = len(self.contrasts) * len(self._ratios) + sought
+        return [Piece("match", 0, len(self.contrasts), images)]
 
     def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
         """Measure the response to every grating."""
         import xarray as xr
 
         directions, contrasts = list(self._ratios), np.array(self.contrasts)
-        amplitudes = contrasts[:, None] * np.array(list(self._ratios.values()))
+        amplitudes = self.matched_amplitudes()
         flags = self._flags(presenter)
         shown = (flags == 0) if self.drop else np.ones(len(contrasts), bool)
         tests = [
@@ -101,15 +115,40 @@ class ColourMatching:
             for row in amplitudes[shown].tolist()
             for direction, amplitude in zip(directions, row, strict=True)
         ]
-        responses = np.full(
-            (*amplitudes.shape, len(presenter.layers), len(presenter.readouts)), np.nan
-        )
-        if tests:
+        sought = self.sought_amplitudes()
+        grid = [
+            self._grating(direction, amplitude)
+            for direction, row in sought.items()
+            for amplitude in row.tolist()
+        ]
+        outputs = (len(presenter.layers), len(presenter.readouts))
+        responses = np.full((*amplitudes.shape, *outputs), np.nan)
+        answers = np.empty((0, *outputs))
+        if tests or grid:
             uniform = Stimulus(self._background)
-            answers = presenter.differences(tests, [uniform] * len(tests), self.scene)
-            responses[shown] = answers.reshape(-1, *responses.shape[1:])
+            answers = presenter.differences(
+                tests + grid, [uniform] * (len(tests) + len(grid)), self.scene
+            )
+            responses[shown] = answers[: len(tests)].reshape(-1, *responses.shape[1:])
+        matched = (
+            {
+                "sought_response": (
+                    ("chromatic", "level", "layer", "readout"),
+                    answers[len(tests) :].reshape(len(sought), self.levels, *outputs),
+                ),
+                "sought_amplitude": (
+                    ("chromatic", "level"),
+                    np.stack(list(sought.values())),
+                    {"unit": "dkl"},
+                ),
+                "human_matched": (("contrast", "chromatic"), amplitudes[:, 1:], {"unit": "dkl"}),
+            }
+            if self.levels
+            else {}
+        )
         return xr.Dataset(
             {
+                **matched,
                 "response": (("contrast", "direction", "layer", "readout"), responses),
                 "amplitude": (("contrast", "direction"), amplitudes, {"unit": "dkl"}),
                 "dropped": (
@@ -121,6 +160,7 @@ class ColourMatching:
             coords={
                 "contrast": ("contrast", contrasts, {"unit": "michelson"}),
                 "direction": ("direction", directions),
+                **({"chromatic": ("chromatic", directions[1:])} if self.levels else {}),
                 "layer": ("layer", presenter.layers),
                 "readout": ("readout", presenter.readouts),
             },
@@ -142,6 +182,21 @@ class ColourMatching:
         ]
         worst: NDArray[np.uint8] = np.max(flags, axis=0)
         return worst
+
+    def matched_amplitudes(self) -> Floats:
+        """Return the contrasts that people match, [contrast, direction]."""
+        return np.outer(self.contrasts, list(self._ratios.values()))
+
+    def sought_amplitudes(self) -> dict[str, Floats]:
+        """Return the contrasts among which matches are sought, by chromatic direction."""
+        if not self.levels:
+            return {}
+        space, found = self.scene.space, {}
+        for direction, ratio in list(self._ratios.items())[1:]:
+            modulation = space.modulation_xyz(direction, self.luminance_cdm2)
+            most = gamut_limit(self.scene.display, self._background, modulation)
+            found[direction] = np.geomspace(ratio * self.contrasts[0] / 10, most, self.levels)
+        return found
 
     @property
     def _background(self) -> tuple[float, float, float]:

@@ -225,7 +225,8 @@ class Run:
             place = _place(score, own.readouts, natural, several=data.sizes["readout"] > 1)
             # Papers read encoders out by the suite's own read-out of what they hand on.
             same = score.layer == natural and _is_own(score.readout, own.readouts)
-            key = test.id if main else f"{test.id}/{score.name}"
+            keys = [f"{test.id}/{score.name}", *([test.id] if main else [])]
+            known = [printed[observer, key] for key in keys if (observer, key) in printed]
             results.append(
                 Result(
                     observer,
@@ -236,7 +237,7 @@ class Run:
                     main=main,
                     last=score.layer == layers[-1],
                     place=place,
-                    published=printed.get((observer, key), math.nan) if same else math.nan,
+                    published=known[0] if same and known else math.nan,
                 )
             )
         return results

@@ -185,19 +185,21 @@ def _threshold_error(data: xr.Dataset, layer: str, readout: str) -> Score:
     contrasts = data["contrast"].values
     grid, surface_contrasts = _Surface(data), data["surface_contrast"].values
     level = criterion(data)
-    errors, missed = [], 0
+    errors, farthest, missed = [], [], 0
     for point in points:
         x = np.full(len(surface_contrasts), data["abscissa"].values[point])
         human = float(data["human_threshold"].values[point])
         responses = grid(x, np.log(surface_contrasts))
         found = find_crossing(surface_contrasts, responses, level, near=human)
         errors.append(20 * np.log10(found.contrast / human))
+        farthest.append(np.abs(20 * np.log10(surface_contrasts[[0, -1]] / human)).max())
         missed += found.candidates == 0
     squares = np.square(errors)
     value = float(np.sqrt(squares.mean()))
     counts = cluster_counts(len(points))
     resamples = np.sqrt((counts * squares).sum(axis=1) / counts.sum(axis=1))
-    low, high = interval(value, resamples, len(points), "error")
+    most = float(np.sqrt(np.square(farthest).mean()))
+    low, high = interval(value, resamples, len(points), "error", most)
     # Two thresholds drawn evenly over the tested range differ by its width over the root of 6.
     span = 20 * np.log10(contrasts[points].max() / contrasts[points].min())
     return Score(

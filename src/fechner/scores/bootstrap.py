@@ -53,7 +53,11 @@ def _shared(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def interval(
-    value: float, resamples: NDArray[np.float64], clusters: int, scale: Scale
+    value: float,
+    resamples: NDArray[np.float64],
+    clusters: int,
+    scale: Scale,
+    most: float = np.inf,
 ) -> tuple[float, float]:
     """Return a 95 % interval around a value from its bootstrap resamples over clusters.
 
@@ -62,6 +66,11 @@ def interval(
     bootstrap's standard error instead, on a scale on which errors are symmetric: Fisher's z for
     correlations, the logarithm for errors, none for shares, which may be 0. In the same simulations
     it holds it in 92 to 100 %.
+
+    Parameters
+    ----------
+    most
+        The largest value there can be, at which an interval ends.
 
     Examples
     --------
@@ -78,7 +87,8 @@ def interval(
     error = there(resamples).std() * np.sqrt(clusters / (clusters - 1))
     half = float(stdtrit(clusters - 1, 0.975)) * error
     centre = there(np.array(value))
-    return min(value, float(back(centre - half))), max(value, float(back(centre + half)))
+    low, high = float(back(centre - half)), min(float(back(centre + half)), most)
+    return min(value, low), max(value, high)
 
 
 def around(value: float, resamples: NDArray[np.float64], clusters: int) -> tuple[float, float]:
@@ -112,7 +122,11 @@ _NOTHING = 1e-9
 
 
 def difference_interval(
-    values: tuple[float, float], resamples: NDArray[np.float64], clusters: int, scale: Scale
+    values: tuple[float, float],
+    resamples: NDArray[np.float64],
+    clusters: int,
+    scale: Scale,
+    most: float = np.inf,
 ) -> tuple[float, float, float]:
     """Return a 95 % interval of the difference of two values, and the p-value of no difference.
 
@@ -131,6 +145,8 @@ def difference_interval(
     ----------
     resamples
         Both values on the same bootstrap samples, [2, resamples].
+    most
+        The largest value there can be.
 
     Examples
     --------
@@ -151,7 +167,8 @@ def difference_interval(
     angle = np.linspace(0, 2 * np.pi, _DIRECTIONS, endpoint=False)
     circle = float(stdtrit(clusters - 1, 0.975)) * np.stack([np.cos(angle), np.sin(angle)])
     pairs = centre[:, None] + (axes * np.sqrt(np.maximum(variances, 0))) @ circle
-    differences = back(pairs[0]) - back(pairs[1])
+    first, second = np.minimum(back(pairs), most)
+    differences = first - second
     value = values[0] - values[1]
     apart = abs(centre[0] - centre[1])
     error = np.sqrt(max(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1], 0.0))

@@ -12,7 +12,7 @@ import numpy as np
 from fechner.psychometrics import find_crossing
 from fechner.scores.alignment import outputs
 from fechner.scores.bootstrap import cluster_counts, interval, normal_errors, spread
-from fechner.scores.notes import SAME_ANSWERS, UNDEFINED
+from fechner.scores.notes import SAME_ANSWERS, UNDEFINED, count_matches
 from fechner.scores.paired import in_common
 from fechner.scores.score import Resampled, Score
 
@@ -67,7 +67,7 @@ class MatchingError:
     def _scores(self, data: xr.Dataset, layer: str, readout: str) -> list[Resampled]:
         found, candidates = matches(data)
         human = data["human_matched"].values
-        note = _note(candidates, self.gaps)
+        note = count_matches(candidates, self.gaps)
         if self.gaps:
             found = np.where(candidates == 0, np.nan, found)
         errors = np.log10(found) - np.log10(human)
@@ -78,17 +78,19 @@ class MatchingError:
         counts = cluster_counts(errors.shape[1])
         noise = normal_errors((len(counts), *errors.shape)) * (self.human_error_db / 20)
         scores = []
-        for name, (error, chance) in self._definitions(data["reference"].values).items():
+        grid = data["contrast"].values
+        for name, (error, chance, most) in self._definitions(data["reference"].values).items():
+            largest = most(grid, human)
             value = float(error(errors, np.ones(errors.shape[1])))
             resamples = error(errors, counts)
-            low, high = interval(value, resamples, errors.shape[1], "error")
+            low, high = interval(value, resamples, errors.shape[1], "error", largest)
             human_low, human_high = spread(error(errors + noise, np.ones(errors.shape[1])))
             score = _error(
                 name,
                 value,
                 low,
                 high,
-                chance=chance(data["contrast"].values, human),
+                chance=chance(grid, human),
                 n=int(np.isfinite(errors).sum()),
                 human_low=human_low,
                 human_high=human_high,
@@ -96,23 +98,28 @@ class MatchingError:
                 readout=readout,
                 note=note,
             )
-            scores.append(Resampled(score, resamples, data["frequency"].values, "error"))
+            scores.append(Resampled(score, resamples, data["frequency"].values, "error", largest))
         return scores
 
     def _definitions(self, references: NDArray[np.float64]) -> dict[str, _Definition]:
         """Return the errors by name, the main one first."""
         low = references <= np.median(references)
+
+        def whole(error: _Error) -> _Definition:
+            return _Definition(error, partial(_chance, error=error), partial(_most, error=error))
+
+        def shape(rows: NDArray[np.bool_]) -> _Definition:
+            return _Definition(
+                partial(_shape, rows=rows),
+                partial(_shape_chance, rows=rows),
+                partial(_shape_most, rows=rows),
+            )
+
         known = {
-            "matching-error": _Definition(_mean_of_roots, partial(_chance, error=_mean_of_roots)),
-            "matching-error-pooled": _Definition(
-                _root_of_mean, partial(_chance, error=_root_of_mean)
-            ),
-            "shape-error-low-contrast": _Definition(
-                partial(_shape, rows=low), partial(_shape_chance, rows=low)
-            ),
-            "shape-error-high-contrast": _Definition(
-                partial(_shape, rows=~low), partial(_shape_chance, rows=~low)
-            ),
+            "matching-error": whole(_mean_of_roots),
+            "matching-error-pooled": whole(_root_of_mean),
+            "shape-error-low-contrast": shape(low),
+            "shape-error-high-contrast": shape(~low),
         }
         return {self.main: known[self.main], **known}
 
@@ -154,6 +161,22 @@ def _chance(grid: NDArray[np.float64], matched: NDArray[np.float64], error: _Err
     return float(error(np.sqrt(squares), np.ones(matched.shape[1])))
 
 
+def _most(grid: NDArray[np.float64], matched: NDArray[np.float64], error: _Error) -> float:
+    """Return the largest error: every match at the end of the range that is farther away."""
+    low, high = np.log10(grid[[0, -1]])
+    human = np.log10(matched)
+    return float(error(np.maximum(human - low, high - human), np.ones(matched.shape[1])))
+
+
+def _shape_most(
+    grid: NDArray[np.float64], matched: NDArray[np.float64], rows: NDArray[np.bool_]
+) -> float:
+    """Return a bound of the shape error: half of what errors can span."""
+    low, high = np.log10(grid[[0, -1]])
+    spans = high - low + np.ptp(np.log10(matched[rows]), axis=1)
+    return float(np.sqrt(np.square(spans / 2).mean()))
+
+
 def _shape_chance(
     grid: NDArray[np.float64], matched: NDArray[np.float64], rows: NDArray[np.bool_]
 ) -> float:
@@ -165,10 +188,14 @@ def _shape_chance(
 
 
 class _Definition(NamedTuple):
-    """How an error is computed, and what it is for matches at random (contrasts, matches)."""
+    """How an error is computed, what it is for matches at random, and at most.
+
+    The latter two are functions of the tested contrasts and the human matches.
+    """
 
     error: _Error
     chance: Callable[[NDArray[np.float64], NDArray[np.float64]], float]
+    most: Callable[[NDArray[np.float64], NDArray[np.float64]], float]
 
 
 class _Error(Protocol):
@@ -226,13 +253,3 @@ def _divided(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[
     with np.errstate(invalid="ignore", divide="ignore"):
         means: NDArray[np.float64] = np.asarray(sums / counts)
     return means
-
-
-def _note(candidates: NDArray[np.intp], gaps: bool) -> str:
-    notes = []
-    if (candidates == 0).any():
-        what = "left out" if gaps else "taken as the end of it"
-        notes.append(f"{(candidates == 0).sum()} of {candidates.size} matches out of range, {what}")
-    if (candidates > 1).any():
-        notes.append(f"{(candidates > 1).sum()} of {candidates.size} matches ambiguous")
-    return "; ".join(notes)

@@ -6,7 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import numpy as np
     import xarray as xr
+    from numpy.typing import NDArray
 
 #: Why a score is NaN.
 SAME_ANSWERS = "not computable: the observer answered the same to every stimulus"
@@ -34,6 +36,22 @@ def left_out(flags: xr.DataArray) -> str:
     return join_notes(
         *(f"{count} of {total} points left out: {reason}" for reason, count in counts.items()),
         advice,
+    )
+
+
+def count_matches(candidates: NDArray[np.intp], gaps: bool = False) -> str:
+    """Say how many matches had no candidate or several.
+
+    Parameters
+    ----------
+    gaps
+        Whether those without are left out, rather than taken as the end of the range.
+    """
+    beyond, several = (candidates == 0).sum(), (candidates > 1).sum()
+    what = "left out" if gaps else "taken as the end of it"
+    return join_notes(
+        f"{beyond} of {candidates.size} matches out of range, {what}" if beyond else "",
+        f"{several} of {candidates.size} matches ambiguous" if several else "",
     )
 
 

@@ -74,7 +74,11 @@ def difference(first: Resampled, second: Resampled) -> Difference:
     values = (first.score.value, second.score.value)
     clusters = len(first.clusters)
     low, high, p = difference_interval(
-        values, np.stack([first.values, second.values]), clusters, first.scale
+        values,
+        np.stack([first.values, second.values]),
+        clusters,
+        first.scale,
+        max(first.most, second.most),
     )
     return Difference(first.score, second.score, values[0] - values[1], low, high, p, clusters)
 

@@ -120,12 +120,15 @@ class Resampled:
         What is resampled, by its place on the abscissa.
     scale
         The scale on which errors of the score are symmetric.
+    most
+        The largest value the score can have.
     """
 
     score: Score
     values: NDArray[np.float64]
     clusters: NDArray[np.float64]
     scale: Scale
+    most: float = math.inf
 
 
 class Scorer(Protocol):

@@ -256,6 +256,7 @@ def tests(options: Options) -> list[Test]:
         spaced(0.01, 0.2, 10),
         # From the upper edge of the field, downwards; the sine of 0 there counted as negative.
         phase_deg=180.0 - 180.0 * _SMALL.height_deg + 1e-6 if published else 0.0,
+        levels=0 if published else 33,
         drop=not published,
     )
     return [
@@ -271,7 +272,10 @@ def tests(options: Options) -> list[Test]:
         ),
         Test(
             across_colour,
-            ColourMatchingError(DATASETS[across_colour.reference].uncertainty_db),
+            ColourMatchingError(
+                DATASETS[across_colour.reference].uncertainty_db,
+                main="colour-matching-error" if published else "colour-matching-error-db",
+            ),
             colour_matching_panels,
         ),
     ]

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fechner.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from fechner.scores import Score
+    from fechner.suites.suite import Test
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,8 @@ class Row:
     csf_based
         Whether a contrast sensitivity function is built in; empty where nobody asked.
     scores
-        By test, where there is one; ``test/score`` for others than the main score of a test.
+        By test, where there is one; ``test/score`` for scores that are not the main one of a test
+        in every mode.
     """
 
     observer: str
@@ -105,3 +111,19 @@ def published_scores(suite: str) -> Mapping[tuple[str, str], float]:
         for row in preset(name)
         for test, value in row.scores.items()
     }
+
+
+def printed_score(row: Row, test: Test) -> Score | None:
+    """Return what a paper printed as the main score of a test; None if it printed another, or none.
+
+    Examples
+    --------
+    >>> from fechner.suites import Options, suite
+    >>> tests = {test.id: test for test in suite("metrics").tests(Options("published"))}
+    >>> cvvdp = next(row for row in preset("hammou2025") if row.observer == "cvvdp")
+    >>> printed_score(cvvdp, tests["matching-colour"]).value
+    0.027
+    """
+    main = test.scorer.printed(math.nan, test.experiment)
+    value = row.scores.get(f"{test.id}/{main.name}", row.scores.get(test.id))
+    return None if value is None else replace(main, value=value)

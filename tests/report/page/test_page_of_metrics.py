@@ -102,7 +102,8 @@ def test_a_test_without_scores_still_has_a_direction(found: Chapter) -> None:
 
 
 def test_panels_of_directions_are_plain_values(found: Chapter) -> None:
-    (panel,) = drawn(found)["panels"]["matching-colour"][0][0]
+    matches, panel = drawn(found)["panels"]["matching-colour"][0][0]
+    assert matches["kind"] == "matches"
     assert panel["kind"] == "directions"
     assert panel["x"]["ticks"] == ("achromatic", "red-green", "yellow-violet")
     assert drawn(found)["panels"]["matching-colour"][2] == []

@@ -17,7 +17,7 @@ from fechner.runs.progress import followed
 from fechner.scores import Score
 from fechner.scores.score import Resampled
 from fechner.suites import PRESETS, Options, Test, preset, suite
-from fechner.suites.published import Row
+from fechner.suites.published import Row, printed_score
 from fechner.suites.suite import not_asked
 
 if TYPE_CHECKING:
@@ -139,16 +139,13 @@ class Printed:
     def tests(self) -> list[Test]:
         """The tests it took."""
         every = suite(PRESETS[self.table]).tests(Options("published"))
-        return [test for test in every if test.id in self.row.scores]
+        return [test for test in every if printed_score(self.row, test)]
 
     def standing(self, tests: Sequence[str]) -> Standing:
         """Return what was printed."""
         row = self.row
-        scores = {
-            test.id: test.scorer.printed(row.scores[test.id], test.experiment)
-            for test in self.tests
-            if test.id in tests
-        }
+        found = {test.id: printed_score(row, test) for test in self.tests if test.id in tests}
+        scores = {name: score for name, score in found.items() if score}
         return Standing(
             self.label,
             row.family,

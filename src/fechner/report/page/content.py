@@ -13,7 +13,7 @@ from fechner.runs import Result
 from fechner.scores import Score, distance
 from fechner.scores.summary import MeanDistance, mean_distance
 from fechner.suites import PRESETS, Test, preset
-from fechner.suites.published import Row
+from fechner.suites.published import Row, printed_score
 
 #: Layers and read-outs of one observer whose panels a page holds; scores are there for all.
 _PLACES = 12
@@ -268,11 +268,8 @@ def _printed(group: Group) -> list[Printed]:
     tests = group.tests
     printed = []
     for row in rows:
-        distances = {
-            test.id: distance(test.scorer.printed(row.scores[test.id], test.experiment))
-            for test in tests
-            if test.id in row.scores
-        }
+        found = {test.id: printed_score(row, test) for test in tests}
+        distances = {name: distance(score) for name, score in found.items() if score}
         if distances:
             printed.append(Printed(row, distances, fmean(distances.values())))
     return printed
