@@ -51,11 +51,20 @@ class Standing:
 
 @dataclass(frozen=True)
 class Printed:
-    """A row of a published table, with its distances from human by test and their mean."""
+    """A row of a published table: its scores by test, their distances from human and the mean."""
 
     row: Row
-    distances: dict[str, float]
-    mean: float
+    scores: dict[str, Score]
+
+    @property
+    def distances(self) -> dict[str, float]:
+        """How far from human it is, by test."""
+        return {test: distance(score) for test, score in self.scores.items()}
+
+    @property
+    def mean(self) -> float:
+        """Mean distance over tests."""
+        return fmean(self.distances.values())
 
     @property
     def family(self) -> str:
@@ -269,9 +278,9 @@ def _printed(group: Group) -> list[Printed]:
     printed = []
     for row in rows:
         found = {test.id: printed_score(row, test) for test in tests}
-        distances = {name: distance(score) for name, score in found.items() if score}
-        if distances:
-            printed.append(Printed(row, distances, fmean(distances.values())))
+        scores = {name: score for name, score in found.items() if score}
+        if scores:
+            printed.append(Printed(row, scores))
     return printed
 
 
