@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
     (place / "figures.csv").write_text(
         "observer,top1,text\ncvvdp,90,x\nDINO ViT-S/16,70,x\nDINO ViT-S/8,72,x\n"
-        "hf/facebook/dinov2-small,80,x\nhf/facebook/dinov2-base,83,x\nnobody,1,x\n"
+        "torch_hub/facebookresearch/dinov2/dinov2_vits14,80,x\ntorch_hub/facebookresearch/dinov2/dinov2_vitb14,83,x\nnobody,1,x\n"
     )
     return place
 
@@ -90,7 +90,8 @@ def test_published_tables(fechner: Call) -> None:
     assert code == 0
     assert "Printed scores have no answers behind them" in out
     code, out, _ = fechner(
-        "@cai2025", "--observers", "cvvdp,hf/facebook/dinov2-small", "--format", "json",
+        "@cai2025", "--observers", "cvvdp,torch_hub/facebookresearch/dinov2/dinov2_vits14",
+        "--format", "json",
         "--correction", "none",
     )  # fmt: skip
     read = json.loads(out)

@@ -534,11 +534,11 @@ def test_masking(folder: Callable[[str], Path]) -> None:
         alone = features(masked, pixels[index : index + 1])
         torch.testing.assert_close(alone[0], output[index], rtol=1e-5, atol=1e-5)
     model = transformers.ViTMAEModel.from_pretrained(folder("mae"), mask_ratio=0.75)
-    noise = torch.rand(16, generator=torch.Generator().manual_seed(0))
+    noise = torch.rand(16, generator=torch.Generator().manual_seed(8))
     with torch.no_grad():
         expected = model(normalised(pixels), noise=noise.expand(3, -1)).last_hidden_state
     torch.testing.assert_close(output, expected, rtol=0, atol=1e-6)
-    assert masked.network.settings == "readout=last_hidden_state; masked=0.75"
+    assert masked.network.settings == "readout=last_hidden_state; masked=0.75 seed=8"
     assert masked.fingerprint != whole.fingerprint
 
 

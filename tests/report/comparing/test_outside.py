@@ -83,13 +83,16 @@ def outside(*names: str) -> Outside:
 def test_names_of_ours_and_of_the_paper() -> None:
     every = entrants(["@cai2025"])
     found, lines = match(
-        outside("pixels", "ViT-S/16", "DINO ViT-S/8", "hf/facebook/dinov2-small"), every
+        outside(
+            "pixels", "ViT-S/16", "DINO ViT-S/8", "torch_hub/facebookresearch/dinov2/dinov2_vits14"
+        ),
+        every,
     )
     assert [(each.observer, row) for each, row in found] == [
         ("pixels", 0),
         ("timm/vit_small_patch16_224.dino", 1),
         ("timm/vit_small_patch8_224.dino", 2),
-        ("hf/facebook/dinov2-small", 3),
+        ("torch_hub/facebookresearch/dinov2/dinov2_vits14", 3),
     ]
     (line,) = lines
     assert line.startswith("Here but not in figures.csv: ")

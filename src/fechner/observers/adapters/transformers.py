@@ -23,7 +23,14 @@ from fechner.observers.adapters.transformers_files import (
     repository,
     whole_model,
 )
-from fechner.observers.adapters.transformers_kinds import KINDS, MASKED_SHARE, OTHER, READOUTS, Kind
+from fechner.observers.adapters.transformers_kinds import (
+    KINDS,
+    MASK_SEED,
+    MASKED_SHARE,
+    OTHER,
+    READOUTS,
+    Kind,
+)
 from fechner.observers.answering.generative import Decoding
 from fechner.observers.network import Network
 from fechner.observers.normalisation import NONE, Normalisation
@@ -160,7 +167,7 @@ class _Look:
         """Return what the answers depend on, beside the weights."""
         marks = {
             f"readout={self.readout}": True,
-            f"masked={MASKED_SHARE}": self.masked,
+            f"masked={MASKED_SHARE} seed={MASK_SEED}": self.masked,
             "positions interpolated": bool(self.further),
             "channels reversed": self.reversed_channels,
         }
