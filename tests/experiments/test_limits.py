@@ -1,5 +1,7 @@
 """What cannot be shown is flagged with its reason."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from fechner.stimuli import (
     OPPONENT,
     Field,
     Gabor,
+    Gaussian,
     Grating,
     Layer,
     Noise,
@@ -15,6 +18,8 @@ from fechner.stimuli import (
     display,
     octave_noise,
 )
+from fechner.stimuli.patterns import Product, share_inside
+from fechner.stimuli.shapes import Disk, Square
 
 FIELD = Field.of(pixels=128, ppd=60)
 DISPLAY = display("encoders")
@@ -41,6 +46,49 @@ def test_above_nyquist() -> None:
     assert reasons(masked, layer(Gabor(2.0, 0.3)), [0.1]) == ["aliased"]
     assert reasons(grey(), layer(octave_noise(22.0)), [0.01]) == ["aliased"]
     assert reasons(grey(), layer(octave_noise(21.0)), [0.01]) == ["kept"]
+
+
+def test_above_nyquist_after_resampling() -> None:
+    target, contrast = layer(Gabor(12.0, 0.3)), np.array([0.1])
+    for seen, expected in (
+        (replace(FIELD, ppd=30.0), "kept"),
+        (replace(FIELD, ppd=20.0), "aliased"),
+    ):
+        (flag,) = flag_contrasts(grey(), target, contrast, DISPLAY, FIELD, seen)
+        assert REASONS[flag] == expected
+
+
+def test_a_window_that_the_field_cuts_off() -> None:
+    # A field of 2.13 deg; the energy of a window of sigma s inside is erf(1.067 / s) squared.
+    assert reasons(grey(), layer(Gabor(8.0, 0.77)), [0.1]) == ["kept"]
+    assert reasons(grey(), layer(Gabor(8.0, 0.78)), [0.1, 0.2]) == ["window-cut"] * 2
+    # The mask counts too; gratings and noise fill any field.
+    masked = grey(100.0, layer(Gabor(2.0, 0.8), contrast=0.1))
+    assert reasons(masked, layer(Gabor(2.0, 0.3)), [0.1]) == ["window-cut"]
+    assert reasons(grey(), layer(Grating(2.0)), [0.1]) == ["kept"]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        Gaussian(0.9),
+        Gaussian(0.3, sigma_along_deg=1.5),
+        Gaussian(0.6, x_deg=0.7, y_deg=-0.4),
+        Gabor(6.0, 1.2),
+        Product(Grating(6.0), Gaussian(0.8)),
+        Disk(1.4),
+        Square(3.0),
+    ],
+    ids=lambda pattern: type(pattern).__name__,
+)
+def test_shares_are_those_of_the_drawn_energy(pattern) -> None:
+    def energy(field: Field) -> float:
+        return float(pattern.draw(field).expand(field.height_px, field.width_px).square().sum())
+
+    field = Field(128, 96, 60.0)
+    share = energy(field) / energy(field.resized((800, 800)))
+    assert share_inside(pattern, field) == pytest.approx(share, abs=0.004)
+    assert share < 0.9
 
 
 def test_gamut_and_contrast_above_one() -> None:

@@ -256,7 +256,7 @@ def test_a_network_that_learns_from_the_batch_is_found() -> None:
     observer = observe(net, name="mine")
     assert validate(observer).verdict == "mine is fit to run."
     net.train()
-    warnings = validate(observer).warnings
+    warnings = validate(observer, readouts=("l2",)).warnings
     assert warnings[0] == "parts of it are in training mode"
     assert any(warning.startswith("its answers depend on the batch") for warning in warnings)
 
@@ -472,3 +472,30 @@ def test_an_asymmetric_metric_is_said_to_be_one() -> None:
     assert found.problems == []
     (warning,) = found.warnings
     assert re.match(r"it is not symmetric: test and reference exchanged change its", warning)
+
+
+def rounded(pictures: torch.Tensor) -> torch.Tensor:
+    return some_pixels((pictures * 255).round() / 255)
+
+
+def test_responses_with_steps_are_warned_of() -> None:
+    assert "its response has steps" in validated(rounded).verdict
+    coarse = validated(lambda pictures: some_pixels((pictures * 1e6).round() / 1e6))
+    assert coarse.warnings == []
+
+
+def test_a_silent_reference_has_no_angle_and_may_be_read_out_otherwise() -> None:
+    def edges(pictures: torch.Tensor) -> torch.Tensor:
+        return pictures.diff(dim=-1).flatten(1)
+
+    found = validated(edges)
+    assert found.problems == []
+    assert "angle at output cannot be scored" in found.verdict
+    assert "--readout l2" in found.verdict
+    assert validated(edges, readouts=("l2",)).verdict == "mine is fit to run."
+
+
+def test_one_number_has_no_angle() -> None:
+    found = validated(lambda pictures: pictures.var(dim=(1, 2, 3)))
+    assert "angle at output cannot be scored" in found.verdict
+    assert len(found.warnings) == 1

@@ -252,7 +252,7 @@ def _check(comparer: Compares, found: Validation, device: str, n: int) -> None:
             "it answers less to more contrast: if a higher score means more alike, say so with "
             "fechner.observe(metric, higher_is_better=True), or the other way round"
         )
-    else:
+    elif largest(alone - answer) <= _BATCH:  # the ramp is shown one by one
         _look_for_steps(comparer, memory, found, device)
     _look_at_another_size(comparer, found, device)
     found.facts["gradients"] = "kept" if answer.requires_grad else "off"
