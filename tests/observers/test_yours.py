@@ -492,26 +492,6 @@ def test_a_file_may_return_an_observer_and_is_recognised(tmp_path: Path) -> None
     assert from_file(f"{path}:means").fingerprint not in (None, *found)
 
 
-def test_a_file_that_imports_torchvision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text(
-        "import builtins\n"
-        "if not hasattr(builtins, 'mended'):\n"
-        "    raise RuntimeError('operator torchvision::nms does not exist')\n"
-        "def means(pictures):\n    return pictures.mean(dim=(2, 3))\n"
-    )
-    import builtins
-
-    def mend() -> None:
-        builtins.mended = True
-
-    monkeypatch.setattr("fechner.observers.yours.import_torchvision", mend)
-    try:
-        assert from_file(f"{path}:means").name == f"{path}:means"
-    finally:
-        del builtins.mended
-
-
 class Distance(torch.nn.Module):
     """A metric as many people write them."""
 

@@ -16,7 +16,7 @@ from fechner.observers.devices import check_device
 from fechner.observers.functions import FunctionComparer, FunctionEncoder
 from fechner.observers.network import Network, NetworkClassifier, NetworkEncoder
 from fechner.observers.normalisation import NONE, Normalisation, PerChannel
-from fechner.observers.torchvision_fix import import_torchvision
+from fechner.observers.torchvision_fix import mend_torchvision
 from fechner.observers.weights import hash_file, hash_weights
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def observe(
     >>> observe(lambda pictures: pictures.mean(dim=(2, 3)), name="mean-colour").layers
     ('output',)
     """
+    mend_torchvision()  # before any code of yours runs
     if isinstance(thing, str):
         from fechner.observers.names import resolve  # which itself makes observers here
 
@@ -214,8 +215,9 @@ def _attribute(path: Path, attribute: str, spec: str) -> Any:
     if folder not in sys.path:
         sys.path.insert(0, folder)  # as `python file.py` does: it may import its neighbours
     sys.modules[module_spec.name] = module  # dataclasses look their module up
+    mend_torchvision()
     try:
-        _run(module_spec.loader, module)
+        module_spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[module_spec.name]
         raise ObserverError(
@@ -230,16 +232,6 @@ def _attribute(path: Path, attribute: str, spec: str) -> Any:
         there = f"{path.name} has {', '.join(own)}" if own else f"{path.name} defines nothing"
         raise UnknownNameError("observer", spec, [f"{path}:{name}" for name in own], there)
     return getattr(module, attribute)
-
-
-def _run(loader: Any, module: Any) -> None:
-    try:
-        loader.exec_module(module)
-    except RuntimeError as error:
-        if "torchvision::" not in str(error):
-            raise
-        import_torchvision()  # what it imports cannot be imported as it is
-        loader.exec_module(module)
 
 
 def _is_module(thing: Any) -> bool:
