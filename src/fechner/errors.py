@@ -36,7 +36,7 @@ def described(error: BaseException) -> str:
     >>> described(ValueError("no pictures.")), described(FechnerError("It is too dark."))
     ('ValueError: no pictures', 'It is too dark')
     """
-    text = str(error).rstrip(".")
+    text = str(error).strip().rstrip(".")
     if isinstance(error, FechnerError):
         return text
     return f"{type(error).__name__}: {text}".removesuffix(": ")

@@ -266,6 +266,18 @@ def test_a_first_convolution_of_one_channel_is_noticed(wants: Wants | None) -> N
     assert told.fingerprint == observer.fingerprint
 
 
+def test_a_metric_whose_first_convolution_takes_one_channel_is_noticed() -> None:
+    class Distance(Net):
+        def forward(self, test: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
+            return error(super().forward(test), super().forward(reference))
+
+    metric = observe(Distance(channels=1))
+    assert metric.wants == Wants(channels=1)
+    (warning,) = validate(metric).warnings
+    assert "takes one channel" in warning
+    assert observe(Distance()).wants == Wants()
+
+
 def test_a_model_that_sees_grey_by_itself_is_left_alone() -> None:
     by_itself = Rearranged(lambda x: x.mean(dim=1, keepdim=True), channels=1)
     assert observe(by_itself).wants == Wants()

@@ -108,6 +108,8 @@ class FunctionComparer(_Function):
         differences alike, so alignment and matches do not depend on it.
     known
         Arguments that it takes beside pictures, of those that are known.
+    unsure
+        What had to be guessed, for people.
     """
 
     readouts = ("difference",)
@@ -122,9 +124,11 @@ class FunctionComparer(_Function):
         best: float | None = None,
         known: Sequence[str] = (),
         fingerprint: str | None = None,
+        unsure: str = "",
     ) -> None:
         settings = f"{higher_is_better} {best}"
         super().__init__(function, name, wants, NONE, settings, known, fingerprint)
+        self.unsure = unsure
         self._sign = -1.0 if higher_is_better else 1.0
         self._best = best if best is not None or higher_is_better else 0.0
 
@@ -141,10 +145,11 @@ class FunctionComparer(_Function):
         )
         if self._best is None:
             self._best = self._of_itself(test.device)
-        scores = self._scores(test, references)
+        scores = self.scores(test, references)
         return (self._sign * (scores - self._best)).reshape(-1, 1, 1)
 
-    def _scores(self, test: Frames | Clips, reference: Frames | Clips) -> Tensor:
+    def scores(self, test: Frames | Clips, reference: Frames | Clips) -> Tensor:
+        """Return the function's own scores of pairs, [n] in float64."""
         import numpy as np
         import torch
 
@@ -172,7 +177,7 @@ class FunctionComparer(_Function):
         """Return the score of a grey picture compared with itself, 0 where that is no number."""
         # Always the same picture, so that a resumed run says the same.
         picture = grey(self.wants, 1, device)
-        score = float(self._scores(picture, picture)[0])
+        score = float(self.scores(picture, picture)[0])
         return score if math.isfinite(score) else 0.0
 
 

@@ -22,6 +22,7 @@ from fechner.observers.abilities import (
 )
 from fechner.observers.answering.first_questions import ask_first
 from fechner.observers.arguments import what_was_raised
+from fechner.observers.functions import FunctionComparer
 from fechner.observers.lifts import LIFTS, ComparesFeatures, lift
 from fechner.observers.memory import free_memory, is_out_of_memory, peak_memory
 from fechner.observers.network import NetworkEncoder
@@ -144,6 +145,8 @@ def _is_asked_in_words(observer: Any, asks: Ability) -> bool:
 
 def _look_into(observer: Any, found: Validation) -> None:
     """Say what can be said of a network without asking it anything."""
+    if isinstance(observer, FunctionComparer) and observer.unsure:
+        found.warnings.append(observer.unsure)
     if not isinstance(observer, NetworkEncoder):
         return
     import torch

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from fechner.observers.network import Network, NetworkClassifier, NetworkEncoder
 from fechner.observers.normalisation import NONE, Normalisation, PerChannel
 from fechner.observers.torchvision_fix import mend_torchvision
 from fechner.observers.weights import hash_file, hash_weights
+from fechner.stimuli import Frames
 
 if TYPE_CHECKING:
     from torch import nn
@@ -115,15 +117,21 @@ def observe(
                 f"'{name}' compares two batches; mean, std and read are for encoders, so do that "
                 "inside the function."
             )
-        return FunctionComparer(
+        make = partial(
+            FunctionComparer,
             thing,
             name=name,
-            wants=wants,
             higher_is_better=higher_is_better,
             best=best,
             known=signature.known,
             fingerprint=fingerprint,
         )
+        metric = make(wants=wants)
+        if _is_module(thing) and _takes_one_channel(
+            thing, metric.wants, lambda grey: metric.scores(grey, grey)
+        ):
+            metric = make(wants=replace(metric.wants, channels=1), unsure=_SHOWN_LUMA)
+        return metric
     _check_channels(normalise, wants or Wants(), name)
     return FunctionEncoder(
         thing if read is None else _reading(thing, read),
@@ -154,13 +162,10 @@ def _module(
         wants = Wants(dtype="float64" if double else "float32")
     call = None if read is None else _reading(module, read)
     network = Network(module, call, size_px=wants.size_px, normalise=normalise, known=known)
-    if wants.channels == 3 and _takes_one_channel(module, network, wants):
-        wants = replace(wants, channels=1)
-        network = replace(
-            network,
-            unsure="its first convolution takes one channel, so it is shown luma and sees no "
-            "colour; confirm this with wants=fechner.Wants(channels=1)",
-        )
+    plain = replace(network, normalise=NONE)
+    look = NetworkEncoder(plain, name=name, wants=wants, fingerprint=None).features
+    if _takes_one_channel(module, wants, lambda grey: look(grey, {})):
+        wants, network = replace(wants, channels=1), replace(network, unsure=_SHOWN_LUMA)
     _check_channels(normalise, wants, name)
     if fingerprint is not None:
         fingerprint += f" {wants} {normalise}"
@@ -185,26 +190,30 @@ def _check_channels(normalise: Normalisation, wants: Wants, name: str) -> None:
             )
 
 
-def _takes_one_channel(module: nn.Module, network: Network, wants: Wants) -> bool:
+_SHOWN_LUMA = (
+    "its first convolution takes one channel, so it is shown luma and sees no colour; confirm this "
+    "with wants=fechner.Wants(channels=1)"
+)
+
+
+def _takes_one_channel(module: nn.Module, wants: Wants, look: Callable[[Frames], object]) -> bool:
     """Whether pictures of three channels get as far as a first convolution that takes one."""
     import torch
     from torch import nn
 
     kinds = (nn.Conv2d, nn.Conv3d)
     first = next((part for part in module.modules() if isinstance(part, kinds)), None)
-    if first is None or first.in_channels != 1:
+    if wants.channels == 1 or first is None or first.in_channels != 1:
         return False
     reached: list[int] = []
 
     def hook(part: nn.Module, arguments: Any) -> None:
         reached.append(arguments[0].shape[-1 - len(first.kernel_size)])
 
-    plain = replace(network, normalise=NONE)
-    observer = NetworkEncoder(plain, name="", wants=wants, fingerprint=None)
     handle = first.register_forward_pre_hook(hook)
     # What else may be wrong with it is told when it is looked over.
     with torch.no_grad(), suppress(Exception):
-        observer.features(grey(wants, 1, first.weight.device), {})
+        look(grey(wants, 1, first.weight.device))
     handle.remove()
     return reached[:1] == [3]
 
