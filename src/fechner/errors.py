@@ -28,6 +28,20 @@ class FechnerError(Exception):
     """Anything the user can mend; the command line prints it as one line."""
 
 
+def described(error: BaseException) -> str:
+    """Return an error as part of a sentence; ours need no class in front.
+
+    Examples
+    --------
+    >>> described(ValueError("no pictures.")), described(FechnerError("It is too dark."))
+    ('ValueError: no pictures', 'It is too dark')
+    """
+    text = str(error).strip().rstrip(".")
+    if isinstance(error, FechnerError):
+        return text
+    return f"{type(error).__name__}: {text}".removesuffix(": ")
+
+
 class UnknownNameError(FechnerError):
     """A name that nothing answers to, with the nearest spelling."""
 

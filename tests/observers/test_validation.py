@@ -123,6 +123,12 @@ def test_comparers_by_name_are_fit_to_run(name: str) -> None:
 # What makes a run useless
 
 
+CALLED = (
+    "when called with tensors [n, 3, h, w], 224 x 224 px; wants=fechner.Wants(...) can ask for "
+    "another layout, size_px, channels or array"
+)
+
+
 def raising(pictures: torch.Tensor) -> torch.Tensor:
     raise ValueError("I want no pictures")
 
@@ -137,8 +143,8 @@ def leaving(pictures: torch.Tensor) -> torch.Tensor:
         (lambda p: some_pixels(p) * torch.nan, "it answered NaN or infinity"),
         (lambda p: some_pixels(p) / 0, "it answered NaN or infinity"),
         (lambda test, reference: test.mean(dim=(1, 2, 3)) / 0, "it answered NaN or infinity"),
-        (raising, "it raised ValueError: I want no pictures"),
-        (leaving, "it raised SystemExit: 3"),
+        (raising, f"it raised ValueError: I want no pictures, {CALLED}"),
+        (leaving, f"it raised SystemExit: 3, {CALLED}"),
         (
             lambda p: some_pixels(p).sum(),
             "observer 'mine' returned shape () for a batch of 1; the first dimension must be the "
@@ -170,7 +176,7 @@ def test_what_cannot_be_run_is_said_in_one_sentence(
 
 def test_raising_for_several_pictures_only_is_found() -> None:
     found = validated(lambda p: some_pixels(p) if len(p) == 1 else raising(p))
-    assert found.problems == ["it raised ValueError: I want no pictures"]
+    assert found.problems == [f"it raised ValueError: I want no pictures, {CALLED}"]
 
 
 def test_unknown_layer_is_a_problem() -> None:

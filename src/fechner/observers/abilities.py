@@ -55,6 +55,21 @@ class Wants:
     pixelwise
         Whether its answer follows from a mean over pixels of a function of the two values there. It
         is then shown only pixels that can differ, and multiplies the mean by `Frames.share`.
+    channels
+        3 for RGB, or 1 for luma (luminance if ``light`` is ``cdm2``); 1 means no ``colour``.
+    layout
+        Axes of what it is called with: n pictures, c channels, h height, w width. Without n it is
+        called with one picture (or pair) at a time, without c with one channel. Videos have t right
+        before h; with t in the layout it takes ``video``, and a picture is a video of one frame.
+    array
+        Whether it is called with torch tensors or NumPy arrays.
+
+    Examples
+    --------
+    >>> Wants(layout="hwc", array="numpy").in_words
+    'NumPy arrays [h, w, 3], one at a time'
+    >>> Wants(channels=1).colour
+    False
     """
 
     light: Light = "display"
@@ -65,16 +80,52 @@ class Wants:
     pixelwise: bool = False
     several: bool = True
     bits: int | None = None
+    channels: Literal[1, 3] = 3
+    layout: str = "nchw"
+    array: Literal["torch", "numpy"] = "torch"
 
     def __post_init__(self) -> None:
-        for name, allowed in (("light", get_args(Light)), ("dtype", ("float32", "float64"))):
+        for name, allowed in (
+            ("light", get_args(Light)),
+            ("dtype", ("float32", "float64")),
+            ("channels", (1, 3)),
+            ("array", ("torch", "numpy")),
+        ):
             value = getattr(self, name)
             if value not in allowed:
-                raise ValueError(f"{name} is one of {', '.join(allowed)}, not '{value}'.")
+                raise ValueError(f"{name} is one of {', '.join(map(str, allowed))}, not {value!r}.")
         size: Any = self.size_px
         pair = isinstance(size, tuple) and len(size) == 2 and min(size) > 0
         if size is not None and not pair:
             raise ValueError(f"size_px is a pair (height, width) of pixels, not {size!r}.")
+        layout = str(self.layout).lower()
+        axes = layout.removeprefix("n")
+        if len(set(axes)) < len(axes) or not {"h", "w"} <= set(axes) <= set("cthw"):
+            raise ValueError(
+                "layout is made of the letters n (first), c, t, h and w, as in nchw, nhwc, chw or "
+                f"hw, not {self.layout!r}."
+            )
+        follows: dict[str, Any] = {"layout": layout}
+        if "c" not in layout:
+            follows["channels"] = 1
+        if follows.get("channels", self.channels) == 1:
+            follows["colour"] = False
+        if "t" in layout:
+            follows["video"] = True
+        for name, value in follows.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def batched(self) -> bool:
+        """Whether it takes several pictures in one call."""
+        return "n" in self.layout
+
+    @property
+    def in_words(self) -> str:
+        """How pictures are handed to it."""
+        sizes = ", ".join(str(self.channels) if axis == "c" else axis for axis in self.layout)
+        array = "tensors" if self.array == "torch" else "NumPy arrays"
+        return f"{array} [{sizes}]{'' if self.batched else ', one at a time'}"
 
 
 #: What an observer without something is like.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fechner.errors import ObserverError
-from fechner.observers.abilities import ANY_SIZE, Tap, Wants
+from fechner.observers.abilities import Tap, Wants
+from fechner.observers.arguments import call, filled, grey, prepared
 from fechner.observers.normalisation import NONE, Normalisation
 from fechner.observers.taps import OUTPUT
 from fechner.stimuli import Clips, Frames
@@ -16,7 +18,51 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-class FunctionEncoder:
+class _Function:
+    """A function of pictures.
+
+    Parameters
+    ----------
+    function
+        Any callable.
+    settings
+        Whatever its answers depend on beside what it wants.
+    known
+        Arguments that it takes beside pictures, of those that are known.
+    """
+
+    layers = (OUTPUT,)
+    is_your_own = True
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        name: str,
+        wants: Wants | None,
+        normalise: Normalisation,
+        settings: str,
+        known: Sequence[str],
+        fingerprint: str | None,
+    ) -> None:
+        self.name = name
+        self.wants = wants or Wants()
+        self.settings = f"{self.wants} {settings}"
+        self.fingerprint = fingerprint and f"{fingerprint} {self.settings}"
+        self._function = function
+        self._normalise = normalise
+        self._known = known
+
+    def prepared(self, frames: Frames | Clips) -> Any:
+        """Return pictures as the function takes them."""
+        return prepared(frames, self.wants, self._normalise)
+
+    def _said(self, *batches: Frames | Clips) -> Any:
+        """Return what the function says of all pictures."""
+        arguments = [self.prepared(frames) for frames in batches]
+        return call(self._function, self.wants, arguments, filled(self._known, batches[0]))
+
+
+class FunctionEncoder(_Function):
     """A function of pictures, [n, 3, h, w] -> [n, ...], as an encoder.
 
     Parameters
@@ -25,35 +71,30 @@ class FunctionEncoder:
         Any callable; its whole output is the feature vector.
     normalise
         Applied before the call.
+    known
+        Arguments that it takes beside pictures, of those that are known.
     """
-
-    layers = (OUTPUT,)
 
     def __init__(
         self,
-        function: Callable[[Tensor], Any],
+        function: Callable[..., Any],
         *,
         name: str,
         wants: Wants | None = None,
         normalise: Normalisation = NONE,
+        known: Sequence[str] = (),
         fingerprint: str | None = None,
     ) -> None:
-        self.name = name
-        self.wants = wants or Wants()
-        self.settings = f"{self.wants} {normalise}"
-        self.fingerprint = fingerprint and f"{fingerprint} {self.settings}"
-        self._function = function
-        self._normalise = normalise
+        super().__init__(function, name, wants, normalise, f"{normalise}", known, fingerprint)
 
-    def features(self, frames: Frames, taps: Mapping[str, Tap]) -> None:
+    def features(self, frames: Frames | Clips, taps: Mapping[str, Tap]) -> None:
         """Call the function and hand its output to the tap."""
-        output = self._function(self._normalise(frames.pixels))
-        output = usable_output(output, len(frames), self.name)
+        output = usable_output(self._said(frames), len(frames), self.name).to(frames.device)
         for tap in taps.values():
             tap(output)
 
 
-class FunctionComparer:
+class FunctionComparer(_Function):
     """A function of two batches, (test, reference) -> [n], as a comparer: a metric of your own.
 
     Pictures are [n, 3, h, w]; videos, for those that want them, [n, 3, t, h, w].
@@ -65,26 +106,29 @@ class FunctionComparer:
     best
         Score of a picture compared with itself; of a grey one, asked once, if None. It moves all
         differences alike, so alignment and matches do not depend on it.
+    known
+        Arguments that it takes beside pictures, of those that are known.
+    unsure
+        What had to be guessed, for people.
     """
 
-    layers = (OUTPUT,)
     readouts = ("difference",)
 
     def __init__(
         self,
-        function: Callable[[Tensor, Tensor], Any],
+        function: Callable[..., Any],
         *,
         name: str,
         wants: Wants | None = None,
         higher_is_better: bool = False,
         best: float | None = None,
+        known: Sequence[str] = (),
         fingerprint: str | None = None,
+        unsure: str = "",
     ) -> None:
-        self.name = name
-        self.wants = wants or Wants()
-        self.settings = f"{self.wants} {higher_is_better} {best}"
-        self.fingerprint = fingerprint and f"{fingerprint} {self.settings}"
-        self._function = function
+        settings = f"{higher_is_better} {best}"
+        super().__init__(function, name, wants, NONE, settings, known, fingerprint)
+        self.unsure = unsure
         self._sign = -1.0 if higher_is_better else 1.0
         self._best = best if best is not None or higher_is_better else 0.0
 
@@ -94,23 +138,22 @@ class FunctionComparer:
 
     def difference(self, test: Frames | Clips, memory: Frames | Clips, which: Tensor) -> Tensor:
         """Call the function on each test and its reference."""
-        if isinstance(test, Clips):
-            assert isinstance(memory, Clips)
-            pixels = test.whole().pixels
-            references = memory.rows(which.tolist()).whole().pixels
-        else:
-            assert isinstance(memory, Frames)
-            pixels, references = test.pixels, memory.pixels[which]
+        references: Frames | Clips = (
+            memory.rows(which.tolist())
+            if isinstance(memory, Clips)
+            else replace(memory, pixels=memory.pixels[which])
+        )
         if self._best is None:
-            self._best = self._of_itself(pixels)
-        scores = self._scores(pixels, references)
+            self._best = self._of_itself(test.device)
+        scores = self.scores(test, references)
         return (self._sign * (scores - self._best)).reshape(-1, 1, 1)
 
-    def _scores(self, test: Tensor, reference: Tensor) -> Tensor:
+    def scores(self, test: Frames | Clips, reference: Frames | Clips) -> Tensor:
+        """Return the function's own scores of pairs, [n] in float64."""
         import numpy as np
         import torch
 
-        output = self._function(test, reference)
+        output = self._said(test, reference)
         try:
             scores = (
                 output
@@ -122,17 +165,19 @@ class FunctionComparer:
         if len(scores) != len(test):
             shape = getattr(output, "shape", None)
             what = f"shape {tuple(shape)}" if shape is not None else f"a {type(output).__name__}"
+            single = "; one that takes a pair at a time has wants=fechner.Wants(layout='chw')"
             raise ObserverError(
                 f"observer '{self.name}' returned {what} for {len(test)} pairs; a metric returns "
-                "one number for each pair, as a tensor, an array or a list."
+                "one number for each pair, as a tensor, an array or a list"
+                f"{single if len(scores) == 1 and self.wants.batched else ''}."
             )
         return scores.to(test.device).double()
 
-    def _of_itself(self, like: Tensor) -> float:
+    def _of_itself(self, device: Any) -> float:
         """Return the score of a grey picture compared with itself, 0 where that is no number."""
         # Always the same picture, so that a resumed run says the same.
-        picture = like.new_full((1, 3, *(self.wants.size_px or ANY_SIZE)), 0.5)
-        score = float(self._scores(picture, picture)[0])
+        picture = grey(self.wants, 1, device)
+        score = float(self.scores(picture, picture)[0])
         return score if math.isfinite(score) else 0.0
 
 
@@ -148,7 +193,8 @@ def usable_output(output: Any, n: int, name: str) -> Tensor:
     import numpy as np
     import torch
 
-    if isinstance(output, np.ndarray | np.floating | float):
+    array = hasattr(output, "__array__") and not isinstance(output, torch.Tensor)
+    if array or isinstance(output, float):  # JAX and TensorFlow have arrays of their own
         output = torch.as_tensor(np.array(output, order="C"))
     if isinstance(output, torch.nn.Module):
         raise ObserverError(

@@ -8,7 +8,8 @@ from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from fechner.errors import FechnerError, ObserverError, UnknownNameError
-from fechner.observers.abilities import ANY_SIZE, Answers, Dtype, LayerInfo, Tap, Wants
+from fechner.observers.abilities import Answers, Dtype, LayerInfo, Tap, Wants
+from fechner.observers.arguments import call, filled, grey, prepared, together, what_was_raised
 from fechner.observers.devices import check_device
 from fechner.observers.functions import usable_output
 from fechner.observers.memory import is_out_of_memory
@@ -16,7 +17,7 @@ from fechner.observers.normalisation import NONE, Normalisation, NormalisationNa
 from fechner.observers.questions import Answer, Question, Reads
 from fechner.observers.taps import OUTPUT, every_layer, full_precision, natural_stages, tapped
 from fechner.observers.weights import hash_weights
-from fechner.stimuli import Frames
+from fechner.stimuli import Clips, Frames
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -63,21 +64,24 @@ class Network:
         Makes the observer that answers questions with it, of models that read words as well.
     later
         Loads the part that sees, of models so large that it is only done if it is looked through.
+    known
+        Arguments that it takes beside pictures, of those that are known.
     """
 
     module: nn.Module | None
-    call: Callable[[Tensor], Any] | None = None
+    call: Callable[..., Any] | None = None
     size_px: tuple[int, int] | None = None
     normalise: Normalisation = NONE
     library: str = ""
     settings: str = ""
     stages: tuple[str, ...] | None = None
-    classify: Callable[[Tensor], Any] | None = None
+    classify: Callable[..., Any] | None = None
     classes: tuple[str, ...] = ()
     weights_id: str | None = None
     unsure: str = ""
     answering: Answering | None = None
     later: Callable[[], Network] | None = None
+    known: tuple[str, ...] = ()
 
 
 class NetworkEncoder:
@@ -91,6 +95,7 @@ class NetworkEncoder:
         self.settings = f"{wants} {network.normalise}"
         self.fingerprint = fingerprint
         self.network = network
+        self.is_your_own = not network.library
         assert network.module is not None
         self.module = network.module
         self._call = network.call or network.module
@@ -113,39 +118,57 @@ class NetworkEncoder:
     def _layers(self) -> tuple[LayerInfo, ...]:
         import torch
 
-        height, width = self.wants.size_px or ANY_SIZE
         like = next(self.module.parameters(), torch.empty(0))
-        dtype = getattr(torch, self.wants.dtype)
 
         def look(n: int) -> None:
-            pixels = torch.full((n, 3, height, width), 0.5, dtype=dtype, device=like.device)
-            self._call(self.prepared(pixels))
+            self._said(self._call, grey(self.wants, n, like.device))
 
         try:
             with torch.no_grad():
-                return every_layer(self.module, look)
+                return every_layer(self.module, look, batched=self.wants.batched)
         except FechnerError:
             raise
         except Exception as error:
             if is_out_of_memory(error):
                 return ()  # two pictures are too many to find out what is inside
-            hint = ""
-            if self.wants.size_px is None:
-                hint = (
-                    "; if it takes one size only, say so with wants=fechner.Wants(size_px=(h, w))"
-                )
             raise ObserverError(
-                f"it raised {type(error).__name__}: {error}, when shown {height} x {width} px{hint}"
+                what_was_raised(error, self.wants if self.is_your_own else None)
             ) from error
 
-    def features(self, frames: Frames, taps: Mapping[str, Tap]) -> None:
+    def features(self, frames: Frames | Clips, taps: Mapping[str, Tap]) -> None:
         """Look once; every tap is called with its layer's activations."""
+        import torch
+
+        pictures, known = self.prepared(frames), filled(self.network.known, frames)
+        if self.wants.batched:
+            self._look(pictures, known, taps, len(frames))
+            return
+        seen: dict[str, list[Tensor]] = {name: [] for name in taps}
+
+        def keep(name: str) -> Tap:
+            # A copy: what follows in the network may write over it.
+            return lambda activation: seen[name].append(activation.clone())
+
+        keeping = {name: keep(name) for name in taps}
+        for picture in pictures:
+            self._look(picture, known, keeping, 1)
+        for name, tap in taps.items():
+            tap(torch.cat(seen[name]))
+
+    def _look(self, pictures: Any, known: dict[str, Any], taps: Mapping[str, Tap], n: int) -> None:
+        """Call the network once."""
         inside = {name: tap for name, tap in taps.items() if name != OUTPUT}
         layers = [self._layer(name) for name in inside]
-        with tapped(self.module, inside, layers, len(frames)):
-            output = self._call(self.prepared(frames.pixels))
+        with tapped(self.module, inside, layers, n):
+            output = self._call(pictures, **known)
         if OUTPUT in taps:
-            taps[OUTPUT](full_precision(usable_output(output, len(frames), self.name)))
+            output = output if self.wants.batched else together([output])
+            taps[OUTPUT](full_precision(usable_output(output, n, self.name)))
+
+    def _said(self, function: Callable[..., Any], frames: Frames) -> Any:
+        """Return what a function says of all pictures."""
+        known = filled(self.network.known, frames)
+        return call(function, self.wants, [self.prepared(frames)], known)
 
     def _layer(self, name: str) -> LayerInfo:
         found = next((layer for layer in self._layers if layer.name == name), None)
@@ -154,11 +177,10 @@ class NetworkEncoder:
             raise UnknownNameError("layer", name, known, f"`fechner layers {self.name}` lists them")
         return found
 
-    def prepared(self, pixels: Tensor) -> Tensor:
-        """Return pixels as the network takes them: normalised, in its own precision."""
-        pixels = self.network.normalise(pixels)
+    def prepared(self, frames: Frames | Clips) -> Any:
+        """Return pictures as the network takes them: normalised, in its own precision."""
         own = (p.dtype for p in self.module.parameters() if p.is_floating_point())
-        return pixels.to(next(own, pixels.dtype))
+        return prepared(frames, self.wants, self.network.normalise, next(own, None))
 
 
 class NetworkClassifier(NetworkEncoder):
@@ -172,7 +194,7 @@ class NetworkClassifier(NetworkEncoder):
     def class_scores(self, frames: Frames) -> Tensor:
         """Return scores, [n, classes]."""
         assert self.network.classify is not None
-        scores = self.network.classify(self.prepared(frames.pixels))
+        scores = self._said(self.network.classify, frames)
         return full_precision(usable_output(scores, len(frames), self.name))
 
 

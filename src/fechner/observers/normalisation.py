@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 #: One number for all channels, or one for each.
-PerChannel: TypeAlias = float | tuple[float, float, float]
+PerChannel: TypeAlias = float | tuple[float, ...]
 
 
 NormalisationName = Literal["own", "none", "imagenet", "clip", "half"]
@@ -32,10 +32,11 @@ class Normalisation:
     std: PerChannel = 1.0
 
     def __call__(self, pixels: Tensor) -> Tensor:
-        """Normalise [n, 3, h, w]."""
+        """Normalise [n, 3, h, w], or [n, 3, t, h, w]."""
         if self == NONE:
             return pixels
-        mean, std = (pixels.new_tensor(v).reshape(-1, 1, 1) for v in (self.mean, self.std))
+        shape = (-1, *(1 for _ in pixels.shape[2:]))
+        mean, std = (pixels.new_tensor(v).reshape(shape) for v in (self.mean, self.std))
         return (pixels - mean) / std
 
 

@@ -65,7 +65,9 @@ def _hooked(
             handle.remove()
 
 
-def every_layer(module: nn.Module, look: Callable[[int], Any]) -> tuple[LayerInfo, ...]:
+def every_layer(
+    module: nn.Module, look: Callable[[int], Any], *, batched: bool = True
+) -> tuple[LayerInfo, ...]:
     """List what can be tapped, in the order in which parts finish.
 
     A pass with one picture and one with two show which axis is the batch; parts that hand on no
@@ -75,6 +77,8 @@ def every_layer(module: nn.Module, look: Callable[[int], Any]) -> tuple[LayerInf
     ----------
     look
         Makes the module look at that many pictures.
+    batched
+        Whether it looks at several pictures in one pass; if not, there is no axis to be found.
     """
     parts = {name: type(part).__name__ for name, part in module.named_modules() if name}
 
@@ -90,12 +94,12 @@ def every_layer(module: nn.Module, look: Callable[[int], Any]) -> tuple[LayerInf
             look(n)
         return seen
 
-    once, twice = shapes(1), shapes(2)
+    once, twice = shapes(1), shapes(2) if batched else {}
     calls = Counter(name for name, _ in once)
     found = []
     for (name, call), shape in once.items():
-        axis = _batch_axis(shape, twice.get((name, call), ()))
-        if axis is not None:
+        axis = _batch_axis(shape, twice.get((name, call), ())) if batched else 0
+        if shape and axis is not None:
             once_only = calls[name] == 1 and name != OUTPUT
             full = name if once_only else f"{name}#{call}"
             per_picture = _of_one_picture(shape, axis)

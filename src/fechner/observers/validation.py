@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fechner.errors import FechnerError
+from fechner.errors import FechnerError, described
 from fechner.observers.abilities import (
     ANY_SIZE,
     Ability,
@@ -21,11 +21,14 @@ from fechner.observers.abilities import (
     abilities,
 )
 from fechner.observers.answering.first_questions import ask_first
+from fechner.observers.arguments import what_was_raised
+from fechner.observers.functions import FunctionComparer
 from fechner.observers.lifts import LIFTS, ComparesFeatures, lift
 from fechner.observers.memory import free_memory, is_out_of_memory, peak_memory
 from fechner.observers.network import NetworkEncoder
 from fechner.observers.readouts import MAY_BE_UNDEFINED
 from fechner.stimuli import (
+    Clips,
     Field,
     Frames,
     Gabor,
@@ -51,6 +54,7 @@ _GABOR = Gabor(4.0, sigma_deg=0.5)
 _RAMP = tuple(0.01 + 0.0002 * step for step in range(6))
 _FEW_VALUES = len(_RAMP) // 2
 _PPD = 60.0
+_VIDEO_FRAMES = 8
 
 #: Deviations, relative to the largest answer, up to which they are rounding. Batches of other
 #: sizes are summed in another order, which differences near threshold magnify.
@@ -145,7 +149,8 @@ def validate(
                 "take a smaller size (@size=...), --dtype bfloat16 or another --device"
             )
         else:
-            found.problems.append(f"it raised {type(error).__name__}: {error}")
+            wants = observer.wants if _is_your_own(observer) else None
+            found.problems.append(what_was_raised(error, wants))
     return found
 
 
@@ -157,6 +162,8 @@ def _is_asked_in_words(observer: Any, asks: Ability) -> bool:
 
 def _look_into(observer: Any, found: Validation) -> None:
     """Say what can be said of a network without asking it anything."""
+    if isinstance(observer, FunctionComparer) and observer.unsure:
+        found.warnings.append(observer.unsure)
     if not isinstance(observer, NetworkEncoder):
         return
     import torch
@@ -255,6 +262,7 @@ def _check(comparer: Compares, found: Validation, device: str, n: int) -> None:
     elif largest(alone - answer) <= _BATCH:  # the ramp is shown one by one
         _look_for_steps(comparer, memory, found, device)
     _look_at_another_size(comparer, found, device)
+    _look_at_video(comparer, found, device)
     found.facts["gradients"] = "kept" if answer.requires_grad else "off"
     if answer.requires_grad:
         found.warnings.append("it turns gradients on by itself, which costs memory")
@@ -291,11 +299,37 @@ def _look_at_another_size(comparer: Compares, found: Validation, device: str) ->
     except (Exception, SystemExit) as error:
         if is_out_of_memory(error):
             return
-        why = f"{type(error).__name__}: {error}".rstrip(".")
         found.warnings.append(
-            f"it cannot be shown pictures of {width} x {height} px ({why}); if it takes one size "
-            "only, say so with wants=fechner.Wants(size_px=(h, w))"
+            f"it cannot be shown pictures of {width} x {height} px ({described(error)}); if it "
+            "takes one size only, say so with wants=fechner.Wants(size_px=(h, w))"
         )
+
+
+def _look_at_video(comparer: Compares, found: Validation, device: str) -> None:
+    """Show a short video to your own that say they take it; the others are known to."""
+    import torch
+
+    if not comparer.wants.video or not _is_your_own(_who_looks(comparer)):
+        return
+    still = _frames(comparer.wants, (0.0,), device)
+    video = replace(still.field, frames=_VIDEO_FRAMES)
+    dtype = getattr(torch, comparer.wants.dtype)
+    test, reference = (
+        Clips((_stimulus(contrast),), video, still.display, still.light, dtype, device)
+        for contrast in (_CONTRASTS[-1], 0.0)
+    )
+    try:
+        which = torch.zeros(1, dtype=torch.long, device=device)
+        answer = comparer.difference(test, comparer.remember(reference), which)
+        found.facts["video"] = f"{_VIDEO_FRAMES} frames at {video.fps:g} per second"
+        if not torch.isfinite(answer).all():
+            found.warnings.append("it answers NaN or infinity to a video")
+    except (Exception, SystemExit) as error:
+        if not is_out_of_memory(error):
+            found.warnings.append(
+                f"it cannot be shown videos ({described(error)}); if it takes pictures only, "
+                "leave video=True out"
+            )
 
 
 def _copy(frames: Frames) -> Frames:
@@ -354,15 +388,18 @@ def _frames(
     import torch
 
     height, width = wants.size_px or ANY_SIZE
-    stimuli = [Stimulus(_GREY, (Layer(pattern, _GREY, contrast),)) for contrast in contrasts]
     return paint(
-        stimuli,
+        [_stimulus(contrast, pattern) for contrast in contrasts],
         Field(width, height, _PPD),
         display("encoders"),
         light=wants.light,
         dtype=getattr(torch, wants.dtype),
         device=device,
     )
+
+
+def _stimulus(contrast: float, pattern: Pattern = _GABOR) -> Stimulus:
+    return Stimulus(_GREY, (Layer(pattern, _GREY, contrast),))
 
 
 def _rows(frames: Frames, row: int) -> Frames:
@@ -373,13 +410,24 @@ def _input(observer: Compares | Answers, frames: Frames) -> str:
     size = f"{frames.field.height_px} x {frames.field.width_px} px"
     if observer.wants.size_px is None:
         size += " (any)"
-    pixels = frames.pixels
-    if observer.wants.bits is not None:
-        return f"{size}, {observer.wants.bits} bits"
-    if isinstance(observer, ComparesFeatures) and isinstance(observer.encoder, NetworkEncoder):
-        pixels = observer.encoder.prepared(pixels)
+    wants = observer.wants
+    if wants.bits is not None:
+        return f"{size}, {wants.bits} bits"
+    if (wants.layout, wants.channels, wants.array) != ("nchw", 3, "torch"):
+        size += f", {wants.in_words}"
+    looks = _who_looks(observer)
+    pixels = looks.prepared(frames) if hasattr(looks, "prepared") else frames.pixels
     kind = str(pixels.dtype).removeprefix("torch.")
     return f"{size}, {kind}, {float(pixels.min()):.3g} to {float(pixels.max()):.3g}"
+
+
+def _who_looks(observer: Any) -> Any:
+    return observer.encoder if isinstance(observer, ComparesFeatures) else observer
+
+
+def _is_your_own(observer: Any) -> bool:
+    """Whether it is for you to say what an observer wants."""
+    return bool(getattr(observer, "is_your_own", False))
 
 
 def _output(encoder: Encodes, frames: Frames) -> str:

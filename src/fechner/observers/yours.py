@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import importlib.util
-import inspect
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fechner.errors import ObserverError, UnknownNameError
+import numpy as np
+
+from fechner.errors import ObserverError, UnknownNameError, described
 from fechner.observers.abilities import Observer, Wants, abilities
+from fechner.observers.arguments import Signature, grey
 from fechner.observers.devices import check_device
 from fechner.observers.functions import FunctionComparer, FunctionEncoder
 from fechner.observers.network import Network, NetworkClassifier, NetworkEncoder
 from fechner.observers.normalisation import NONE, Normalisation, PerChannel
-from fechner.observers.torchvision_fix import import_torchvision
+from fechner.observers.torchvision_fix import mend_torchvision
 from fechner.observers.weights import hash_file, hash_weights
+from fechner.stimuli import Frames
 
 if TYPE_CHECKING:
     from torch import nn
@@ -44,13 +49,14 @@ def observe(
     thing
         A name (see ``fechner list observers``), an observer (returned as it is), a
         ``torch.nn.Module`` or function of one batch of pictures (an encoder), or of two (a
-        comparer).
+        comparer). Further arguments called ppd, fps, peak_cdm2, black_cdm2 or display are filled
+        in.
     name
         What results call it; the class or function name if None.
     wants
-        What it wants to be shown; sRGB in 0..1 of any size if None.
+        What it wants to be shown, and how; sRGB in 0..1 of any size, [n, 3, h, w], if None.
     mean, std
-        Normalisation of an encoder's input, per channel.
+        Normalisation of an encoder's input: one number, or one for each channel.
     read
         Takes what a module returns and gives the features, for those that return more than a
         tensor.
@@ -68,6 +74,7 @@ def observe(
     >>> observe(lambda pictures: pictures.mean(dim=(2, 3)), name="mean-colour").layers
     ('output',)
     """
+    mend_torchvision()  # before any code of yours runs
     if isinstance(thing, str):
         from fechner.observers.names import resolve  # which itself makes observers here
 
@@ -84,47 +91,55 @@ def observe(
     name = str(name or getattr(thing, "__name__", type(thing).__name__))
     fingerprint = f"{name}/{version}" if version else None
     normalise = Normalisation(mean, std)
-    if classes is not None and not (_is_module(thing) and _required_arguments(thing.forward) == 1):
-        raise ObserverError(
-            f"'{name}' is no torch module of one batch of pictures; classes are for those that "
-            "give scores to each."
-        )
-    if _is_module(thing) and _required_arguments(thing.forward) == 2:
-        thing = thing.to(check_device(device)).eval()
-        if fingerprint is not None:
-            fingerprint += f"/{hash_weights(thing)}"
-    elif _is_module(thing):
-        place = check_device(device)
-        return _module(thing, name, wants, normalise, read, classes, fingerprint, place)
     if not callable(thing) or isinstance(thing, type):
         raise ObserverError(
             f"'{name}' is a {'class' if isinstance(thing, type) else type(thing).__name__}; an "
             "observer is a torch module, a function of pictures, or an object with one of the four "
             "abilities."
         )
-    arguments = _required_arguments(thing)
-    if arguments > 2:
+    signature = Signature.of(thing)
+    signature.check(name)
+    if classes is not None and not (_is_module(thing) and signature.pictures == 1):
         raise ObserverError(
-            f"'{name}' takes {arguments} arguments; an encoder takes one batch of pictures, a "
-            "comparer takes two."
+            f"'{name}' is no torch module of one batch of pictures; classes are for those that "
+            "give scores to each."
         )
-    if arguments == 2:
+    if _is_module(thing):
+        thing = thing.to(check_device(device)).eval()
+        if fingerprint is not None:
+            fingerprint += f"/{hash_weights(thing)}"
+        if signature.pictures != 2:
+            known = signature.known
+            return _module(thing, name, wants, normalise, read, classes, fingerprint, known)
+    if signature.pictures == 2:
         if normalise != NONE or read is not None:
             raise ObserverError(
                 f"'{name}' compares two batches; mean, std and read are for encoders, so do that "
                 "inside the function."
             )
-        return FunctionComparer(
+        make = partial(
+            FunctionComparer,
             thing,
             name=name,
-            wants=wants,
             higher_is_better=higher_is_better,
             best=best,
+            known=signature.known,
             fingerprint=fingerprint,
         )
-    function = thing if read is None else lambda pictures: read(thing(pictures))
+        metric = make(wants=wants)
+        if _is_module(thing) and _takes_one_channel(
+            thing, metric.wants, lambda grey: metric.scores(grey, grey)
+        ):
+            metric = make(wants=replace(metric.wants, channels=1), unsure=_SHOWN_LUMA)
+        return metric
+    _check_channels(normalise, wants or Wants(), name)
     return FunctionEncoder(
-        function, name=name, wants=wants, normalise=normalise, fingerprint=fingerprint
+        thing if read is None else _reading(thing, read),
+        name=name,
+        wants=wants,
+        normalise=normalise,
+        known=signature.known,
+        fingerprint=fingerprint,
     )
 
 
@@ -136,26 +151,71 @@ def _module(
     read: Callable[[Any], Any] | None,
     classes: Sequence[str] | None,
     fingerprint: str | None,
-    device: str,
+    known: tuple[str, ...],
 ) -> Observer:
     """Make an observer of a user's module, in its own precision."""
     import torch
 
-    module = module.to(device).eval()
     if wants is None:
         first = next((p.dtype for p in module.parameters() if p.is_floating_point()), None)
         double = first == torch.float64
         wants = Wants(dtype="float64" if double else "float32")
+    call = None if read is None else _reading(module, read)
+    network = Network(module, call, size_px=wants.size_px, normalise=normalise, known=known)
+    plain = replace(network, normalise=NONE)
+    look = NetworkEncoder(plain, name=name, wants=wants, fingerprint=None).features
+    if _takes_one_channel(module, wants, lambda grey: look(grey, {})):
+        wants, network = replace(wants, channels=1), replace(network, unsure=_SHOWN_LUMA)
+    _check_channels(normalise, wants, name)
     if fingerprint is not None:
-        fingerprint += f"/{hash_weights(module)} {wants} {normalise}"
-    call = None if read is None else lambda pictures: read(module(pictures))
-    network = Network(module, call, size_px=wants.size_px, normalise=normalise)
+        fingerprint += f" {wants} {normalise}"
     if classes is None:
         return NetworkEncoder(network, name=name, wants=wants, fingerprint=fingerprint)
     if fingerprint is not None:
         fingerprint += f" {tuple(classes)}"
     network = replace(network, classify=call or module, classes=tuple(classes))
     return NetworkClassifier(network, name=name, wants=wants, fingerprint=fingerprint)
+
+
+def _reading(model: Callable[..., Any], read: Callable[[Any], Any]) -> Callable[..., Any]:
+    return lambda pictures, **known: read(model(pictures, **known))
+
+
+def _check_channels(normalise: Normalisation, wants: Wants, name: str) -> None:
+    for what, values in (("mean", normalise.mean), ("std", normalise.std)):
+        if np.size(values) not in (1, wants.channels):
+            raise ObserverError(
+                f"'{name}' has {wants.channels} channel{'s' * (wants.channels > 1)}, so {what} is "
+                f"one number or one for each, not {values}."
+            )
+
+
+_SHOWN_LUMA = (
+    "its first convolution takes one channel, so it is shown luma and sees no colour; confirm this "
+    "with wants=fechner.Wants(channels=1)"
+)
+
+
+def _takes_one_channel(module: nn.Module, wants: Wants, look: Callable[[Frames], object]) -> bool:
+    """Whether pictures of three channels get as far as a first convolution that takes one."""
+    import torch
+    from torch import nn
+
+    kinds = (nn.Conv2d, nn.Conv3d)
+    first = next((part for part in module.modules() if isinstance(part, kinds)), None)
+    if wants.channels == 1 or first is None or first.in_channels != 1:
+        return False
+    reached: list[int] = []
+
+    def hook(part: nn.Module, arguments: Any) -> None:
+        reached.append(arguments[0].shape[-1 - len(first.kernel_size)])
+
+    handle = first.register_forward_pre_hook(hook)
+    # What else may be wrong with it is told when it is looked over.
+    with torch.no_grad(), suppress(Exception):
+        look(grey(wants, 1, first.weight.device))
+    handle.remove()
+    return reached[:1] == [3]
 
 
 def file_and_name(spec: str) -> tuple[Path, str]:
@@ -179,12 +239,12 @@ def from_file(spec: str, device: str = "cpu") -> Observer:
     """
     path, attribute = file_and_name(spec)
     thing = _attribute(path, attribute, spec)
-    if isinstance(thing, type) or (_is_function(thing) and _required_arguments(thing) == 0):
+    if isinstance(thing, type) or (_is_function(thing) and Signature.of(thing).pictures == 0):
         try:
             thing = thing()
         except Exception as error:
             raise ObserverError(
-                f"observer '{spec}' could not be made: {type(error).__name__}: {error}."
+                f"observer '{spec}' could not be made: {described(error)}."
             ) from error
     file_hash = hash_file(path)
     observer = observe(thing, name=spec, version=file_hash, device=device)
@@ -214,12 +274,13 @@ def _attribute(path: Path, attribute: str, spec: str) -> Any:
     if folder not in sys.path:
         sys.path.insert(0, folder)  # as `python file.py` does: it may import its neighbours
     sys.modules[module_spec.name] = module  # dataclasses look their module up
+    mend_torchvision()
     try:
-        _run(module_spec.loader, module)
+        module_spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[module_spec.name]
         raise ObserverError(
-            f"observer '{spec}': {path.name} could not be loaded: {type(error).__name__}: {error}."
+            f"observer '{spec}': {path.name} could not be loaded: {described(error)}."
         ) from error
     if not hasattr(module, attribute):
         own = [
@@ -232,16 +293,6 @@ def _attribute(path: Path, attribute: str, spec: str) -> Any:
     return getattr(module, attribute)
 
 
-def _run(loader: Any, module: Any) -> None:
-    try:
-        loader.exec_module(module)
-    except RuntimeError as error:
-        if "torchvision::" not in str(error):
-            raise
-        import_torchvision()  # what it imports cannot be imported as it is
-        loader.exec_module(module)
-
-
 def _is_module(thing: Any) -> bool:
     import torch
 
@@ -250,16 +301,3 @@ def _is_module(thing: Any) -> bool:
 
 def _is_function(thing: Any) -> bool:
     return callable(thing) and not _is_module(thing) and not abilities(thing)
-
-
-def _required_arguments(function: Callable[..., Any]) -> int:
-    function = getattr(function, "forward", function)  # a module takes anything, its own takes two
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return 1
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(
-        parameter.kind in positional and parameter.default is parameter.empty
-        for parameter in parameters
-    )

@@ -155,7 +155,7 @@ def _shape(encoder: Encodes, layer: str, conditions: Conditions, device: str) ->
         module = getattr(encoder, "module", None)
         if math.prod(known.get(layer, ())) != shape[0] and module is not None:
             # It was listed with pictures of another size.
-            parts = every_layer(module, partial(look, taps={}))
+            parts = every_layer(module, partial(look, taps={}), batched=encoder.wants.batched)
             known = {info.name: info.shape for info in parts}
     listed = known.get(layer, shape)
     return listed if math.prod(listed) == shape[0] else shape

@@ -55,10 +55,16 @@ class Frames:
     def __len__(self) -> int:
         return len(self.pixels)
 
+    @property
+    def device(self) -> torch.device:
+        """Where the pixels are."""
+        return self.pixels.device
+
     def luminance(self) -> Tensor:
-        """Return luminance in cd/m2, [n, h, w]."""
+        """Return luminance in cd/m2, [n, h, w] or [n, t, h, w]."""
         weights = self.pixels.new_tensor(self.display.rgb_to_xyz[1])
-        return (self.cdm2() * weights[:, None, None]).sum(dim=1)
+        shape = (-1, *(1 for _ in self.pixels.shape[2:]))
+        return (self.cdm2() * weights.reshape(shape)).sum(dim=1)
 
     def cdm2(self) -> Tensor:
         """Return linear RGB in cd/m2, [n, 3, h, w]."""

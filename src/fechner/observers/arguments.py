@@ -1,0 +1,196 @@
+"""What a model is called with: pictures as it wants them, and what its signature asks for."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fechner.errors import ObserverError, described
+from fechner.observers.abilities import ANY_SIZE, Wants
+from fechner.observers.metrics.luma import luma
+from fechner.observers.normalisation import NONE, Normalisation
+from fechner.stimuli import Clips, Field, Frames, display
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+#: Arguments that are filled in wherever a signature has them.
+KNOWN: dict[str, Callable[[Frames | Clips], Any]] = {
+    "ppd": lambda frames: frames.field.ppd,
+    "fps": lambda frames: frames.field.fps,
+    "peak_cdm2": lambda frames: frames.display.peak_cdm2,
+    "black_cdm2": lambda frames: frames.display.black_cdm2,
+    "display": lambda frames: frames.display,
+}
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a function or module must be given.
+
+    Parameters
+    ----------
+    pictures
+        How many arguments are needed by position, without those that are known.
+    known
+        Arguments, needed or not, that are among `KNOWN`.
+    unknown
+        The first other argument that must be given; empty if there is none.
+
+    Examples
+    --------
+    >>> Signature.of(lambda test, reference, ppd, *, fps=30, gain=1: ...)
+    Signature(pictures=2, known=('ppd', 'fps'), unknown='')
+    """
+
+    pictures: int
+    known: tuple[str, ...] = ()
+    unknown: str = ""
+
+    @classmethod
+    def of(cls, function: Callable[..., Any]) -> Signature:
+        """Read the signature of a function, or of the ``forward`` of a module."""
+        try:
+            parameters = inspect.signature(getattr(function, "forward", function)).parameters
+        except (TypeError, ValueError):
+            return cls(pictures=1)
+        by_position, by_name = [], []
+        for name, parameter in parameters.items():
+            if name not in KNOWN and parameter.default is parameter.empty:
+                if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+                    by_position.append(name)
+                elif parameter.kind is parameter.KEYWORD_ONLY:
+                    by_name.append(name)
+        known = tuple(name for name in parameters if name in KNOWN)
+        unknown = next(iter([*by_position[2:], *by_name]), "")
+        return cls(min(len(by_position), 2), known, unknown)
+
+    def check(self, name: str) -> None:
+        """Say which argument nobody can give."""
+        if self.unknown:
+            raise ObserverError(
+                f"'{name}' needs an argument '{self.unknown}' that fechner does not know: beside "
+                f"one or two batches of pictures it fills in {', '.join(KNOWN)}; give "
+                f"'{self.unknown}' a default."
+            )
+
+
+def filled(known: Sequence[str], frames: Frames | Clips) -> dict[str, Any]:
+    """Return what frames say about known arguments."""
+    return {name: KNOWN[name](frames) for name in known}
+
+
+def prepared(
+    frames: Frames | Clips,
+    wants: Wants,
+    normalise: Normalisation = NONE,
+    dtype: torch.dtype | None = None,
+) -> Any:
+    """Return pictures as an observer wants them, with the axis of pictures first.
+
+    Videos are painted whole.
+
+    Parameters
+    ----------
+    normalise
+        Applied to the channels.
+    dtype
+        Precision of a network, if it is not that of the pixels.
+
+    Examples
+    --------
+    >>> prepared(grey(Wants(), 2), Wants(layout="hw")).shape
+    torch.Size([2, 224, 224])
+    """
+    if isinstance(frames, Clips):
+        frames = frames.whole()
+    pixels = normalise(frames.pixels if wants.channels == 3 else _one_channel(frames))
+    return _arranged(pixels if dtype is None else pixels.to(dtype), wants)
+
+
+def _one_channel(frames: Frames) -> Tensor:
+    """Return luma, or luminance in cd/m2, with an axis for the channel."""
+    return (luma(frames.pixels) if frames.light == "display" else frames.luminance()).unsqueeze(1)
+
+
+def _arranged(pixels: Tensor, wants: Wants) -> Any:
+    axes, layout = "nchw", wants.layout
+    if pixels.ndim == 5:
+        axes = "ncthw"
+        layout = layout if "t" in layout else layout.replace("h", "th")
+    elif "t" in layout:
+        axes, pixels = "ncthw", pixels.unsqueeze(2)
+    if "c" not in layout:
+        axes, pixels = axes.replace("c", ""), pixels.squeeze(1)
+    if not wants.batched:
+        layout = f"n{layout}"
+    if layout != axes:  # contiguous, as all that people try their code with
+        pixels = pixels.permute([axes.index(axis) for axis in layout]).contiguous()
+    return pixels if wants.array == "torch" else pixels.detach().cpu().numpy()
+
+
+def call(
+    function: Callable[..., Any], wants: Wants, arguments: Sequence[Any], known: dict[str, Any]
+) -> Any:
+    """Call a function of pictures, once for all of them or once for each.
+
+    Parameters
+    ----------
+    arguments
+        Prepared pictures, one batch for each argument.
+    known
+        Arguments by name.
+    """
+    if wants.batched:
+        return function(*arguments, **known)
+    return together([function(*one, **known) for one in zip(*arguments, strict=True)])
+
+
+def together(outputs: list[Any]) -> Any:
+    """Return what was said of single pictures as if they had been a batch.
+
+    Examples
+    --------
+    >>> together([0.25, 0.5])
+    array([0.25, 0.5 ])
+    """
+    import numpy as np
+    import torch
+
+    first = outputs[0]
+    if isinstance(first, torch.Tensor):
+        return torch.stack(outputs)
+    if isinstance(first, float | int) or hasattr(first, "__array__"):
+        return np.stack(outputs)
+    return first  # whoever reads it says what is wrong with it
+
+
+def what_was_raised(error: BaseException, wants: Wants | None = None) -> str:
+    """Say what a model raised and, for one of your own, what to do.
+
+    Parameters
+    ----------
+    wants
+        What it was shown; None for models that are not your own.
+    """
+    said = f"it raised {described(error)}"
+    if wants is None:
+        return said
+    height, width = wants.size_px or ANY_SIZE
+    return (
+        f"{said}, when called with {wants.in_words}, {height} x {width} px; "
+        "wants=fechner.Wants(...) can ask for another layout, size_px, channels or array"
+    )
+
+
+def grey(wants: Wants, n: int, device: str | torch.device = "cpu") -> Frames:
+    """Return the same grey pictures whenever they are asked for, to try an observer with."""
+    import torch
+
+    height, width = wants.size_px or ANY_SIZE
+    dtype = getattr(torch, wants.dtype)
+    pixels = torch.full((n, 3, height, width), 0.5, dtype=dtype, device=device)
+    return Frames(pixels, Field(width, height, 60.0), display("encoders"), wants.light)
