@@ -11,7 +11,10 @@ from fechner.cli.names import split_observers
 
 
 def command(
-    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    run: Annotated[
+        str,
+        typer.Argument(help="Run folder, or a published table such as @cai2025: scores alone."),
+    ],
     test: Annotated[
         str | None, typer.Argument(help="Test to show; all if left out, in kinds that can.")
     ] = None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from fechner.psychometrics import find_crossing
+from fechner.psychometrics import find_crossing, find_least
 from fechner.scores.alignment import outputs
 from fechner.scores.bootstrap import cluster_counts, interval, normal_errors, spread
 from fechner.scores.notes import SAME_ANSWERS
@@ -67,11 +67,12 @@ class MatchingError:
     def _scores(self, data: xr.Dataset, layer: str, readout: str) -> list[Resampled]:
         found, candidates = matches(data)
         human = data["human_matched"].values
-        note = _note(candidates, self.gaps)
+        answers = data["difference" if "difference" in data else "response"].values
+        note = _note(candidates, self.gaps, direct="difference" in data)
         if self.gaps:
             found = np.where(candidates == 0, np.nan, found)
         errors = np.log10(found) - np.log10(human)
-        if "response" in data and np.ptp(data["response"].values) == 0:
+        if np.ptp(answers) == 0:
             errors = np.full_like(errors, np.nan)
             note = SAME_ANSWERS
         counts = cluster_counts(errors.shape[1])
@@ -128,16 +129,24 @@ class MatchingError:
         return _error(self.main, value, nothing, nothing, chance=chance, n=0)
 
 
-def matches(data: xr.Dataset) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Return matched contrasts [reference, frequency] and the number of candidates of each."""
-    grid = data["contrast"].values
+def matches(data: xr.Dataset, of: str = "") -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Return matched contrasts [reference, frequency] and the number of candidates of each.
+
+    Parameters
+    ----------
+    of
+        What the names of the answers begin with: nothing, or ``curve_`` for those of figures.
+    """
+    grid = data[f"{of}contrast"].values
     references = data["reference"].values
-    shape = (len(references), data.sizes["frequency"])
-    if "difference" in data:
-        best = data["difference"].values.argmin(axis=-1)
-        return grid[best], ((best > 0) & (best < len(grid) - 1)).astype(np.intp)
-    criteria, responses = data["reference_response"].values, data["response"].values
+    shape = (len(references), data.sizes[f"{of}frequency"])
     found, counts = np.empty(shape), np.ones(shape, dtype=np.intp)
+    if "difference" in data:
+        differences = data[f"{of}difference"].values
+        for i, j in np.ndindex(*shape):
+            found[i, j], counts[i, j] = find_least(grid, differences[i, j])
+        return found, counts
+    criteria, responses = data["reference_response"].values, data[f"{of}response"].values
     for i, j in np.ndindex(*shape):
         found[i, j], counts[i, j] = find_crossing(
             grid, responses[j], float(criteria[i]), near=float(references[i])
@@ -227,8 +236,8 @@ def _divided(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[
     return means
 
 
-def _note(candidates: NDArray[np.intp], gaps: bool) -> str:
-    notes = []
+def _note(candidates: NDArray[np.intp], gaps: bool, direct: bool) -> str:
+    notes = ["matched by direct comparison"] if direct else []
     if (candidates == 0).any():
         what = "left out" if gaps else "taken as the end of it"
         notes.append(f"{(candidates == 0).sum()} of {candidates.size} matches out of range, {what}")

@@ -215,7 +215,7 @@ def test_an_observer_that_was_never_finished_has_one_line(copy: Run, tmp_path: P
     one, other, *surfaces = told
     assert one == f"{' '.join(HOSTILE.split())} is left out of {', '.join(TESTS)}: not finished."
     assert other == f"pixels is left out of {', '.join(TESTS)}: not finished."
-    why = "its surfaces were not measured; run the same command without --scores-only."
+    why = "what figures need was not measured; run the same command without --scores-only."
     assert surfaces[1] == f"pixels is left out of {TESTS[0]}: {why}"
 
 
