@@ -19,7 +19,8 @@ def command(
         str | None, typer.Argument(help="Test to show; all if left out, in kinds that can.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="PDF, PNG or SVG to write; default: TEST-KIND.pdf.")
+        Path | None,
+        typer.Option(help="PDF, PNG or SVG to write; default: TEST-KIND.pdf, or TABLE-TEST.pdf."),
     ] = None,
     kind: Annotated[
         str | None,
@@ -52,8 +53,10 @@ def command(
 ) -> None:
     """Draw a figure for a paper."""
     from fechner.report.figures import check_path, figure, save
+    from fechner.report.printed import is_table
 
-    name = "-".join(part for part in (test, kind) if part) or "scores"
+    parts = (run[1:] if is_table(run) else "", test, kind)
+    name = "-".join(part for part in parts if part) or "scores"
     path = check_path(out or f"{name}.pdf")
     drawn = figure(
         [run, *(more or ())],

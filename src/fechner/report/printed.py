@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fechner.errors import FechnerError
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 def is_table(source: object) -> bool:
     """Whether something names a published table, such as ``@cai2025``, rather than a run."""
-    return isinstance(source, str) and source.startswith("@")
+    return isinstance(source, str | Path) and str(source).startswith("@")
 
 
 def draw_printed(

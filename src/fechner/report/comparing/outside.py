@@ -16,8 +16,9 @@ from fechner.report.comparing.standings import Entrant, listed
 
 _NAME = "observer"
 
-#: What runs know of networks by themselves; these span decades, so logarithms are regressed on.
-COUNTED = ("parameters", "gflops")
+#: What runs know of networks by themselves, and how it is written; these span decades, so
+#: logarithms are regressed on.
+COUNTED = {"parameters": "parameters", "gflops": "GFLOPs"}
 
 
 @dataclass(frozen=True)
@@ -119,11 +120,11 @@ def counted(name: str, every: Sequence[Entrant]) -> tuple[dict[str, float], str]
     found = {label: math.log10(value) for label, value in known.items() if value}
     if not found:
         raise FechnerError(
-            f"no {name} were counted of any observer here; only networks that a run measured have "
-            "them."
+            f"no {COUNTED[name]} were counted of any observer here; only networks that a run "
+            "measured have them."
         )
     left = [label for label in known if label not in found]
-    return found, f"No {name} were counted of {', '.join(left)}." if left else ""
+    return found, f"No {COUNTED[name]} were counted of {', '.join(left)}." if left else ""
 
 
 def match(

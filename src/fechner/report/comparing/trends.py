@@ -175,12 +175,13 @@ def _figures(
             ]
     elif columns is not None:
         raise FechnerError(f"--column is for CSV files; leave it out with --against {file}.")
-    for name in dict.fromkeys(names):
+    for name in names:
         if name not in COUNTED:
             there = f"give a CSV file, or {' or '.join(COUNTED)}"
             raise UnknownNameError("figure", name, COUNTED, there)
+    for name in dict.fromkeys(names):
         values, line = counted(name, every)
-        found.append(_Figure(name, values))
+        found.append(_Figure(COUNTED[name], values))
         lines += [line] if line else []
     return found, lines
 
