@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 #: Whether responses against a uniform field are matched, or the gratings themselves.
 MatchBy = Literal["response", "direct"]
 
-#: Figures have this many frequencies between the lowest and the highest that people were shown, and
-#: every second contrast: matches then move by less than a line is wide (docs/encoders.md).
-_CURVE_FREQUENCIES, _CURVE_STEP, _CURVE_FREQUENCIES_PER_PIECE = 25, 2, 5
+#: Figures have this many frequencies between the lowest and the highest that people were shown.
+_CURVE_FREQUENCIES, _CURVE_FREQUENCIES_PER_PIECE = 25, 5
 
 _OUTPUTS = ("layer", "readout")
 
@@ -91,11 +90,9 @@ class FrequencyMatching:
     def pieces(self) -> Sequence[Piece]:
         """List the piece that is scored, and those whose curves figures show."""
         frequencies, references, _ = self.human_matches()
-        contrasts = len(self.contrasts)
-        shown = self._images(len(frequencies) * contrasts)
+        shown = self._images(len(frequencies))
         shown += len(references) if self.by == "response" else 0
         drawn = range(0, _CURVE_FREQUENCIES, _CURVE_FREQUENCIES_PER_PIECE)
-        images = self._images(_CURVE_FREQUENCIES_PER_PIECE * len(self.contrasts[::_CURVE_STEP]))
         return [
             Piece("match", 0, len(frequencies), shown),
             *(
@@ -103,16 +100,17 @@ class FrequencyMatching:
                     f"curves-{number:02d}",
                     start,
                     start + _CURVE_FREQUENCIES_PER_PIECE,
-                    images,
+                    self._images(_CURVE_FREQUENCIES_PER_PIECE),
                     for_scores=False,
                 )
                 for number, start in enumerate(drawn)
             ),
         ]
 
-    def _images(self, gratings: int) -> int:
-        """Return how many pictures test gratings make, at most."""
-        return gratings if self.by == "response" else gratings * len(self.human_matches()[1])
+    def _images(self, frequencies: int) -> int:
+        """Return how many pictures test gratings of some frequencies make, at most."""
+        times = 1 if self.by == "response" else len(self._references)
+        return frequencies * len(self.contrasts) * times
 
     def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
         """Measure responses over contrast at each test frequency."""
@@ -121,7 +119,7 @@ class FrequencyMatching:
         if not piece.for_scores:
             return self._measure_curves(piece, presenter)
         frequencies, references, matched = self.human_matches()
-        grid = self._gratings(frequencies, self.contrasts)
+        grid = self._gratings(frequencies)
         shape = (len(frequencies), len(self.contrasts))
         data: dict[str, Any] = {"human_matched": (("reference", "frequency"), matched)}
         if self.by == "response":
@@ -155,26 +153,25 @@ class FrequencyMatching:
         tested, references, _ = self.human_matches()
         between = np.geomspace(tested[0], tested[-1], _CURVE_FREQUENCIES + 2)[1:-1]
         frequencies = between[piece.start : piece.stop]
-        contrasts = self.contrasts[::_CURVE_STEP]
         wants = presenter.observer.wants
         fields = (self.scene.drawn_field(wants), self.scene.seen_field(wants))
         held = frequencies <= min(field.nyquist_cpd for field in fields)
-        grid = self._gratings(frequencies[held], contrasts)
+        grid = self._gratings(frequencies[held])
         direct = self.by == "direct"
-        shape = (len(references),) * direct + (len(frequencies), len(contrasts))
+        shape = (len(references),) * direct + (len(frequencies), len(self.contrasts))
         answers = np.full((*shape, len(presenter.layers), len(presenter.readouts)), np.nan)
         if grid:
             show = self._differences if direct else self._responses
-            found = _folded(show(grid, presenter), (held.sum(), len(contrasts)), axis=int(direct))
-            answers[..., held, :, :, :] = found
-        dims = ("reference",) * direct + ("curve_frequency", "curve_contrast", *_OUTPUTS)
+            shown = (int(held.sum()), len(self.contrasts))
+            answers[..., held, :, :, :] = _folded(show(grid, presenter), shape=shown, axis=direct)
+        dims = ("reference",) * direct + ("curve_frequency", "contrast", *_OUTPUTS)
         coords = {"reference": ("reference", references, {"unit": "michelson"})} if direct else {}
         return xr.Dataset(
             {"curve_difference" if direct else "curve_response": (dims, answers)},
             coords=coords
             | {
                 "curve_frequency": ("curve_frequency", frequencies, {"unit": "cpd"}),
-                "curve_contrast": ("curve_contrast", np.array(contrasts), {"unit": "michelson"}),
+                "contrast": ("contrast", np.array(self.contrasts), {"unit": "michelson"}),
                 "layer": ("layer", presenter.layers),
                 "readout": ("readout", presenter.readouts),
             },
@@ -197,8 +194,8 @@ class FrequencyMatching:
         _, contrasts, _ = self.human_matches()
         return [self._grating(self.reference_frequency_cpd, contrast) for contrast in contrasts]
 
-    def _gratings(self, frequencies: Floats, contrasts: Sequence[float]) -> list[Stimulus]:
-        return [self._grating(f, contrast) for f in frequencies for contrast in contrasts]
+    def _gratings(self, frequencies: Floats) -> list[Stimulus]:
+        return [self._grating(f, contrast) for f in frequencies for contrast in self.contrasts]
 
     @property
     def _background(self) -> tuple[float, float, float]:

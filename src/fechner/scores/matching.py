@@ -135,9 +135,9 @@ def matches(data: xr.Dataset, of: str = "") -> tuple[NDArray[np.float64], NDArra
     Parameters
     ----------
     of
-        What the names of the answers begin with: nothing, or ``curve_`` for those of figures.
+        What names of frequencies and answers begin with: nothing, or ``curve_`` for figures.
     """
-    grid = data[f"{of}contrast"].values
+    grid = data["contrast"].values
     references = data["reference"].values
     shape = (len(references), data.sizes[f"{of}frequency"])
     found, counts = np.empty(shape), np.ones(shape, dtype=np.intp)
