@@ -7,7 +7,7 @@ from torch import nn
 
 from fechner import Run, evaluate, observe
 
-#: One test whose points are partly left out and that has a surface, and one that has neither.
+#: One test whose points are partly left out and that has a surface, and one that has curves.
 TESTS = ("masking-incoherent", "matching-frequency")
 
 #: Quotes, commas, ends of lines, markup, signs beyond two bytes, and 300 characters.

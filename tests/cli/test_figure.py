@@ -60,6 +60,40 @@ def test_more_runs_and_pixels(figure, run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("table", ["cai2025", "hammou2025"])
+def test_a_published_table_needs_no_run(figure, table: str, tmp_path: Path) -> None:
+    code, out, err = figure(f"@{table}", "--out", "table.png", "--dpi", "60")
+    assert (code, err) == (0, "")
+    assert out.startswith("table.png: 178 x ")
+    assert (tmp_path / "table.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_one_test_of_a_published_table(figure, tmp_path: Path) -> None:
+    code, out, _ = figure("@cai2025", "frequency-ach", "--columns", 1)
+    assert code == 0
+    assert out.startswith("cai2025-frequency-ach.pdf: 85 x ")
+    assert (tmp_path / "cai2025-frequency-ach.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["@cai2024"], "did you mean '@cai2025'? there are @cai2025, @hammou2025, "),
+        (["@cai2025", "frequency-akh"], "did you mean 'frequency-ach'?"),
+        (["@cai2025", "--observers", "pixls"], "did you mean 'pixels'?"),
+        (["@cai2025", "--kind", "layers"], "a published table has scores only"),
+        (["@cai2025", "--with", "runs/mine"], "a published table is drawn alone"),
+        (["runs/mine", "--with", "@cai2025"], "a published table is drawn alone"),
+        (["@richardwebster2018"], "has observers but no scores"),
+    ],
+)
+def test_mistakes_with_a_published_table(figure, arguments: list[str], sentence: str) -> None:
+    code, out, err = figure(*arguments)
+    assert (code, out) == (2, "")
+    (line,) = err.splitlines()
+    assert sentence in line
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -8,9 +8,10 @@ import torch
 
 from fechner.experiments import FrequencyMatching, Presenter
 from fechner.observers import observe
+from fechner.scores import matching_panels
 from fechner.scores.matching import matches
-from fechner.stimuli import Frames
-from fechner.suites import Options, suite
+from fechner.stimuli import Field, Frames
+from fechner.suites import Asked, Options, suite
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,7 @@ class ContrastMeter:
 @pytest.mark.parametrize("by", ["response", "direct"])
 def test_constancy_matches_the_reference_contrast(experiment: FrequencyMatching, by: str) -> None:
     experiment = replace(experiment, by=by)
-    (piece,) = experiment.pieces()
+    (piece,) = (each for each in experiment.pieces() if each.for_scores)
     shown: list[int] = []
     presenter = Presenter(ContrastMeter(), batch_size=32, on_images=shown.append)
     data = experiment.measure(piece, presenter).sel(layer="contrast", readout="difference")
@@ -53,5 +54,69 @@ def test_constancy_matches_the_reference_contrast(experiment: FrequencyMatching,
     # Gratings of 15 cpd and more rarely have a pixel on their peak: leave those out.
     error = np.log10(found[:, :6] / data["reference"].values[:, None])
     step = np.log10(experiment.contrasts[1] / experiment.contrasts[0])
-    assert np.abs(error).max() < (0.02 if by == "response" else step / 2 + 0.02)
+    # Between the contrasts of the grid, too, which are a tenth of a decade apart.
+    assert np.abs(error).max() < (0.02 if by == "response" else step / 4 + 0.01)
     assert (candidates[:, :6] == 1).all()
+
+
+def test_the_way_to_match_is_an_option_of_both_suites() -> None:
+    for name in ("encoders", "metrics"):
+        for by in ("response", "direct"):
+            tests = suite(name).tests(Options(asked=Asked(match=by)))
+            (found,) = (t.experiment for t in tests if isinstance(t.experiment, FrequencyMatching))
+            assert found.by == by
+            assert ("differs least" in found.method) == (by == "direct")
+
+
+# Curves of figures
+
+
+@pytest.fixture(scope="module")
+def coarse(experiment: FrequencyMatching) -> FrequencyMatching:
+    """A field of few pixels that holds 15 cycles per degree, and a whole cycle of the lowest."""
+    return replace(experiment, scene=replace(experiment.scene, field=Field(128, 128, 30.0)))
+
+
+def test_curves_are_no_part_of_what_is_scored(coarse: FrequencyMatching) -> None:
+    match, *curves = coarse.pieces()
+    assert match.for_scores
+    assert not any(piece.for_scores for piece in curves)
+    assert sum(piece.stop - piece.start for piece in curves) == 25
+    assert sum(piece.images for piece in curves) == 25 * 33
+    assert len({piece.name for piece in (match, *curves)}) == 6
+
+
+@pytest.mark.parametrize("by", ["response", "direct"])
+def test_curves_lie_between_the_scored_matches(coarse: FrequencyMatching, by: str) -> None:
+    coarse = replace(coarse, by=by)
+    match, *curves = coarse.pieces()
+    presenter = Presenter(ContrastMeter(), batch_size=32)
+    low, high = curves[1], curves[-1]
+    scored = coarse.measure(match, presenter)
+    for piece in (low, high):
+        together = scored.merge(coarse.measure(piece, presenter), combine_attrs="override")
+        (panel,) = matching_panels(coarse, together.isel(layer=0, readout=0))
+        observed = [line for line in panel.marks if not line.human]
+        assert len(observed) == 8
+        for line, contrast in zip(observed, scored["reference"].values, strict=True):
+            assert (np.diff(line.x) > 0).all()
+            assert line.x[line.marked].tolist() == scored["frequency"].values.tolist()
+            between = line.x[~line.marked]
+            assert len(between) == 5
+            shown = between <= 15
+            assert shown.all() if piece is low else not shown.all()
+            # What pixels cannot hold is a gap.
+            assert np.isnan(line.y[~line.marked][~shown]).all()
+            if piece is low:
+                error = np.log10(line.y[~line.marked] / contrast)
+                assert np.abs(error).max() < 0.035
+
+
+def test_frequencies_that_pixels_cannot_hold_are_not_shown(coarse: FrequencyMatching) -> None:
+    last = coarse.pieces()[-1]
+    shown: list[int] = []
+    presenter = Presenter(ContrastMeter(), batch_size=32, on_images=shown.append)
+    data = coarse.measure(last, presenter)
+    held = int((data["curve_frequency"] <= 15).sum())
+    assert 0 < held < 5
+    assert sum(shown) == held * 33 + 1  # and the uniform field

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from fechner.psychometrics import Crossing, find_crossing
+from fechner.psychometrics import Crossing, find_crossing, find_least
 
 GRID = np.geomspace(0.001, 1, 33)
 
@@ -104,3 +104,26 @@ def test_recovery_of_thresholds_under_noise() -> None:
         )
     assert abs(np.mean(errors)) < 0.004
     assert np.std(errors) < 0.022
+
+
+@pytest.mark.parametrize("contrast", [0.0123, 0.05, 0.077, 0.3])
+def test_the_least_of_a_parabola_is_exact(contrast: float) -> None:
+    found = find_least(GRID, 0.3 + np.log(GRID / contrast) ** 2)
+    assert found == Crossing(pytest.approx(contrast, rel=1e-9), 1)
+
+
+def test_a_sharp_least_lies_within_a_tenth_of_a_step() -> None:
+    step = np.log(GRID[1] / GRID[0])
+    for contrast in np.geomspace(0.01, 0.3, 41):
+        found = find_least(GRID, np.abs(np.log(GRID / contrast)))
+        assert abs(np.log(found.contrast / contrast)) < 0.1 * step
+
+
+def test_a_least_at_an_end_or_beside_nothing() -> None:
+    assert find_least(GRID, 1 / GRID) == Crossing(1.0, 0)
+    assert find_least(GRID, np.full(len(GRID), np.nan)) == Crossing(0.001, 0)
+    differences = np.full(len(GRID), np.nan)
+    differences[7] = 1.0
+    assert find_least(GRID, differences) == Crossing(GRID[7], 1)
+    flat = find_least(GRID, np.where(np.arange(33) == 5, 0.0, 1.0))
+    assert flat == Crossing(pytest.approx(GRID[5]), 1)

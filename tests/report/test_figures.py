@@ -361,3 +361,22 @@ def test_a_png_is_a_picture_of_the_figure(shown_run: Run, tmp_path: Path) -> Non
     yellow = sum(n for n, (r, g, b) in colours if min(r, g) > 2 * b)
     assert purple > 1000
     assert yellow > 1000
+
+
+def test_every_row_of_a_published_table_is_there_once() -> None:
+    drawn = figure("@cai2025")
+    check_legible(drawn)
+    assert [len(axes.patches) for axes in drawn.axes] == [45] * 9
+    labels = [text.get_text() for text in drawn.axes[0].get_yticklabels()]
+    assert labels[:3] == ["No Encoder", "DINO", "ResNet-50"]
+    assert labels.count("ResNet-50, OpenAI") == 1
+    (pixels,) = preset("cai2025")[:1]
+    widths = [axes.patches[0].get_width() for axes in drawn.axes]
+    assert widths == list(pixels.scores.values())
+
+
+def test_some_rows_of_a_published_table() -> None:
+    drawn = figure("@hammou2025", "flicker", observers=["cvvdp", "psnr-y"])
+    (axes,) = drawn.axes
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["ColorVideoVDP", "PSNR-Y"]
+    assert [text.get_text() for text in axes.texts] == ["–"]  # PSNR sees no flicker

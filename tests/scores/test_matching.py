@@ -193,6 +193,7 @@ def test_matches_by_least_difference() -> None:
     )
     step = 3 / 32
     mean_of_roots, pooled = scores(data)
+    assert mean_of_roots.note == "matched by direct comparison"
     assert mean_of_roots.value == pytest.approx(3 * step / 9)
     assert pooled.value == pytest.approx(step * math.sqrt(5 / 9))
 

@@ -55,14 +55,18 @@ def command(
     ] = Correction.holm,
     format: Annotated[Format, typer.Option(help="Output format.")] = Format.table,
     against: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            help="CSV with a column `observer` and figures such as accuracies: regress scores on "
-            "them, instead of comparing pairs."
+            help="Regress scores on figures, instead of comparing pairs: a CSV with a column "
+            "`observer` and figures such as accuracies, or parameters or gflops (or both, with a "
+            "comma), which runs count of networks."
         ),
     ] = None,
     column: Annotated[
-        str | None, typer.Option(help="Comma-separated columns of the CSV to regress on.")
+        str | None,
+        typer.Option(
+            help="Comma-separated columns of the CSV to regress on; also parameters and gflops."
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -122,7 +126,7 @@ def _pairs(
 
 def _trends(
     runs: list[str],
-    file: Path,
+    file: str,
     columns: list[str] | None,
     format: str,
     drawn: bool,

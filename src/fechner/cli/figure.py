@@ -11,12 +11,16 @@ from fechner.cli.names import split_observers
 
 
 def command(
-    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    run: Annotated[
+        str,
+        typer.Argument(help="Run folder, or a published table such as @cai2025: scores alone."),
+    ],
     test: Annotated[
         str | None, typer.Argument(help="Test to show; all if left out, in kinds that can.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="PDF, PNG or SVG to write; default: TEST-KIND.pdf.")
+        Path | None,
+        typer.Option(help="PDF, PNG or SVG to write; default: TEST-KIND.pdf, or TABLE-TEST.pdf."),
     ] = None,
     kind: Annotated[
         str | None,
@@ -49,8 +53,10 @@ def command(
 ) -> None:
     """Draw a figure for a paper."""
     from fechner.report.figures import check_path, figure, save
+    from fechner.report.printed import is_table
 
-    name = "-".join(part for part in (test, kind) if part) or "scores"
+    parts = (run[1:] if is_table(run) else "", test, kind)
+    name = "-".join(part for part in parts if part) or "scores"
     path = check_path(out or f"{name}.pdf")
     drawn = figure(
         [run, *(more or ())],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -40,6 +41,13 @@ from fechner.cli.pictures import (
 from fechner.cli.start import quick_imports
 
 
+class Match(StrEnum):
+    """How gratings are matched."""
+
+    response = "response"
+    direct = "direct"
+
+
 def command(
     observers: Annotated[
         list[str] | None,
@@ -60,7 +68,11 @@ def command(
         bool, typer.Option("--published", help="Rebuild the published numbers.")
     ] = False,
     scores_only: Annotated[
-        bool, typer.Option("--scores-only", help="Leave out the response surfaces for figures.")
+        bool,
+        typer.Option(
+            "--scores-only",
+            help="Leave out what only figures need: response surfaces and curves of matches.",
+        ),
     ] = False,
     out: Annotated[
         Path | None,
@@ -120,6 +132,13 @@ def command(
             "'blocks.*,output'; their natural stages if left out (`fechner layers NAME`)."
         ),
     ] = None,
+    match: Annotated[
+        Match,
+        typer.Option(
+            help="Match contrast across frequency by equal responses against a uniform field, or "
+            "by direct comparison of the gratings (suites encoders and metrics)."
+        ),
+    ] = Match.response,
     weights: WEIGHTS = None,
     dtype: DTYPE = None,
     trust_remote_code: TRUST = False,
@@ -177,6 +196,7 @@ def command(
         "resize": resize,
         "readouts": split_names(readout),
         "layers": split_names(layers),
+        "match": match.value,
         "weights": weights,
         "dtype": dtype.value if dtype else None,
         "adaptive": adaptive,

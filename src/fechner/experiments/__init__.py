@@ -14,7 +14,7 @@ from fechner.experiments.item_response import ItemResponse
 from fechner.experiments.item_tasks import Matching, Naming
 from fechner.experiments.levels import AdaptiveLevels, EveryLevel
 from fechner.experiments.masking import Masking
-from fechner.experiments.matching import FrequencyMatching
+from fechner.experiments.matching import FrequencyMatching, MatchBy
 from fechner.experiments.natural import NaturalDetection
 from fechner.experiments.near_threshold import NearThreshold
 from fechner.experiments.noise_curves import Condition, NoiseCurves
@@ -56,6 +56,7 @@ __all__ = [
     "Interviewer",
     "ItemResponse",
     "Masking",
+    "MatchBy",
     "Matching",
     "Naming",
     "NaturalDetection",

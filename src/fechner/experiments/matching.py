@@ -2,7 +2,8 @@
 
 The response to a grating against a uniform field is measured over contrast at every test frequency,
 and at the reference frequency for each reference contrast. Where the curves cross is the match
-(`fechner.psychometrics`); all layers and read-outs are served by one pass.
+(`fechner.psychometrics`); all layers and read-outs are served by one pass. For figures, the same is
+measured at more frequencies than people were shown.
 """
 
 from __future__ import annotations
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from fechner.stimuli.contrast import Floats
+
+#: Whether responses against a uniform field are matched, or the gratings themselves.
+MatchBy = Literal["response", "direct"]
+
+#: Figures have this many frequencies between the lowest and the highest that people were shown.
+_CURVE_FREQUENCIES, _CURVE_FREQUENCIES_PER_PIECE = 25, 5
+
+_OUTPUTS = ("layer", "readout")
 
 
 @dataclass(frozen=True)
@@ -49,7 +58,7 @@ class FrequencyMatching:
     contrasts: tuple[float, ...]
     reference_frequency_cpd: float = 5.0
     luminance_cdm2: float = 10.0
-    by: Literal["response", "direct"] = "response"
+    by: MatchBy = "response"
     version: int = 1
 
     asks: ClassVar[Ability] = "compares"
@@ -74,46 +83,56 @@ class FrequencyMatching:
             f"{frequencies[-1]:g} cycles/degree at {self.luminance_cdm2:g} cd/m2 are matched to "
             f"one of {self.reference_frequency_cpd:g} cycles/degree at {len(references)} contrasts "
             f"from {references.min():.3g} to {references.max():.3g}. The match is the contrast "
-            f"{how}, found on a grid of {len(self.contrasts)} contrasts. {self.scene.method}"
+            f"{how}, found on a grid of {len(self.contrasts)} contrasts. Where curves for figures "
+            f"are measured, they have {_CURVE_FREQUENCIES} more frequencies. {self.scene.method}"
         )
 
     def pieces(self) -> Sequence[Piece]:
-        """Return one piece: every match needs the reference's responses."""
+        """List the piece that is scored, and those whose curves figures show."""
         frequencies, references, _ = self.human_matches()
-        tests = len(frequencies) * len(self.contrasts)
-        images = tests + len(references) if self.by == "response" else tests * len(references)
-        return [Piece("match", 0, len(frequencies), images)]
+        shown = self._images(len(frequencies))
+        shown += len(references) if self.by == "response" else 0
+        drawn = range(0, _CURVE_FREQUENCIES, _CURVE_FREQUENCIES_PER_PIECE)
+        return [
+            Piece("match", 0, len(frequencies), shown),
+            *(
+                Piece(
+                    f"curves-{number:02d}",
+                    start,
+                    start + _CURVE_FREQUENCIES_PER_PIECE,
+                    self._images(_CURVE_FREQUENCIES_PER_PIECE),
+                    for_scores=False,
+                )
+                for number, start in enumerate(drawn)
+            ),
+        ]
+
+    def _images(self, frequencies: int) -> int:
+        """Return how many pictures test gratings of some frequencies make, at most."""
+        times = 1 if self.by == "response" else len(self._references)
+        return frequencies * len(self.contrasts) * times
 
     def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
         """Measure responses over contrast at each test frequency."""
         import xarray as xr
 
+        if not piece.for_scores:
+            return self._measure_curves(piece, presenter)
         frequencies, references, matched = self.human_matches()
-        grid = [self._grating(f, c) for f in frequencies for c in self.contrasts]
-        reference_gratings = [self._grating(self.reference_frequency_cpd, c) for c in references]
-        shape = (len(frequencies), len(self.contrasts), len(presenter.layers), -1)
+        grid = self._gratings(frequencies)
+        shape = (len(frequencies), len(self.contrasts))
         data: dict[str, Any] = {"human_matched": (("reference", "frequency"), matched)}
-        outputs = ("layer", "readout")
         if self.by == "response":
-            uniform = Stimulus(self._background)
-            responses = presenter.differences(
-                reference_gratings + grid,
-                [uniform] * (len(references) + len(grid)),
-                self.scene,
-            )
-            data["reference_response"] = (("reference", *outputs), responses[: len(references)])
+            responses = self._responses([*self._references, *grid], presenter)
+            data["reference_response"] = (("reference", *_OUTPUTS), responses[: len(references)])
             data["response"] = (
-                ("frequency", "contrast", *outputs),
-                responses[len(references) :].reshape(shape),
+                ("frequency", "contrast", *_OUTPUTS),
+                _folded(responses[len(references) :], shape, axis=0),
             )
         else:
-            differences = [
-                presenter.differences(grid, [grating] * len(grid), self.scene).reshape(shape)
-                for grating in reference_gratings
-            ]
             data["difference"] = (
-                ("reference", "frequency", "contrast", *outputs),
-                np.stack(differences),
+                ("reference", "frequency", "contrast", *_OUTPUTS),
+                _folded(self._differences(grid, presenter), shape, axis=1),
             )
         return xr.Dataset(
             data,
@@ -126,6 +145,57 @@ class FrequencyMatching:
             },
             attrs=geometry(self.scene, presenter.observer.wants),
         )
+
+    def _measure_curves(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
+        """Measure the same at frequencies of figures; NaN where the pixels cannot hold them."""
+        import xarray as xr
+
+        tested, references, _ = self.human_matches()
+        between = np.geomspace(tested[0], tested[-1], _CURVE_FREQUENCIES + 2)[1:-1]
+        frequencies = between[piece.start : piece.stop]
+        wants = presenter.observer.wants
+        fields = self.scene.fields(wants)
+        held = frequencies <= min(field.nyquist_cpd for field in fields)
+        grid = self._gratings(frequencies[held])
+        direct = self.by == "direct"
+        shape = (len(references),) * direct + (len(frequencies), len(self.contrasts))
+        answers = np.full((*shape, len(presenter.layers), len(presenter.readouts)), np.nan)
+        if grid:
+            show = self._differences if direct else self._responses
+            shown = (int(held.sum()), len(self.contrasts))
+            answers[..., held, :, :, :] = _folded(show(grid, presenter), shape=shown, axis=direct)
+        dims = ("reference",) * direct + ("curve_frequency", "contrast", *_OUTPUTS)
+        coords = {"reference": ("reference", references, {"unit": "michelson"})} if direct else {}
+        return xr.Dataset(
+            {"curve_difference" if direct else "curve_response": (dims, answers)},
+            coords=coords
+            | {
+                "curve_frequency": ("curve_frequency", frequencies, {"unit": "cpd"}),
+                "contrast": ("contrast", np.array(self.contrasts), {"unit": "michelson"}),
+                "layer": ("layer", presenter.layers),
+                "readout": ("readout", presenter.readouts),
+            },
+            attrs={"along": "curve_frequency", **geometry(self.scene, wants)},
+        )
+
+    def _responses(self, gratings: Sequence[Stimulus], presenter: Presenter) -> Floats:
+        """Compare gratings with a uniform field, [gratings, layers, read-outs]."""
+        uniform = Stimulus(self._background)
+        return presenter.differences(gratings, [uniform] * len(gratings), self.scene)
+
+    def _differences(self, gratings: Sequence[Stimulus], presenter: Presenter) -> Floats:
+        """Compare gratings with each reference, [references, gratings, layers, read-outs]."""
+        references = self._references
+        every = [range(len(references))] * len(gratings)
+        return presenter.matches(gratings, references, every, self.scene).swapaxes(0, 1)
+
+    @property
+    def _references(self) -> list[Stimulus]:
+        _, contrasts, _ = self.human_matches()
+        return [self._grating(self.reference_frequency_cpd, contrast) for contrast in contrasts]
+
+    def _gratings(self, frequencies: Floats) -> list[Stimulus]:
+        return [self._grating(f, contrast) for f in frequencies for contrast in self.contrasts]
 
     @property
     def _background(self) -> tuple[float, float, float]:
@@ -163,3 +233,8 @@ class FrequencyMatching:
             ]
             rows.append([reference, *tests[::2]])
         return rows
+
+
+def _folded(answers: Floats, shape: tuple[int, int], axis: int) -> Floats:
+    """Return answers to gratings, along one axis, by frequency and contrast."""
+    return answers.reshape(*answers.shape[:axis], *shape, *answers.shape[axis + 1 :])

@@ -48,8 +48,8 @@ class Presenter(Showing[Compares]):
 
     def matches(
         self,
-        samples: Sequence[Picture],
-        references: Sequence[Picture],
+        samples: Sequence[Stimulus | Picture],
+        references: Sequence[Stimulus | Picture],
         which: Sequence[Sequence[int]],
         scene: Scene,
     ) -> NDArray[np.float64]:

@@ -22,6 +22,7 @@ from fechner.observers.abilities import (
 )
 from fechner.observers.answering.first_questions import ask_first
 from fechner.observers.arguments import what_was_raised
+from fechner.observers.complexity import Complexity, count
 from fechner.observers.functions import FunctionComparer
 from fechner.observers.lifts import LIFTS, ComparesFeatures, lift
 from fechner.observers.memory import free_memory, is_out_of_memory, peak_memory
@@ -76,6 +77,8 @@ class Validation:
         What to keep in mind when reading its results.
     bytes_per_picture, seconds_per_picture
         What one more picture in a batch costs, its reference included.
+    complexity
+        Parameters and operations of a network; None for others.
     """
 
     observer: str
@@ -84,6 +87,7 @@ class Validation:
     warnings: list[str] = field(default_factory=list)
     bytes_per_picture: int = 0
     seconds_per_picture: float = 0.0
+    complexity: Complexity | None = None
 
     @property
     def verdict(self) -> str:
@@ -169,7 +173,9 @@ def _look_into(observer: Any, found: Validation) -> None:
     import torch
 
     parameters = list(observer.module.parameters())
-    found.facts["parameters"] = f"{sum(p.numel() for p in parameters):,}"
+    found.complexity = count(observer)
+    if found.complexity is not None:
+        found.facts |= found.complexity.facts
     if observer.network.unsure:
         found.warnings.append(observer.network.unsure)
     if any(part.training for part in observer.module.modules()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from fechner.psychometrics.crossings import Crossing, find_crossing
+from fechner.psychometrics.crossings import Crossing, find_crossing, find_least
 
 if TYPE_CHECKING:
     from fechner.psychometrics.adaptive import Adaptive
@@ -39,6 +39,7 @@ __all__ = [
     "d_prime_mafc",
     "d_prime_yes_no",
     "find_crossing",
+    "find_least",
     "fit",
     "maximum_likelihood",
     "psychometric",

@@ -1,4 +1,4 @@
-"""Where a response over contrast reaches a criterion."""
+"""Where a response over contrast reaches a criterion, or a difference is least."""
 
 from __future__ import annotations
 
@@ -45,6 +45,32 @@ def find_crossing(
         return Crossing(float(end), 0)
     best = roots[np.argmin(np.abs(roots - np.log(near)))]
     return Crossing(float(np.exp(best)), len(roots))
+
+
+def find_least(contrasts: NDArray[np.float64], differences: NDArray[np.float64]) -> Crossing:
+    """Find the contrast at which a difference is least.
+
+    It lies on the parabola through the least difference and its neighbours, over the logarithm of
+    contrasts that are equally spaced there. At an end of the range the answer is that end, with no
+    candidate. Undefined differences (NaN) are never the least.
+
+    Examples
+    --------
+    >>> grid = np.geomspace(0.001, 1, 31)
+    >>> find_least(grid, np.log(grid / 0.03) ** 2)
+    Crossing(contrast=0.03..., candidates=1)
+    >>> find_least(grid, grid)
+    Crossing(contrast=0.001, candidates=0)
+    """
+    known = np.where(np.isnan(differences), np.inf, differences)
+    best = int(known.argmin())
+    if best in (0, len(contrasts) - 1):
+        return Crossing(float(contrasts[best]), 0)
+    before, least, after = known[best - 1 : best + 2]
+    bend = before - 2 * least + after
+    steps = (before - after) / (2 * bend) if 0 < bend < np.inf else 0.0
+    step = np.log(contrasts[best + 1] / contrasts[best])
+    return Crossing(float(contrasts[best] * np.exp(steps * step)), 1)
 
 
 def _roots(

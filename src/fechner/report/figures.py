@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fechner.errors import FechnerError, UnknownNameError
@@ -23,6 +24,8 @@ from fechner.report.paper.score_chart import Row, draw_scores, named_best
 from fechner.report.paper.stimuli import draw_stimuli
 from fechner.report.paper.strips import Strips
 from fechner.report.paper.style import check_columns, check_path, paper_style, save
+from fechner.report.printed import draw_printed, is_table
+from fechner.runs import Run
 from fechner.scores import Panel, Score
 from fechner.scores.panels import Line
 from fechner.suites import Test
@@ -74,7 +77,8 @@ def figure(
     Parameters
     ----------
     runs
-        One or several runs, or their folders; they must have been asked the same questions.
+        One or several runs, or their folders; they must have been asked the same questions. Or a
+        published table such as ``"@cai2025"``, of which only scores can be shown.
     test
         The test to show; None shows all, in the kinds that can.
     kind
@@ -93,7 +97,19 @@ def figure(
     check_columns(columns)
     if not 50 <= dpi <= 2400:
         raise FechnerError(f"a figure has 50 to 2400 dpi, not {dpi:g}.")
-    chosen = choose_observers(open_runs(runs), observers)
+    many = [runs] if isinstance(runs, Run | Path | str) else list(runs)
+    if any(is_table(each) for each in many):
+        if len(many) > 1:
+            raise FechnerError(
+                "a published table is drawn alone; `fechner report` shows it beside a run."
+            )
+        if kind not in (None, "scores") or layer is not None or readout is not None:
+            raise FechnerError(
+                "a published table has scores only; leave --kind, --layer and --readout out."
+            )
+        with paper_style():
+            return draw_printed(str(many[0]), test, observers, columns, dpi)
+    chosen = choose_observers(open_runs(many), observers)
     asked = Choice(chosen, test, layer, readout, columns, dpi, named=observers is not None)
     if kind is None and test is None:
         kind = "scores"
@@ -134,7 +150,7 @@ def _panels(asked: Choice, kind: str | None) -> Figure:
     }
     kinds = _kinds(found.values())
     kind = kinds[0] if kind is None else kind
-    if kind not in kinds and _only_scores(asked, test):
+    if kind not in kinds and _only_scores(asked, test, kind):
         raise FechnerError(
             f"only what scores need of '{test.id}' was measured: run it without --scores-only to "
             f"see more than {', '.join([*kinds, *KINDS])}."
@@ -193,10 +209,11 @@ def _kinds(found: Iterable[Sequence[Panel]]) -> list[str]:
     return list(dict.fromkeys(panel.kind for panels in every for panel in panels))
 
 
-def _only_scores(asked: Choice, test: Test) -> bool:
-    """Whether a test has more to show than was measured of it."""
-    more = any(not piece.for_scores for piece in test.experiment.pieces())
-    return more and all(
+def _only_scores(asked: Choice, test: Test, kind: str) -> bool:
+    """Whether a test has pieces for a kind of figure, and none of them was measured."""
+    pieces = test.experiment.pieces()
+    own = any(not piece.for_scores and piece.name.startswith(f"{kind}-") for piece in pieces)
+    return own and all(
         contender.run.data(contender.observer, test.id, for_scores=False) is None
         for contender in asked.contenders
         if test.id in contender.run.manifest.tests

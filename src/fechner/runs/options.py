@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from fechner.errors import FechnerError, nearest
+from fechner.experiments import MatchBy
 from fechner.observers.categories import Categories, categories
 from fechner.observers.classes import readable_names
 from fechner.observers.dropout import Dropout
@@ -44,6 +45,7 @@ class QuestionOptions(TypedDict, total=False):
     categories: Categories | Path | str | None
     dropout: Dropout | str | Sequence[str] | None
     show: Show
+    match: MatchBy
 
 
 def choose_options(

@@ -172,7 +172,11 @@ def _look_over(
         free_memory(manifest.device) // among,
         _LARGEST_BATCH.get(manifest.device.partition(":")[0], _LARGEST_BATCH_ACCELERATOR),
     )
+    counted = found.complexity
     return {
         "batch_size": manifest.batch_size or fits,
         "warnings": found.warnings,
+        "complexity": {}
+        if counted is None
+        else {"parameters": counted.parameters, "gflops": counted.gflops},
     }

@@ -67,7 +67,7 @@ def evaluate(
     published
         Rebuild the published numbers instead of the corrected protocol.
     scores_only
-        Leave out the response surfaces that figures need.
+        Leave out what only figures need: response surfaces and curves of matches.
     out
         Run folder; an existing one of the same settings is resumed and extended. None uses a
         temporary folder that lives as long as the result.
@@ -129,6 +129,10 @@ def evaluate(
     show
         The pictures that each observer knows best (``"preferred"``), or some ``"drawn"`` by seed,
         the same for all.
+    match
+        Whether gratings match where responses against a uniform field are equal (``"response"``),
+        or where the gratings differ least from each other (``"direct"``); suites ``encoders`` and
+        ``metrics``.
 
     Examples
     --------

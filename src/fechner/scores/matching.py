@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from fechner.psychometrics import find_crossing
+from fechner.psychometrics import find_crossing, find_least
 from fechner.scores.alignment import outputs
 from fechner.scores.bootstrap import cluster_counts, interval, normal_errors, spread
-from fechner.scores.notes import SAME_ANSWERS, UNDEFINED, count_matches
+from fechner.scores.notes import SAME_ANSWERS, UNDEFINED, count_matches, join_notes
 from fechner.scores.paired import in_common
 from fechner.scores.score import Resampled, Score
 
@@ -67,14 +67,17 @@ class MatchingError:
     def _scores(self, data: xr.Dataset, layer: str, readout: str) -> list[Resampled]:
         found, candidates = matches(data)
         human = data["human_matched"].values
-        note = count_matches(candidates, self.gaps)
+        direct = "difference" in data
+        answers = data["difference" if direct else "response"].values
+        note = join_notes(
+            "matched by direct comparison" if direct else "", count_matches(candidates, self.gaps)
+        )
         if self.gaps:
             found = np.where(candidates == 0, np.nan, found)
         errors = np.log10(found) - np.log10(human)
-        responses = data["response" if "response" in data else "difference"].values
-        if np.isnan(responses).any() or np.ptp(responses) == 0:
+        if np.isnan(answers).any() or np.ptp(answers) == 0:
             errors = np.full_like(errors, np.nan)
-            note = UNDEFINED if np.isnan(responses).any() else SAME_ANSWERS
+            note = UNDEFINED if np.isnan(answers).any() else SAME_ANSWERS
         counts = cluster_counts(errors.shape[1])
         noise = normal_errors((len(counts), *errors.shape)) * (self.human_error_db / 20)
         scores = []
@@ -136,16 +139,24 @@ class MatchingError:
         return _error(self.main, value, nothing, nothing, chance=chance, n=0)
 
 
-def matches(data: xr.Dataset) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Return matched contrasts [reference, frequency] and the number of candidates of each."""
+def matches(data: xr.Dataset, of: str = "") -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Return matched contrasts [reference, frequency] and the number of candidates of each.
+
+    Parameters
+    ----------
+    of
+        What names of frequencies and answers begin with: nothing, or ``curve_`` for figures.
+    """
     grid = data["contrast"].values
     references = data["reference"].values
-    shape = (len(references), data.sizes["frequency"])
-    if "difference" in data:
-        best = data["difference"].values.argmin(axis=-1)
-        return grid[best], ((best > 0) & (best < len(grid) - 1)).astype(np.intp)
-    criteria, responses = data["reference_response"].values, data["response"].values
+    shape = (len(references), data.sizes[f"{of}frequency"])
     found, counts = np.empty(shape), np.ones(shape, dtype=np.intp)
+    if "difference" in data:
+        differences = data[f"{of}difference"].values
+        for i, j in np.ndindex(*shape):
+            found[i, j], counts[i, j] = find_least(grid, differences[i, j])
+        return found, counts
+    criteria, responses = data["reference_response"].values, data[f"{of}response"].values
     for i, j in np.ndindex(*shape):
         found[i, j], counts[i, j] = find_crossing(
             grid, responses[j], float(criteria[i]), near=float(references[i])

@@ -8,10 +8,11 @@ import numpy as np
 
 from fechner.experiments import FrequencyMatching
 from fechner.scores.matching import matches
-from fechner.scores.panels import Axis, Line, Panel
+from fechner.scores.panels import Axis, Flags, Floats, Line, Panel
 
 if TYPE_CHECKING:
     import xarray as xr
+    from numpy.typing import NDArray
 
 
 def matching_panels(
@@ -19,23 +20,31 @@ def matching_panels(
 ) -> list[Panel]:
     """Return one panel: a colour per reference contrast, people dashed, the observer solid.
 
+    Curves that were measured for figures join the matches that are scored, which are marked.
+
     Parameters
     ----------
     gaps
         Whether lines are broken where nothing in the tested range matches, as the scorer may have
         it; otherwise the match is the end of the range.
     """
-    frequencies, references = data["frequency"].values, data["reference"].values
-    found, candidates = matches(data)
-    human = data["human_matched"].values
+    tested, human = data["frequency"].values, data["human_matched"].values
+    frequencies, found, candidates, scored = _all_matches(data)
     lines: list[Line] = []
-    for number, contrast in enumerate(references):
+    for number, contrast in enumerate(data["reference"].values):
         name = f"{contrast:.3g}"
         beyond = candidates[number] == 0
         matched = np.where(beyond, np.nan, found[number]) if gaps else found[number]
         lines += [
-            Line(frequencies, human[number], name, group=number, human=True),
-            Line(frequencies, matched, name, group=number, doubtful=None if gaps else beyond),
+            Line(tested, human[number], name, group=number, human=True),
+            Line(
+                frequencies,
+                matched,
+                name,
+                group=number,
+                doubtful=None if gaps else beyond & scored,
+                marked=None if scored.all() else scored,
+            ),
         ]
     over, _ = experiment.axes
     return [
@@ -50,3 +59,25 @@ def matching_panels(
             ordered=True,
         )
     ]
+
+
+def _all_matches(data: xr.Dataset) -> tuple[Floats, Floats, NDArray[np.intp], Flags]:
+    """Return frequencies, matches, numbers of candidates, and which frequencies are scored.
+
+    There is a gap at frequencies of figures that pixels cannot hold.
+    """
+    tested = data["frequency"].values
+    found, candidates = matches(data)
+    if "curve_frequency" not in data:
+        return tested, found, candidates, np.ones(len(tested), bool)
+    between, more = matches(data, of="curve_")
+    answers = data["curve_difference" if "difference" in data else "curve_response"]
+    shown = answers.notnull().any([dim for dim in answers.dims if dim != "curve_frequency"])
+    frequencies = np.concatenate([tested, data["curve_frequency"].values])
+    order = frequencies.argsort()
+    return (
+        frequencies[order],
+        np.concatenate([found, np.where(shown, between, np.nan)], axis=1)[:, order],
+        np.concatenate([candidates, more], axis=1)[:, order],
+        (np.arange(len(frequencies)) < len(tested))[order],
+    )

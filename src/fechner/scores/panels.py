@@ -110,6 +110,8 @@ class Line:
         Points that stand for something out of range.
     style
         What it is, if not a curve of its own.
+    marked
+        Points with a marker, such as those that are scored; if None, all where they are few.
     """
 
     x: Floats
@@ -122,6 +124,7 @@ class Line:
     names: tuple[str, ...] = ()
     doubtful: Flags | None = None
     style: Style = ""
+    marked: Flags | None = None
 
 
 @dataclass(frozen=True)

@@ -173,6 +173,7 @@ def tests(options: Options) -> list[Test]:
         "georgeson_sullivan1975",
         scene(_SCENE_PUBLISHED_GREY),
         spaced(0.001, 1, 33),
+        by=options.asked.match,
     )
     return [
         *(Test(experiment, Alignment(CSF_ERROR_DB), threshold_panels) for experiment in detection),
@@ -193,4 +194,5 @@ SUITE = Suite(
     "Nine contrast tests for image encoders",
     "cai2025",
     tests,
+    takes=frozenset({"match"}),
 )

@@ -247,6 +247,7 @@ def tests(options: Options) -> list[Test]:
         "georgeson_sullivan1975",
         scene(replace(_SMALL, ppd=50.0), {}, 46.72),
         spaced(0.001, 1, 33),
+        by=options.asked.match,
     )
     across_colour = ColourMatching(
         "matching-colour",
@@ -286,4 +287,5 @@ SUITE = Suite(
     "Eleven tests for image and video quality metrics",
     "hammou2025",
     tests,
+    takes=frozenset({"match"}),
 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from fechner.errors import FechnerError, UnknownNameError
-from fechner.experiments import Experiment
+from fechner.experiments import Experiment, MatchBy
 from fechner.human.trials import HumanTrials
 from fechner.observers.abilities import LACKS, Ability, Need
 from fechner.observers.choices import Among
@@ -108,6 +108,8 @@ class Asked:
         What is dropped in networks while they look.
     show
         Pictures that each observer knows best, or the same for all.
+    match
+        Whether gratings match by equal responses against a uniform field, or by direct comparison.
     """
 
     adaptive: bool | None = None
@@ -124,6 +126,7 @@ class Asked:
     categories: Categories | None = None
     dropout: Dropout | None = None
     show: Show = "preferred"
+    match: MatchBy = "response"
 
     def __post_init__(self) -> None:
         for name, least in (("trials", 1), ("levels", 2), ("per_class", 1)):
@@ -137,6 +140,7 @@ class Asked:
             ("stimuli", "kind of stimuli", get_args(Stimuli)),
             ("among", "kind of choice", get_args(Among)),
             ("show", "way to choose pictures", get_args(Show)),
+            ("match", "way to match", get_args(MatchBy)),
         ):
             if getattr(self, name) not in known:
                 listed = f"there are {', '.join(known)}"

@@ -12,6 +12,7 @@ from scipy import stats
 
 from fechner import Run
 from fechner.errors import FechnerError
+from fechner.report.comparing.figures import trend_figure
 from fechner.report.comparing.trend_tables import COLUMNS, FORMATS, sections
 from fechner.report.comparing.trends import Trends, find_trends
 from fechner.scores.comparisons import corrected
@@ -143,3 +144,63 @@ def test_formats(file: Path, format: str) -> None:
     else:
         assert f"{r:+.3f}" in text
         assert ("closer to people" in text) == (found.trends[1].established == 1)
+
+
+# What runs counted of networks
+
+
+def test_sizes_of_networks_are_known_to_their_run(shown_run: Run, tmp_path: Path) -> None:
+    found, problems = find_trends([shown_run], "parameters", layer="output", readout="angle")
+    assert found.figures == ["log10 parameters"]
+    assert [trend.test for trend in found.trends] == ["masking-coherent", "matching-frequency"]
+    about = shown_run.manifest.observers
+    for trend in found.trends:
+        assert len(trend.observers) == 2
+        sizes = [about[name]["complexity"]["parameters"] for name in shown_run.observers[1:]]
+        assert trend.regression.x == pytest.approx(np.log10(sizes))
+        assert trend.drawn(trend.regression.x) == pytest.approx(sizes)
+    assert problems == ["No parameters were counted of pixels."]
+    text = FORMATS["table"](found)
+    assert "Scores against log10 parameters\n" in text
+    assert "with more parameters" in text
+
+
+def test_counts_stand_beside_the_columns_of_a_file(shown_run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "figures.csv"
+    path.write_text("observer,top1\nnetwork,60\nViT-S/16,70\npixels,1\n")
+    found, _ = find_trends(
+        [shown_run], path, ["top1", "gflops"], tests=["masking-coherent"], readout="l2"
+    )
+    assert [(trend.figure, trend.regression.n) for trend in found.trends] == [
+        ("top1", 3),
+        ("GFLOPs", 2),
+    ]
+    heading = [section.heading for section in sections(found).sections]
+    assert heading == ["Scores against top1 of figures.csv", "Scores against log10 GFLOPs"]
+    drawn = trend_figure(found)
+    assert [axes.get_xscale() for axes in drawn.axes] == ["linear", "log"]
+
+
+def test_a_column_of_that_name_in_a_file_wins(shown_run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "figures.csv"
+    path.write_text("observer,gflops\nnetwork,3\npixels,1\n")
+    found, _ = find_trends([shown_run], path, ["gflops"], tests=["masking-coherent"])
+    (trend,) = found.trends
+    assert sorted(trend.regression.x) == [1, 3]
+    assert trend.title == "gflops"
+
+
+@pytest.mark.parametrize(
+    ("sources", "file", "columns", "sentence"),
+    [
+        (["@cai2025"], "gflops", None, "no GFLOPs were counted of any observer here"),
+        (["@cai2025"], "parameter", None, "did you mean 'parameters'?"),
+        (["@cai2025"], "parameters,size", None, "no figure named 'size'"),
+        (["@cai2025"], "gflops", ["top1"], "--column is for CSV files"),
+    ],
+)
+def test_counts_that_are_not_there(
+    sources: list[str], file: str, columns: list[str] | None, sentence: str
+) -> None:
+    with pytest.raises(FechnerError, match=re.escape(sentence)):
+        find_trends(sources, file, columns)

@@ -15,7 +15,7 @@ import xarray as xr
 from measured import HOSTILE, TESTS, measured
 from scipy.stats import spearmanr
 
-from fechner import FechnerError, Run
+from fechner import FechnerError, Run, evaluate
 from fechner.report.exporting import exports, files
 from fechner.report.exporting.exports import export
 from fechner.report.exporting.files import WRITERS
@@ -88,7 +88,7 @@ def test_frames_read_back_as_they_were(
 
 def test_types_need_no_help_where_nothing_is_missing(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "surfaces.csv"
-    export([run], str(file), "surfaces", observers=["pixels"])
+    export([run], str(file), "surfaces", observers=["pixels"], tests=[TESTS[0]])
     kinds = schema(read_csv(file))
     assert kinds["value"] == kinds["surface_contrast"] == "float64"
     assert kinds["x"] == "int64"
@@ -215,8 +215,8 @@ def test_an_observer_that_was_never_finished_has_one_line(copy: Run, tmp_path: P
     one, other, *surfaces = told
     assert one == f"{' '.join(HOSTILE.split())} is left out of {', '.join(TESTS)}: not finished."
     assert other == f"pixels is left out of {', '.join(TESTS)}: not finished."
-    why = "its surfaces were not measured; run the same command without --scores-only."
-    assert surfaces[1] == f"pixels is left out of {TESTS[0]}: {why}"
+    why = "what figures need was not measured; run the same command without --scores-only."
+    assert surfaces[1] == f"pixels is left out of {', '.join(TESTS)}: {why}"
 
 
 def test_observers_that_could_not_be_measured_are_named(copy: Run, tmp_path: Path) -> None:
@@ -241,9 +241,10 @@ def test_a_damaged_ledger_is_told_once(copy: Run, tmp_path: Path) -> None:
     assert told == []
 
 
-def test_tests_without_surfaces_have_none(run: Run, tmp_path: Path) -> None:
+def test_tests_without_surfaces_have_none(tmp_path: Path) -> None:
+    run = evaluate("pixels", suite="metrics", tests="matching-colour", progress=False)
     with pytest.raises(FechnerError, match=r"nothing to export: these tests have no surfaces\."):
-        export([run], str(tmp_path / "it.csv"), "surfaces", tests=[TESTS[1]])
+        export([run], str(tmp_path / "it.csv"), "surfaces")
 
 
 # Tables for people

@@ -80,7 +80,7 @@ def test_numbers_of_people_that_no_answer_goes_with_have_rows_of_their_own(
 ) -> None:
     rows = responses[(responses["test"] == TESTS[1]) & (responses["observer"] == HOSTILE)]
     sizes = rows.groupby("quantity").size().to_dict()
-    data = run.data(HOSTILE, TESTS[1])
+    data = run.data(HOSTILE, TESTS[1], for_scores=True)
     assert sizes == {name: data[name].size for name in data.data_vars}
     human = rows[rows["quantity"] == "human_matched"]
     assert human[["layer", "readout", "contrast"]].isna().all(axis=None)
@@ -138,10 +138,12 @@ def test_nothing_is_lost(run: Run, responses: pd.DataFrame, test: str) -> None:
 
 def test_surfaces_are_apart(run: Run, responses: pd.DataFrame) -> None:
     surfaces = run.to_dataframe("surfaces")
-    assert set(surfaces["quantity"]) == {"surface"}
-    assert set(surfaces["test"]) == {TESTS[0]}
+    assert set(zip(surfaces["test"], surfaces["quantity"], strict=True)) == {
+        (TESTS[0], "surface"),
+        (TESTS[1], "curve_response"),
+    }
     assert not set(responses["quantity"]) & set(surfaces["quantity"])
-    rows = surfaces[surfaces["observer"] == "pixels"]
+    rows = surfaces[(surfaces["observer"] == "pixels") & (surfaces["test"] == TESTS[0])]
     data = run.data("pixels", TESTS[0])
     np.testing.assert_array_equal(rows["value"], data["surface"].values.ravel())
     np.testing.assert_array_equal(
@@ -150,13 +152,15 @@ def test_surfaces_are_apart(run: Run, responses: pd.DataFrame) -> None:
     )
 
 
-def test_the_two_parts_make_the_whole(run: Run) -> None:
-    parts = [run.data("pixels", TESTS[0], for_scores=part) for part in (True, False)]
-    assert "surface" not in parts[0]
+@pytest.mark.parametrize(
+    ("test", "for_figures"), [(TESTS[0], "surface"), (TESTS[1], "curve_response")]
+)
+def test_the_two_parts_make_the_whole(run: Run, test: str, for_figures: str) -> None:
+    parts = [run.data("pixels", test, for_scores=part) for part in (True, False)]
+    assert for_figures not in parts[0]
     assert "response" not in parts[1]
     whole = xr.merge(parts, combine_attrs="override", join="exact", compat="equals")
-    xr.testing.assert_identical(whole, run.data("pixels", TESTS[0]))
-    assert run.data("pixels", TESTS[1], for_scores=False) is None
+    xr.testing.assert_identical(whole, run.data("pixels", test))
 
 
 def test_what_is_not_complete_is_left_out(run: Run, tmp_path: Path) -> None:

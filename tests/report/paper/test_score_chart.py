@@ -161,3 +161,31 @@ def test_a_whole_published_table_fits_on_a_page() -> None:
     assert len(dots(figure.axes[0])) == 45
     with pytest.raises(FechnerError, match="choose fewer observers, one test, or two columns"):
         drawn(rows, tests, columns=1)
+
+
+def test_printed_scores_are_bars_from_zero() -> None:
+    rows = [row("a1", 0.3, family="A"), row("a2", 0.6, family="A"), row("B", 0.5, family="B")]
+    with paper_style():
+        figure = draw_scores(rows, TESTS, 2, 100, printed_by="Nobody 2000")
+    check_legible(figure)
+    for axes in figure.axes:
+        bars = [(bar.get_x(), bar.get_width()) for bar in axes.patches]
+        assert bars == [(0.0, 0.3), (0.0, 0.6), (0.0, 0.5)]
+        assert dots(axes) == []
+    # A family of one that gives its name to its only member needs no heading.
+    assert names(figure.axes[0]) == ["A", "a1", "a2", "B"]
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert legend[0] == "score as printed by Nobody 2000"
+
+
+def test_titles_stand_upright_where_tests_are_many() -> None:
+    tests = [f"incomprehensible-{number}" for number in range(12)]
+    kinds = ["alignment"] * 11 + ["an-error-of-another-kind"]
+    scores = {test: score(0.5, kind) for test, kind in zip(tests, kinds, strict=True)}
+    figure = drawn([Row(f"observer {k}", "", "", scores) for k in range(40)], tests)
+    assert len(figure.axes) == 12
+    upright = [text.get_text() for text in figure.texts if text.get_rotation() == 90]
+    assert upright[0].replace("\xa0", " ") == "incomprehensible-0 ↑"
+    # What has no room below its axes stands beside the title.
+    assert upright[-1].split("\n")[1] == "an-error-of-another-kind"
+    assert sum("alignment" in text.get_text() for text in figure.texts) == 1

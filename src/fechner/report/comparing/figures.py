@@ -136,16 +136,16 @@ def trend_panel(trend: Trend, families: Mapping[str, str], label: str) -> Panel:
         y, low, high = line.line(x)
         ends = _ends(trend, y)
         low, high = np.clip(low, *ends), np.clip(high, *ends)
-        marks.append(Line(x, y, label, _BLACK, low=low, high=high))
+        marks.append(Line(trend.drawn(x), y, label, _BLACK, low=low, high=high))
     for number, family in enumerate(dict.fromkeys(families.values())):
         own = np.array([families[each.label] == family for each in trend.observers], dtype=bool)
         if own.any():
             colour = number + number // _BLACK  # black is the line's
-            marks.append(Points(line.x[own], line.y[own], family, group=colour))
+            marks.append(Points(trend.drawn(line.x[own]), line.y[own], family, group=colour))
     return Panel(
         "trend",
         f"{trend.test} against {trend.figure}",
-        Axis(trend.figure),
+        Axis(trend.figure, log=trend.log),
         Axis(f"{trend.score.name} {trend.score.arrow}"),
         tuple(marks),
     )
@@ -186,7 +186,7 @@ def trend_figure(found: Trends, columns: int = 2, dpi: float = 300.0) -> Figure:
                 trend_panel(trend, families, label) if trend.regression.n else None,
             )
             for trend in found.trends
-            if trend.figure == name
+            if trend.title == name
         ]
         for name in found.figures
     ]
@@ -240,7 +240,7 @@ def _write_correlation(axes: Axes, trend: Trend) -> None:
     dots_per_mm = axes.get_figure(root=True).dpi / 25.4  # type: ignore[union-attr]
     wide = width_mm(words) * dots_per_mm / box.width
     high = LINE_MM * dots_per_mm / box.height
-    points = axes.transData.transform(np.stack([line.x, line.y], axis=1))
+    points = axes.transData.transform(np.stack([trend.drawn(line.x), line.y], axis=1))
     x, y = axes.transAxes.inverted().transform(points).T
     sides = {"left": (0.03, 0.03), "right": (0.97, 0.97 - wide), "center": (0.5, 0.5 - wide / 2)}
     hidden = {

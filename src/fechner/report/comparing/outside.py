@@ -1,4 +1,7 @@
-"""Figures from outside, such as accuracies: read from a CSV and matched with observers."""
+"""Figures from outside, such as accuracies: read from a CSV and matched with observers.
+
+Beside them stand the sizes of networks, which every run has counted.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,10 @@ from fechner.errors import FechnerError, UnknownNameError
 from fechner.report.comparing.standings import Entrant, listed
 
 _NAME = "observer"
+
+#: What runs know of networks by themselves, and how it is written; these span decades, so
+#: logarithms are regressed on.
+COUNTED = {"parameters": "parameters", "gflops": "GFLOPs"}
 
 
 @dataclass(frozen=True)
@@ -29,7 +36,7 @@ def read_outside(path: Path | str, columns: Sequence[str] | None = None) -> Outs
     Parameters
     ----------
     columns
-        Which to read; the only one there is if None.
+        Which to read; the only one there is if None. Those of `COUNTED` need not be there.
     """
     path = Path(path)
     rows = _rows(path)
@@ -48,7 +55,8 @@ def read_outside(path: Path | str, columns: Sequence[str] | None = None) -> Outs
         raise FechnerError(f"{path} has no column beside '{_NAME}'; add one with numbers.")
     if columns is None and len(others) > 1:
         raise FechnerError(f"{path} has {listed(others)}: choose by --column.")
-    chosen = list(dict.fromkeys(columns)) if columns is not None else others
+    asked = others if columns is None else dict.fromkeys(columns)
+    chosen = [name for name in asked if name in others or name not in COUNTED]
     for name in chosen:
         if name not in others:
             raise UnknownNameError("column", name, others, f"{path} has {listed(others)}")
@@ -101,6 +109,22 @@ def _number(text: str, where: str, column: str) -> float:
             f"{where}: '{text}' in column '{column}' is not a number; leave unknown ones empty."
         )
     return value
+
+
+def counted(name: str, every: Sequence[Entrant]) -> tuple[dict[str, float], str]:
+    """Return the logarithm (base 10) of what was counted of each observer, by label.
+
+    And a line about those of which nothing was counted, empty if there are none.
+    """
+    known = {each.label: each.complexity.get(name) for each in every}
+    found = {label: math.log10(value) for label, value in known.items() if value}
+    if not found:
+        raise FechnerError(
+            f"no {COUNTED[name]} were counted of any observer here; only networks that a run "
+            "measured have them."
+        )
+    left = [label for label in known if label not in found]
+    return found, f"No {COUNTED[name]} were counted of {', '.join(left)}." if left else ""
 
 
 def match(

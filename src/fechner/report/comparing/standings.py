@@ -72,6 +72,13 @@ class Measured:
         return (self.label, self.observer, *_names(self.contender.row))
 
     @property
+    def complexity(self) -> Mapping[str, float | None]:
+        """What was counted of a network, by name; empty for others."""
+        about = self.contender.run.manifest.observers[self.observer]
+        found: Mapping[str, float | None] = about.get("complexity", {})
+        return found
+
+    @property
     def tests(self) -> list[Test]:
         """The tests of its run."""
         return self.contender.run.tests
@@ -134,6 +141,11 @@ class Printed:
     def names(self) -> tuple[str, ...]:
         """Names under which an outside list may know it, the surest first."""
         return (self.label, self.observer, *_names(self.row))
+
+    @property
+    def complexity(self) -> Mapping[str, float | None]:
+        """Nothing was counted."""
+        return {}
 
     @property
     def tests(self) -> list[Test]:

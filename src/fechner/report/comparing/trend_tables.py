@@ -46,7 +46,7 @@ COLUMNS = (
 def sections(found: Trends) -> Sections:
     """Put trends into sentences and tables."""
     by_figure = {
-        name: [each for each in found.trends if each.figure == name] for name in found.figures
+        name: [each for each in found.trends if each.title == name] for name in found.figures
     }
     notes = [
         "r is Pearson's correlation, and the slope that of the score, each with a 95 % interval "
@@ -90,7 +90,7 @@ def _table(figure: str, trends: list[Trend], found: Trends) -> Section:
         "r",
         *p_header(found.correction),
         "slope",
-        f"with more {figure}",
+        f"with more {trends[0].figure}",
         *(["note"] if noted else []),
     ]
     body = []
@@ -108,7 +108,8 @@ def _table(figure: str, trends: list[Trend], found: Trends) -> Section:
                 *([line.note] if noted else []),
             ]
         )
-    return Section(f"Scores against {figure} of {found.file}", header, body)
+    source = "" if trends[0].log else f" of {found.file}"
+    return Section(f"Scores against {figure}{source}", header, body)
 
 
 def _three_digits(value: float) -> str:
@@ -119,7 +120,7 @@ def records(found: Trends) -> list[dict[str, Any]]:
     """Return one flat record per trend, with the columns of the CSV."""
     return [
         {
-            "figure": each.figure,
+            "figure": each.title,
             "suite": each.suite,
             "test": each.test,
             "score": each.score.name,

@@ -117,7 +117,9 @@ def answers(run: Run, observer: str, test: Test, for_scores: bool | None) -> xr.
         return data
     otherwise = "not finished."
     if for_scores is False:
-        otherwise = "its surfaces were not measured; run the same command without --scores-only."
+        otherwise = (
+            "what figures need was not measured; run the same command without --scores-only."
+        )
     return run.why_incomplete(observer, test.id, otherwise)
 
 

@@ -116,6 +116,8 @@ def _mark(mark: Mark, panel: Panel, album: Album | None, scene: Scene | None) ->
             values["style"] = mark.style
             if mark.doubtful is not None:
                 values["doubtful"] = np.flatnonzero(mark.doubtful).tolist()
+            if mark.marked is not None:
+                values["marked"] = np.flatnonzero(mark.marked).tolist()
         case Points():
             values |= {"type": "points", "group": mark.group, "human": mark.human}
             if mark.colour is not None:

@@ -110,7 +110,8 @@ def line_style(line: Line, cased: bool, tones: Sequence[str] = ()) -> dict[str, 
         "dash_capstyle": "butt",
         "linewidth": ON_SURFACE_PT if cased else 1.0,
     }
-    if not line.human and not cased and len(line.x) <= _MARKED:
+    marked = len(line.x) if line.marked is None else line.marked.sum()
+    if not line.human and not cased and marked <= _MARKED:
         style["marker"] = MARKERS[line.group % len(MARKERS)]
         style["markeredgewidth"] = 0.0
     return style
@@ -123,7 +124,8 @@ def _draw_line(line: Line, axes: Axes, style: dict[str, Any], cased: bool, faint
         )
     if cased:
         axes.plot(line.x, line.y, color=CASING, linewidth=CASING_PT, zorder=3)
-    axes.plot(line.x, line.y, zorder={"": 4.0, "fan": 2.5, "guide": 0.5}[line.style], **style)
+    above = {"": 4.0, "fan": 2.5, "guide": 0.5}[line.style]
+    axes.plot(line.x, line.y, zorder=above, **style, markevery=line.marked)
     if line.doubtful is not None and line.doubtful.any():
         open_marks = {"color": CASING, "s": 5.0, "linewidths": 0.5, "edgecolors": style["color"]}
         axes.scatter(line.x[line.doubtful], line.y[line.doubtful], zorder=5, **open_marks)

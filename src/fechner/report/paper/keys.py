@@ -217,7 +217,7 @@ def _common(
     for panel in panels:
         found = _of_points(panel) | found
     for bars in (mark for mark in marks if isinstance(mark, Bars)):
-        found.setdefault(bars.label, _patch(**bar_style(bars)))
+        found.setdefault(bars.label, patch(**bar_style(bars)))
     found.update(_of_surfaces([mark for mark in marks if isinstance(mark, Surface)]))
     for words, dashes in guides:
         found[words] = line_sample(color=INK, linewidth=0.7, linestyle=dashes)
@@ -268,7 +268,8 @@ def _of_surfaces(surfaces: Sequence[Surface]) -> dict[str, Any]:
     return found
 
 
-def _patch(**style: Any) -> Any:
+def patch(**style: Any) -> Any:
+    """Return a piece of a bar for a legend."""
     from matplotlib.patches import Patch
 
     return Patch(**style)

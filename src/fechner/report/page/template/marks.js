@@ -138,6 +138,12 @@ const Marks = (() => {
       text: names.map(plain), customdata: mark.x.map((v) => plain(told(panel.x, v))),
       hovertemplate: `${mark.human ? "people, " : ""}%{text}<br>%{customdata}, %{y:.3g}<extra></extra>`,
     });
+    if (mark.marked) {
+      traces.push({
+        type: "scatter", mode: "markers", x: mark.marked.map((i) => mark.x[i]), y: mark.marked.map((i) => mark.y[i]), showlegend: false, legendgroup: `g${mark.group}`,
+        marker: { size: 5, color: tone }, hoverinfo: "skip",
+      });
+    }
     if (mark.doubtful && mark.doubtful.length) {
       traces.push({
         type: "scatter", mode: "markers", x: mark.doubtful.map((i) => mark.x[i]), y: mark.doubtful.map((i) => mark.y[i]), showlegend: false,

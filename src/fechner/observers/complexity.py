@@ -1,0 +1,125 @@
+"""How large a network is: its parameters, and the arithmetic that one picture takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from fechner.observers.abilities import ANY_SIZE
+from fechner.observers.arguments import grey
+from fechner.observers.memory import is_out_of_memory
+from fechner.observers.network import NetworkEncoder
+from fechner.observers.taps import OUTPUT
+
+#: Namespaces of operators that the counter knows, or that compute nothing.
+_COUNTED = ("aten", "prim", "prims", "profiler")
+
+
+@dataclass(frozen=True)
+class Complexity:
+    """What a network consists of and computes.
+
+    Parameters
+    ----------
+    parameters
+        Of the whole module, its classifier included.
+    gflops
+        Thousand million floating-point operations for one picture of the size that it is shown,
+        two for each multiply-add in matrix products, convolutions and attention; None if they
+        could not be counted.
+    size_px
+        Height and width of that picture.
+    why_not
+        Why operations were not counted.
+    """
+
+    parameters: int
+    gflops: float | None
+    size_px: tuple[int, int]
+    why_not: str = ""
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What there is to say about it, by what it is about."""
+        height, width = self.size_px
+        operations = f"not counted: {self.why_not}"
+        if self.gflops is not None:
+            operations = f"{self.gflops:.3g} for {height} x {width} px (2 x multiply-adds)"
+        return {"parameters": f"{self.parameters:,}", "GFLOPs": operations}
+
+
+def count(observer: Any) -> Complexity | None:
+    """Count parameters and operations; None for observers that are no torch networks.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from fechner.observers import Wants, observe
+    >>> conv = torch.nn.Conv2d(3, 16, kernel_size=4, stride=4)  # 56 x 56 x 16 x (4 x 4 x 3) MACs
+    >>> found = count(observe(conv, wants=Wants(size_px=(224, 224))))
+    >>> found.parameters, found.gflops
+    (784, 0.004816896)
+    """
+    if not isinstance(observer, NetworkEncoder):
+        return None
+    parameters = sum(each.numel() for each in observer.module.parameters())
+    if parameters == 0:
+        return None
+    size_px = observer.wants.size_px or ANY_SIZE
+    try:
+        flops, unknown = _flops(observer)
+    except Exception as error:
+        if is_out_of_memory(error):
+            return Complexity(parameters, None, size_px, "there is not enough memory")
+        why = f"it raised {type(error).__name__} under torch's counter"
+        return Complexity(parameters, None, size_px, why)
+    if unknown:
+        why = f"torch's counter does not know {', '.join(sorted(unknown))}"
+        return Complexity(parameters, None, size_px, why)
+    if flops == 0:
+        return Complexity(parameters, None, size_px, "it computes where torch's counter cannot see")
+    return Complexity(parameters, flops / 1e9, size_px)
+
+
+def _flops(observer: NetworkEncoder) -> tuple[int, set[str]]:
+    """Return operations for one picture, and the names of operators that cannot be counted."""
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils.flop_counter import FlopCounterMode, flop_registry, sdpa_flop_count
+
+    unknown: set[str] = set()
+
+    class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            if func.namespace not in _COUNTED and func.overloadpacket not in flop_registry:
+                unknown.add(str(func.overloadpacket))
+            return func(*args, **(kwargs or {}))
+
+    def attention(query: Any, key: Any, value: Any, *_: Any, **__: Any) -> int:
+        return int(sdpa_flop_count(query, key, value))  # type: ignore[no-untyped-call]
+
+    # What a CPU has for attention is not in the counter's list.
+    on_cpu = getattr(torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu", None)
+    more = {} if on_cpu is None or on_cpu in flop_registry else {on_cpu: attention}
+    picture = grey(observer.wants, 1, next(observer.module.parameters()).device)
+    counter = FlopCounterMode(display=False, custom_mapping=more)
+    with torch.no_grad(), _without_fused_attention(), counter, Watch():  # type: ignore[no-untyped-call]
+        observer.features(picture, {OUTPUT: lambda _: None})
+    return int(counter.get_total_flops()), unknown
+
+
+@contextmanager
+def _without_fused_attention() -> Iterator[None]:
+    """Compute `nn.MultiheadAttention` step by step: the counter does not see into the fused one."""
+    import torch
+
+    before = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(before)
