@@ -92,10 +92,13 @@ def test_matching_has_a_human_line_and_an_own_one_per_reference(run: Run) -> Non
         ]
         assert human.human
         assert not observer.human
-        np.testing.assert_array_equal(observer.y, own)
+        np.testing.assert_array_equal(observer.y[observer.marked], own)
+        assert len(observer.x) == 9 + 25
         np.testing.assert_array_equal(human.y, data["human_matched"].values[number])
     score = MatchingError(0.8)(data.expand_dims(["layer", "readout"], axis=[-2, -1]))[0]
-    observers = np.array([line.y for line in lines if isinstance(line, Line) and not line.human])
+    observers = np.array(
+        [line.y[line.marked] for line in lines if isinstance(line, Line) and not line.human]
+    )
     people = np.array([line.y for line in lines if isinstance(line, Line) and line.human])
     squares = np.square(np.log10(observers / people)).mean(axis=0)
     assert score.value == pytest.approx(np.sqrt(squares).mean())

@@ -39,8 +39,8 @@ class Disk:
         Examples
         --------
         >>> from fechner.stimuli import Field
-        >>> round(Disk(2.0).share_inside(Field.of(degrees=math.sqrt(8), ppd=60)), 3)  # 2 / pi
-        0.637
+        >>> round(Disk(2.0).share_inside(Field.of(degrees=2, ppd=60)), 3)  # 1 / pi
+        0.318
         """
         x = np.linspace(0, 1, 2001) * min(self.radius_deg, field.width_deg / 2)
         y = np.minimum(np.sqrt(self.radius_deg**2 - x**2), field.height_deg / 2)

@@ -97,7 +97,7 @@ def test_list_has_every_run_and_its_state(served, ids: dict[str, str]) -> None:
     rows = dict(zip(re.findall(r"runs/(\w+)</a>", answer.text), answer.text.split("<tr>")[2:],
                     strict=True))  # fmt: skip
     assert "finished</span>" in rows["small"]
-    assert ">12/12" in rows["small"].replace("\n", "")
+    assert ">22/22" in rows["small"].replace("\n", "")
     assert "encoders" in rows["small"]
     assert f'href="/runs/{ids["small"]}/report"' in rows["small"]
     assert "1 failed" in rows["failed"]
@@ -138,7 +138,7 @@ def test_every_run_has_a_page_and_a_state(served, ids: dict[str, str], name: str
 
 def test_state_of_a_finished_run(served, ids: dict[str, str]) -> None:
     content = json.loads(served.get(f"/runs/{ids['small']}/state.json").body)
-    assert content["pieces"] == {"done": 12, "of": 12}
+    assert content["pieces"] == {"done": 22, "of": 22}
     assert content["tests"] == list(TESTS)
     assert [row["observer"] for row in content["observers"]] == [HOSTILE, "pixels"]
     assert content["seconds_left"] == 0
@@ -289,14 +289,14 @@ def test_report_is_made_once_per_state_of_the_run(serve, small: Path, stand: Sta
     (id,) = re.findall(r'href="/runs/([^"/]+)"', served.get("/").text)
     first = served.get(f"/runs/{id}/report")
     assert first.status == 200
-    assert "[12]" in first.text
+    assert "[22]" in first.text
     assert served.get(f"/runs/{id}/report").body == first.body
     assert served.get(f"/report?run={id}").body == first.body
     assert len(stand.made) == 1
     with sqlite3.connect(small / "ledger.sqlite") as connection:
         connection.execute("DELETE FROM pieces WHERE piece = 'surface-00'")
     connection.close()
-    assert "[10]" in served.get(f"/runs/{id}/report").text
+    assert "[20]" in served.get(f"/runs/{id}/report").text
     assert len(stand.made) == 2
     (small / "people.csv").write_text("observer\n", "utf-8")
     assert served.get(f"/runs/{id}/report").status == 200
@@ -317,7 +317,7 @@ def test_reports_may_run_their_own_scripts_and_reach_nothing(
 
 def test_report_of_several(served, ids: dict[str, str], stand: Stand) -> None:
     chosen = f"run={ids['small']}&run={ids['other']}&run={ids['small']}"
-    assert "[12, 12]" in served.get(f"/report?{chosen}").text
+    assert "[22, 22]" in served.get(f"/report?{chosen}").text
     ((first, second),) = stand.made
     assert (first.folder.name, second.folder.name) == ("small", "other")
 

@@ -45,9 +45,9 @@ def test_finished_run(small: Path) -> None:
     assert states(state) == {
         (observer, test): ("done", pieces, pieces)
         for observer in (HOSTILE, "pixels")
-        for test, pieces in zip(TESTS, (5, 1), strict=True)
+        for test, pieces in zip(TESTS, (5, 6), strict=True)
     }
-    assert (state.done, state.of, state.complete, state.live) == (12, 12, True, False)
+    assert (state.done, state.of, state.complete, state.live) == (22, 22, True, False)
     assert (words.status(state), words.kind(state), words.left(state)) == ("finished", "good", "")
     with sqlite3.connect(small / "ledger.sqlite") as connection:
         ((images, seconds),) = connection.execute("SELECT sum(images), sum(seconds) FROM pieces")
@@ -67,12 +67,12 @@ def test_looking_leaves_no_trace(small: Path) -> None:
     before = everything()
     state_of(small)
     (found,) = find_runs([small])
-    assert len(Snapshot(found).entries()) == 12
+    assert len(Snapshot(found).entries()) == 22
     assert everything() == before
 
 
 def test_run_for_scores_only_is_complete_without_surfaces(small: Path) -> None:
-    change_ledger(small, "DELETE FROM pieces WHERE piece LIKE 'surface%'")
+    change_ledger(small, "DELETE FROM pieces WHERE piece LIKE 'surface%' OR piece LIKE 'curves%'")
     state = state_of(small)
     assert (state.done, state.of, state.complete) == (4, 4, True)
 
@@ -124,19 +124,19 @@ def test_plan_of_a_living_process_says_what_is_to_come(small: Path) -> None:
         state = state_of(small)
         assert (state.writing, words.status(state)) == ("now", "being written now")
         assert states(state)["pixels", TESTS[0]] == ("part", 1, 5)
-        assert states(state)["pixels", TESTS[1]] == ("waiting", 0, 1)
+        assert states(state)["pixels", TESTS[1]] == ("waiting", 0, 6)
         assert states(state)["cvvdp", TESTS[0]] == ("waiting", 0, 5)
-        assert (state.done, state.of) == (7, 24)
+        assert (state.done, state.of) == (12, 44)
         # What scores need comes first.
         assert state.now is not None
         assert state.now.observer == "pixels"
         assert [cell.now for cell in state.now.cells] == [False, True]
-        # 90 pictures were shown, 4 x 100 and 305 are left.
+        # 90 pictures were shown, 4 x 100, 305 and 5 x 165 are left.
         (row,) = (row for row in state.rows if row.observer == "pixels")
-        assert row.left_s == pytest.approx(row.seconds / 90 * 705)
+        assert row.left_s == pytest.approx(row.seconds / 90 * 1530)
         assert state.left_s == row.left_s
         assert words.left(state).endswith("2 observers whose speed is not known yet")
-    assert state_of(small).of == 7
+    assert state_of(small).of == 12
 
 
 def test_observer_that_is_being_loaded_and_one_that_was_left_out(small: Path) -> None:
@@ -147,9 +147,9 @@ def test_observer_that_is_being_loaded_and_one_that_was_left_out(small: Path) ->
     assert state.now is not None
     assert (state.now.observer, state.now.loading) == ("next", True)
     assert state.left_out == {"out": "it <i>could not</i> be made"}
-    assert (state.done, state.of) == (12, 16)
+    assert (state.done, state.of) == (22, 26)
     after = state_of(small)
-    assert (after.done, after.of) == (12, 12)
+    assert (after.done, after.of) == (22, 22)
     assert (words.status(after), words.kind(after)) == ("finished, 1 left out", "bad")
 
 
@@ -161,7 +161,7 @@ def test_process_that_was_stopped_leaves_its_plan(small: Path) -> None:
     assert (state.writing, words.status(state), state.live) == ("stopped", "stopped", False)
     assert "run the same command again" in words.advice(state)
     assert state.now is None
-    assert (state.done, state.of) == (12, 14)
+    assert (state.done, state.of) == (22, 24)
 
 
 def test_process_of_another_machine_may_go_on(small: Path) -> None:
