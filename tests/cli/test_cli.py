@@ -151,7 +151,20 @@ def test_lists(run_folder: Path) -> None:
     assert "lifted: distance between features" in tests
     assert "not applicable: a reply in words has no size to compare" in tests
     assert "castle" in fechner("list", "human").stdout.lower()
-    assert "srgb-8bit" in fechner("list", "displays").stdout
+    (office,) = (
+        line for line in fechner("list", "displays").stdout.splitlines() if "office" in line
+    )
+    assert office.split() == [
+        "office",
+        "250",
+        "0.25",
+        "srgb",
+        "bt709",
+        "float",
+        "250",
+        "0.01",
+        "0.796",
+    ]
 
 
 def test_list_of_a_published_table() -> None:

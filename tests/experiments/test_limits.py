@@ -8,6 +8,7 @@ import pytest
 from fechner.experiments.limits import REASONS, flag_contrasts, realised_contrasts, realised_mask
 from fechner.stimuli import (
     OPPONENT,
+    Display,
     Field,
     Gabor,
     Gaussian,
@@ -25,8 +26,10 @@ FIELD = Field.of(pixels=128, ppd=60)
 DISPLAY = display("encoders")
 
 
-def reasons(reference: Stimulus, target: Layer, contrasts: list[float]) -> list[str]:
-    flags = flag_contrasts(reference, target, np.array(contrasts), DISPLAY, FIELD)
+def reasons(
+    reference: Stimulus, target: Layer, contrasts: list[float], screen: Display = DISPLAY
+) -> list[str]:
+    flags = flag_contrasts(reference, target, np.array(contrasts), screen, FIELD)
     return [REASONS[flag] for flag in flags]
 
 
@@ -121,3 +124,31 @@ def test_realised_contrast() -> None:
     mask = layer(Noise(0, 12, seed=1), contrast=0.5)
     assert realised_mask(grey(100.0, mask), DISPLAY, FIELD) == pytest.approx(0.48, abs=0.01)
     assert np.isnan(realised_mask(grey(), DISPLAY, FIELD))
+
+
+def test_chromatic_noise_that_loses_pixels_in_one_channel() -> None:
+    # Gabors fit up to 0.148 (red-green) and 0.872 (yellow-violet), where a channel is black; of
+    # noise, 1 % lies more than 2.33 standard deviations below the mean.
+    noise = layer(octave_noise(4.0, seed=1), "rg")
+    assert reasons(grey(), noise, [0.06, 0.07]) == ["kept", "noise-clipped"]
+    noise = layer(octave_noise(4.0, seed=1), "yv")
+    assert reasons(grey(), noise, [0.35, 0.42]) == ["kept", "noise-clipped"]
+
+
+@pytest.mark.parametrize("direction", ["rg", "yv"])
+def test_realised_contrast_of_chromatic_noise(direction: str) -> None:
+    noise = layer(octave_noise(4.0, seed=1), direction)
+    asked = np.array([0.01, 2.0])
+    got = realised_contrasts(grey(), noise, asked, DISPLAY, FIELD)
+    assert got[0] == pytest.approx(0.01, rel=1e-6)
+    assert 0.1 < got[1] < 1.5
+
+
+@pytest.mark.parametrize("pattern", [Gabor(2.0, 0.3), octave_noise(4.0)])
+def test_a_background_that_the_display_cannot_show(pattern) -> None:
+    dim = Display("dim", 80.0, 0.1, ambient_lux=100 * np.pi, reflectivity=0.01)
+    for luminance in (90.0, 0.9):
+        target = layer(pattern, luminance=luminance)
+        assert reasons(grey(luminance), target, [1e-4, 0.3], dim) == ["out-of-gamut"] * 2
+    # The reflection of 1 cd/m2 adds to both ends.
+    assert reasons(grey(80.5), layer(pattern, luminance=80.5), [1e-4], dim) == ["kept"]

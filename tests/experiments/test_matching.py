@@ -8,9 +8,9 @@ import torch
 
 from fechner.experiments import FrequencyMatching, Presenter
 from fechner.observers import observe
-from fechner.scores import matching_panels
+from fechner.scores import MatchingError, matching_panels
 from fechner.scores.matching import matches
-from fechner.stimuli import Field, Frames
+from fechner.stimuli import Display, Field, Frames, Noise
 from fechner.suites import Asked, Options, suite
 
 
@@ -19,7 +19,7 @@ def experiment() -> FrequencyMatching:
     (found,) = (
         test.experiment
         for test in suite("encoders").tests(Options())
-        if isinstance(test.experiment, FrequencyMatching)
+        if isinstance(test.experiment, FrequencyMatching) and test.by_default
     )
     return found
 
@@ -63,7 +63,7 @@ def test_the_way_to_match_is_an_option_of_both_suites() -> None:
     for name in ("encoders", "metrics"):
         for by in ("response", "direct"):
             tests = suite(name).tests(Options(asked=Asked(match=by)))
-            (found,) = (t.experiment for t in tests if isinstance(t.experiment, FrequencyMatching))
+            (found,) = (t.experiment for t in tests if t.id == "matching-frequency")
             assert found.by == by
             assert ("differs least" in found.method) == (by == "direct")
 
@@ -120,3 +120,58 @@ def test_frequencies_that_pixels_cannot_hold_are_not_shown(coarse: FrequencyMatc
     held = int((data["curve_frequency"] <= 15).sum())
     assert 0 < held < 5
     assert sum(shown) == held * 33 + 1  # and the uniform field
+
+
+class RmsMeter(ContrastMeter):
+    """Sees the RMS contrast of anything."""
+
+    def contrast(self, frames: Frames) -> torch.Tensor:
+        luminance = frames.luminance().double()
+        return luminance.flatten(1).std(dim=1, correction=0)
+
+
+def measured(experiment: FrequencyMatching):
+    piece = experiment.pieces()[0]
+    return experiment.measure(piece, Presenter(RmsMeter(), batch_size=32))
+
+
+def test_noise_is_matched_by_its_rms_contrast(experiment: FrequencyMatching) -> None:
+    noise = replace(experiment, pattern="noise")
+    _, references, matched = experiment.human_matches()
+    _, rms, matched_rms = noise.human_matches()
+    np.testing.assert_allclose(rms, references / np.sqrt(2))
+    np.testing.assert_allclose(matched_rms, matched / np.sqrt(2))
+    assert all(
+        isinstance(layer.pattern, Noise)
+        for row in noise.samples()
+        for sample in row
+        for layer in sample.stimulus.layers
+    )
+    data = measured(noise).isel(layer=0, readout=0)
+    found, _ = matches(data)
+    # The band around 25 cpd aliases; noise of 0.45 and more loses over 1 % of its pixels.
+    assert np.isnan(found[:, -1]).all()
+    assert np.isnan(found[0]).all()
+    np.testing.assert_allclose(found[1:, :-1], np.tile(rms[1:, None], 8), rtol=0.02)
+
+
+def test_what_the_display_cannot_show_is_left_out_and_named(experiment: FrequencyMatching) -> None:
+    """At 10 cd/m2 under 4 cd/m2 of reflection, contrasts up to 0.6 can be shown."""
+    room = Display("room", 100.0, ambient_lux=400 * np.pi, reflectivity=0.01)
+    shown = replace(experiment, scene=replace(experiment.scene, display=room))
+    data = measured(shown)
+    kept = np.array(shown.contrasts) <= 0.6
+    assert (data["dropped"].values == 0).all(axis=0).tolist() == kept.tolist()
+    assert np.isnan(data["response"].values[:, ~kept]).all()
+    assert data["dropped_reference"].values.tolist() == [2, 0, 0, 0, 0, 0, 0, 0]
+    score, *_ = MatchingError(0.5)(data)
+    assert score.n == 63
+    assert "1 of 8 references left out: out-of-gamut" in score.note
+    assert score.low < score.value < score.high
+
+
+def test_nothing_can_be_matched_on_a_display_that_is_too_dim(experiment: FrequencyMatching) -> None:
+    dim = replace(experiment.scene, display=Display("dim", 8.0))
+    for score in MatchingError(0.5)(measured(replace(experiment, scene=dim))):
+        assert np.isnan([score.value, score.low, score.high]).all()
+        assert "not computable" in score.note

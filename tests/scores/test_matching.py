@@ -279,10 +279,50 @@ def test_lines_are_broken_where_gaps_are() -> None:
     grating = np.tile(GRID, (9, 1))
     grating[-1] *= 1e-4
     data = by_response(grating, REFERENCES).isel(layer=0, readout=0)
-    experiment = SimpleNamespace(axes=("f", "c"), reference_frequency_cpd=5.0)
+    experiment = SimpleNamespace(
+        axes=("f", "c"), reference_frequency_cpd=5.0, pattern="grating", unit_name="Michelson"
+    )
     for gaps in (True, False):
         (panel,) = matching_panels(experiment, data, gaps=gaps)
         own = [line for line in panel.marks if not line.human]
         assert all(np.isnan(line.y[-1]) == gaps for line in own)
         assert all(np.isfinite(line.y[:-1]).all() for line in own)
         assert all((line.doubtful is None) == gaps for line in own)
+
+
+def test_contrasts_that_could_not_be_shown_do_not_count() -> None:
+    whole = observer(0.2)
+    flags, reference_flags = np.zeros((9, 33), np.uint8), np.zeros(8, np.uint8)
+    flags[:, -4:], flags[8], reference_flags[7] = 1, 2, 1
+    meanings = {"meanings": "kept clipped aliased"}
+    cut = whole.assign(
+        response=whole["response"].where((flags == 0)[:, :, None, None]),
+        reference_response=whole["reference_response"].where((reference_flags == 0)[:, None, None]),
+        dropped=(("frequency", "contrast"), flags, meanings),
+        dropped_reference=("reference", reference_flags, meanings),
+    )
+    for score in scores(cut):
+        assert (score.value, score.n) == (pytest.approx(0.2), 56)
+        assert "33 of 297 points left out: aliased" in score.note
+        assert "1 of 8 references left out: clipped" in score.note
+    first, second = MatchingError(0.5).shared(cut, whole)
+    assert first.sizes["frequency"] == second.sizes["frequency"] == 8
+    assert first.sizes["reference"] == second.sizes["reference"] == 7
+
+
+def test_direct_matches_among_the_contrasts_that_could_be_shown() -> None:
+    data = observer().isel(layer=0, readout=0)
+    away = np.abs(np.log(GRID[None, None] / MATCHED[:, :, None]))
+    away[:, 0, 20:] = np.nan  # up to 0.07
+    away[0] = np.nan
+    data = data.drop_vars("response").assign(
+        difference=(("reference", "frequency", "contrast"), away)
+    )
+    found, candidates = matches(data)
+    assert np.isnan(found[0]).all()
+    assert (candidates[0] == 1).all()
+    np.testing.assert_allclose(np.log(found[1:, 1:] / MATCHED[1:, 1:]), 0, atol=0.11)
+    assert (candidates[1:, 1:] == 1).all()
+    beyond = MATCHED[1:, 0] > GRID[19]
+    assert (found[1:, 0][beyond] == GRID[19]).all()
+    assert (candidates[1:, 0] == (found[1:, 0] < GRID[19])).all()

@@ -15,7 +15,6 @@ from fechner.stimuli.colour_difference import (
     hyab,
     ictcp,
     lab,
-    perceptual_quantiser,
     recolour,
 )
 
@@ -116,15 +115,6 @@ def test_ictcp_as_in_colour_science() -> None:
     np.testing.assert_allclose(BT709_TO_BT2020, matrix, atol=1e-11)
     found = ictcp(as_pictures(rgb))[0, :, 0].T
     np.testing.assert_allclose(found, colour.RGB_to_ICtCp(rgb @ matrix.T), atol=1e-10)
-
-
-def test_pq_encodes_ten_thousand_as_one_and_black_as_nothing() -> None:
-    light = torch.tensor([0.0, 1e4, -1.0], dtype=torch.float64, requires_grad=True)
-    encoded = perceptual_quantiser(light)
-    assert encoded.tolist() == pytest.approx([0, 1, 0], abs=1e-6)
-    encoded.sum().backward()
-    assert light.grad is not None
-    assert light.grad.isfinite().all()
 
 
 def test_tritan_differences_count_half_unless_told() -> None:

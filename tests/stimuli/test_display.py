@@ -1,13 +1,17 @@
 """Displays: the sRGB formula written out, gamma, black, quantisation, dithering, gradients."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from fechner.errors import UnknownNameError
-from fechner.stimuli import OPPONENT, Display, display, displays, gamut_limit
+from fechner.errors import FechnerError, UnknownNameError
+from fechner.stimuli import OPPONENT, Display, display, displays, gamut_limit, open_display
+from fechner.stimuli.colour import PRIMARIES
+
+EOTFS = ["srgb", "gamma", "linear", "pq", "hlg"]
 
 
 def srgb_encode(linear: np.ndarray) -> np.ndarray:
@@ -77,11 +81,12 @@ def test_a_linear_display() -> None:
     assert encoded.tolist() == [0.0, 0.25, 1.0]
 
 
-@pytest.mark.parametrize("eotf", ["srgb", "gamma", "linear"])
+@pytest.mark.parametrize("eotf", ["srgb", "gamma", "linear", "hlg"])
 def test_black_and_peak_are_the_ends_of_the_code(eotf: str) -> None:
     office = Display("office", peak_cdm2=100.0, black_cdm2=0.5, eotf=eotf)
     asked = torch.tensor([0.0, 0.5, 100.0, 120.0], dtype=torch.float64)
-    np.testing.assert_allclose(office.encode(asked), (0, 0, 1, 1), rtol=0, atol=1e-12)
+    # Constants of HLG are printed with eight digits.
+    np.testing.assert_allclose(office.encode(asked), (0, 0, 1, 1), rtol=0, atol=1e-8)
     np.testing.assert_allclose(office.decode(torch.tensor([0.0, 1.0])), (0.5, 100.0), rtol=1e-6)
     assert office.show(asked).tolist() == [0.5, 0.5, 100.0, 100.0]
 
@@ -95,13 +100,128 @@ def test_floor_and_light_above_the_peak() -> None:
     )
 
 
-@pytest.mark.parametrize("eotf", ["srgb", "gamma", "linear"])
+@pytest.mark.parametrize("eotf", EOTFS)
 @pytest.mark.parametrize("black", [0.0, 0.3])
-def test_round_trip(eotf: str, black: float) -> None:
-    screen = Display("s", peak_cdm2=250.0, black_cdm2=black, eotf=eotf)
-    light = torch.from_numpy(np.geomspace(max(black, 1e-5), 250, 300))
+@pytest.mark.parametrize("lux", [0.0, 300.0])
+def test_round_trip(eotf: str, black: float, lux: float) -> None:
+    screen = Display("s", 250.0, black, eotf, ambient_lux=lux, reflectivity=0.01)
+    low, high = screen.limits_cdm2()
+    light = torch.from_numpy(np.geomspace(max(low, 1e-5), high, 300))
     np.testing.assert_allclose(screen.decode(screen.encode(light)), light, rtol=1e-7)
-    np.testing.assert_allclose(screen.decode(screen.encode(light.float())), light, rtol=2e-5)
+    np.testing.assert_allclose(screen.decode(screen.encode(light.float())), light, rtol=5e-5)
+    assert torch.equal(screen.show(light), light)
+
+
+@pytest.mark.parametrize("eotf", EOTFS)
+def test_round_trip_in_colour(eotf: str) -> None:
+    screen = Display("s", 800.0, 0.1, eotf, rgb_to_xyz=PRIMARIES["bt2020"])
+    light = 0.1 + 799 * torch.rand(2, 3, 16, 16, dtype=torch.float64)
+    np.testing.assert_allclose(screen.decode(screen.encode(light)), light, rtol=1e-7)
+
+
+@pytest.mark.parametrize("eotf", EOTFS)
+@pytest.mark.parametrize("compensates", [True, False])
+def test_what_is_seen_is_what_the_values_say(eotf: str, compensates: bool) -> None:
+    screen = Display(
+        "s", 250.0, 0.3, eotf, compensates_black=compensates, ambient_lux=300, reflectivity=0.02
+    )
+    asked = torch.linspace(-5, 300, 200, dtype=torch.float64)
+    seen = screen.decode(screen.encode(asked))
+    np.testing.assert_allclose(screen.show(asked), seen, rtol=1e-7)
+    reflected = 300 / math.pi * 0.02
+    assert screen.reflected_cdm2 == pytest.approx(reflected)
+    assert (float(seen.min()), float(seen.max())) == pytest.approx(
+        (0.3 + reflected, 250 + reflected)
+    )
+
+
+def test_ambient_light_washes_out_pictures_that_are_not_made_for_it() -> None:
+    """A grating of contrast 0.5 around 50 cd/m2 under 10 cd/m2 of reflection."""
+    room = {"ambient_lux": 1000 * math.pi, "reflectivity": 0.01}
+    asked = torch.tensor([25.0, 75.0])
+    seen = Display("plain", 200.0, compensates_black=False, **room).show(asked)
+    assert float(seen.diff() / seen.sum()) == pytest.approx(50 / 120)
+    assert torch.equal(Display("calibrated", 200.0, **room).show(asked), asked)
+
+
+def test_pq_values_stand_for_light() -> None:
+    """ST 2084: 100 cd/m2 is 0.508 whatever the display's peak; what it cannot show is cut."""
+    for peak in (300.0, 1000.0):
+        screen = Display("hdr", peak, 0.01, "pq")
+        encoded = screen.encode(torch.tensor([100.0, 1e4], dtype=torch.float64))
+        assert encoded[0].item() == pytest.approx(0.508078, abs=1e-6)
+        light = screen.decode(torch.tensor([0.0, 1.0, encoded[1]], dtype=torch.float64))
+        assert light.tolist() == pytest.approx([0.01, peak, peak])
+
+
+def test_primaries_as_in_colour_science() -> None:
+    with np.printoptions():
+        import colour
+    white = np.array([0.95047, 1.0, 1.08883])
+    for name, theirs in (("bt2020", "ITU-R BT.2020"), ("p3-d65", "P3-D65")):
+        space = colour.RGB_COLOURSPACES[theirs]
+        matrix = colour.normalised_primary_matrix(space.primaries, colour.XYZ_to_xy(white))
+        np.testing.assert_allclose(PRIMARIES[name], matrix, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(PRIMARIES[name], space.matrix_RGB_to_XYZ, rtol=0, atol=5e-4)
+        screen = Display("s", 100.0, rgb_to_xyz=PRIMARIES[name])
+        assert screen.primaries == name
+        np.testing.assert_allclose(screen.white_xyz, white, rtol=0, atol=1e-12)
+
+
+FILE = """
+peak_cdm2 = 600
+eotf = "pq"
+primaries = "p3-d65"
+bits = 10
+ambient_lux = 40
+reflectivity = 0.02
+"""
+
+
+def test_a_display_in_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(FILE)
+    mine = open_display(path)
+    assert mine == Display(
+        "mine",
+        600.0,
+        eotf="pq",
+        rgb_to_xyz=PRIMARIES["p3-d65"],
+        bits=10,
+        ambient_lux=40.0,
+        reflectivity=0.02,
+    )
+    path.write_text("name = 'desk'" + FILE)
+    assert open_display(str(path)).name == "desk"
+    assert open_display(mine) == mine
+    assert isinstance(open_display(Display("whole", 100)).peak_cdm2, float)
+    assert open_display("office") == display("office")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("black_cdm2 = 1", "peak_cdm2"),
+        ("peak_cdm2 = 'bright'", "bright"),
+        ("peak_cdm2 = 100\nbits = true", "bits"),
+        ("peak_cdm2 = 100\npeek = 3", "peek"),
+        ("peak_cdm2 = 100\neotf = 'log'", "log"),
+        ("peak_cdm2 = 100\nprimaries = 'bt601'", "bt601"),
+        ("peak_cdm2 = 100\ngamma = [2.2, 2.2]", "gamma"),
+        ("peak_cdm2 = 100\nrgb_to_xyz = [[1, 0, 0], [0, 2, 0], [0, 0, 1]]", "rgb_to_xyz"),
+        ("peak_cdm2 = 20000\neotf = 'pq'", "20000"),
+        ("peak_cdm2 = 100\nambient_lux = -1", "ambient"),
+        ("peak_cdm2 =", "mine.toml"),
+    ],
+)
+def test_files_that_are_no_displays(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(FechnerError, match=r"mine\.toml") as caught:
+        open_display(path)
+    assert said in str(caught.value)
+    with pytest.raises(FechnerError, match="nowhere"):
+        open_display(tmp_path / "nowhere.toml")
 
 
 def test_encoding_leaves_what_it_is_given_alone() -> None:

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from fechner import evaluate
+from fechner import evaluate, human
 from fechner.experiments import NearThreshold, Presenter
 from fechner.observers import lift, resolve
 from fechner.runs import Run
+from fechner.runs.choice import choose_tests
 from fechner.suites import Options, suite
 
 #: Cai et al. (2025), "No Encoder" recomputed in float64 (the paper's digits carry float32 noise).
@@ -139,6 +140,45 @@ def test_human_threshold_in_the_unit_of_the_stimulus() -> None:
         ratio = ours.task.human_thresholds(ours.scene.field, ours.scene.space)[:16]
         ratio = ratio / theirs.task.human_thresholds(theirs.scene.field, theirs.scene.space)[:16]
         assert ratio == pytest.approx(factor, rel=5e-3)
+
+
+#: Not published, and run only if named: what version 1 gives in default mode.
+GOLDEN_FURTHER = {
+    "frequency-noise-rg": 0.495,
+    "frequency-noise-yv": 0.448,
+    "matching-frequency-noise": 0.230,
+}
+
+
+def test_tests_that_are_run_only_if_named() -> None:
+    every = [test.id for test in suite("encoders").tests(Options())]
+    named = [test.id for test in choose_tests("encoders", Options(), None)]
+    assert named == list(GOLDEN_PIXELS)
+    assert set(every) - set(named) == set(GOLDEN_FURTHER)
+    published = [test.id for test in suite("encoders").tests(Options("published"))]
+    assert published == named
+
+
+def test_tests_that_are_run_only_if_named_keep_their_golden_numbers() -> None:
+    run = evaluate("pixels", tests=list(GOLDEN_FURTHER), scores_only=True, progress=False)
+    assert main_scores(run) == pytest.approx(GOLDEN_FURTHER, abs=1e-3)
+
+
+@pytest.mark.parametrize(("direction", "factor"), [("rg", 1.591), ("yv", 1.732)])
+def test_human_threshold_of_chromatic_noise(direction: str, factor: float) -> None:
+    """castleCSF's cone contrast as DKL amplitude, and the RMS of that."""
+    tests = {t.id: t.experiment for t in suite("encoders").tests(Options())}
+    noise = tests[f"frequency-noise-{direction}"]
+    assert isinstance(noise, NearThreshold)
+    assert (noise.task.unit, noise.unit_name) == ("dkl_rms", "DKL, RMS")
+    found = noise.task.human_thresholds(noise.scene.field, noise.scene.space)
+    cone = 1 / human.castle_csf(
+        np.array(noise.task.score_abscissae),
+        luminance_cdm2=100.0,
+        area_deg2=noise.scene.field.area_deg2,
+        direction=direction,
+    )
+    assert found == pytest.approx(cone * factor / np.sqrt(2), rel=5e-3)
 
 
 def test_seed_moves_noise_tests_only() -> None:

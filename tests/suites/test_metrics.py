@@ -33,7 +33,10 @@ def by_id(mode: str = "default", **options) -> dict[str, suites.Test]:
 
 
 def test_eleven_tests() -> None:
-    assert list(by_id()) == list(by_id("published")) == IDS
+    default = [name for name, test in by_id().items() if test.by_default]
+    assert default == list(by_id("published")) == IDS
+    further = {"frequency-noise", "frequency-noise-rg", "frequency-noise-yv"}
+    assert set(by_id()) - set(IDS) == {*further, "matching-frequency-noise"}
 
 
 @pytest.mark.parametrize(
@@ -78,7 +81,8 @@ def test_videos() -> None:
 
 def test_what_observers_must_see() -> None:
     needs = {name: test.experiment.needs for name, test in by_id().items()}
-    coloured = {"frequency-rg", "frequency-yv", "matching-colour"}
+    noise = {"frequency-noise-rg", "frequency-noise-yv"}
+    coloured = {"frequency-rg", "frequency-yv", "matching-colour", *noise}
     moving = {"frequency-transient", "flicker"}
     assert {name for name, need in needs.items() if "colour" in need} == coloured
     assert {name for name, need in needs.items() if "video" in need} == moving

@@ -55,7 +55,9 @@ def command(
         ),
     ] = None,
     ppd: Annotated[float, typer.Option(help="Pixels per degree.")] = 64.0,
-    display: Annotated[str, typer.Option(help="Display (`fechner list displays`).")] = "decalogue",
+    display: Annotated[
+        str, typer.Option(help="Display (`fechner list displays`) or TOML file.")
+    ] = "decalogue",
     luminance: Annotated[float, typer.Option(help="Luminance of the grey, cd/m2.")] = 40.0,
     of: Annotated[
         Of, typer.Option(help="Weights of linear light, or of display-encoded pixels.")
@@ -102,10 +104,10 @@ def command(
     from fechner.report.fields import check_sheet_path, write_sheet
     from fechner.report.fields.words import caption, sections
     from fechner.runs.progress import Bar, followed
-    from fechner.stimuli import display as display_named
+    from fechner.stimuli import open_display
 
     paths = [check_sheet_path(path) for path in out or ()]
-    screen = display_named(display)
+    screen = open_display(display)
     observer = load(name, weights, dtype, trust_remote_code)
     with Bar() as bar:
         bar.doing(f"{name} by {by.value}")

@@ -10,6 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from fechner.observers.abilities import Wants
+    from fechner.suites import Test
 
 app = typer.Typer(
     help="List observers, metrics, suites, tests, human references or displays.",
@@ -122,13 +123,19 @@ def suites() -> None:
         (
             (
                 suite.name,
-                str(len(suite.tests(Options()))),
+                _number_of_tests(suite.tests(Options())),
                 suite.title,
                 reference(suite.reference).text,
             )
             for suite in SUITES.values()
         ),
     )
+
+
+def _number_of_tests(tests: Sequence[Test]) -> str:
+    by_default = sum(test.by_default for test in tests)
+    more = len(tests) - by_default
+    return f"{by_default} + {more}" if more else str(by_default)
 
 
 @app.command("tests")
@@ -192,16 +199,41 @@ def displays() -> None:
     from fechner.stimuli import displays as named
 
     print_table(
-        ("name", "peak cd/m2", "black cd/m2", "encoding", "bits", "dither"),
+        (
+            "name",
+            "peak cd/m2",
+            "black cd/m2",
+            "encoding",
+            "primaries",
+            "bits",
+            "ambient lux",
+            "reflectivity",
+            "reflected cd/m2",
+            "other",
+        ),
         (
             (
-                display.name,
-                f"{display.peak_cdm2:g}",
-                f"{display.black_cdm2:g}",
-                display.eotf,
-                str(display.bits or "float"),
-                "yes" if display.dither else "no",
+                each.name,
+                f"{each.peak_cdm2:g}",
+                f"{each.black_cdm2:g}",
+                each.eotf + (f" {each.gamma}" if each.eotf == "gamma" else ""),
+                each.primaries or "its own",
+                str(each.bits or "float") + (", dithered" if each.dither else ""),
+                f"{each.ambient_lux:g}",
+                f"{each.reflectivity:g}",
+                f"{each.reflected_cdm2:.3g}",
+                ", ".join(
+                    text
+                    for there, text in (
+                        (each.floor_cdm2 > 0, f"light of at least {each.floor_cdm2:g} cd/m2"),
+                        (not each.clips, "light above the peak is passed on"),
+                        (not each.compensates_black, "black is not compensated for"),
+                        (each.xyz_to_rgb is not None, "a printed inverse of its matrix"),
+                    )
+                    if there
+                ),
             )
-            for display in named().values()
+            for each in named().values()
         ),
     )
+    typer.echo("your own: a TOML file with such properties (docs/howto/displays.md)")

@@ -1,12 +1,21 @@
-"""Comma-separated lists of names."""
+"""Options that are names: one, or a comma-separated list."""
 
 from __future__ import annotations
 
 import itertools
 import re
 from collections.abc import Collection
+from typing import Annotated
 
 import typer
+
+DISPLAY = Annotated[
+    str | None,
+    typer.Option(
+        help="Display that stimuli are shown on: a name (`fechner list displays`) or a TOML file; "
+        "the suite's own if left out."
+    ),
+]
 
 
 def split_names(text: str | None) -> list[str] | None:

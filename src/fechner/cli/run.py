@@ -22,7 +22,7 @@ from fechner.cli.asking import (
     say_what_would_be_done,
 )
 from fechner.cli.models import DTYPE, TRUST, WEIGHTS
-from fechner.cli.names import split_names
+from fechner.cli.names import DISPLAY, split_names
 from fechner.cli.pictures import (
     AMONG,
     CATEGORIES,
@@ -111,6 +111,7 @@ def command(
             "are a sweep with a run folder each."
         ),
     ] = None,
+    display: DISPLAY = None,
     resize: Annotated[
         bool | None,
         typer.Option(
@@ -193,6 +194,7 @@ def command(
         "device": device,
         "threads": threads,
         "batch_size": batch_size,
+        "display": display,
         "resize": resize,
         "readouts": split_names(readout),
         "layers": split_names(layers),

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fechner.cli.asking import IMAGES
-from fechner.cli.names import split_names
+from fechner.cli.names import DISPLAY, split_names
 from fechner.cli.pictures import OBJECTS
 
 
@@ -19,6 +19,7 @@ def command(
         typer.Option(help="Comma-separated tests of the suite, or patterns; all if left out."),
     ] = None,
     published: Annotated[bool, typer.Option("--published", help="As published.")] = False,
+    display: DISPLAY = None,
     images: IMAGES = None,
     objects: OBJECTS = None,
     out: Annotated[Path | None, typer.Option(help="PNG to write; default: SUITE.png.")] = None,
@@ -29,7 +30,9 @@ def command(
     from fechner.runs.choice import choose_tests
     from fechner.runs.options import choose_options
 
-    options = choose_options(suite, published=published, images=images, objects=objects)
+    options = choose_options(
+        suite, published=published, images=images, objects=objects, display=display
+    )
     chosen = choose_tests(suite, options, split_names(tests))
     path = out or Path(f"{suite}.png")
     if path.suffix.lower() != ".png":

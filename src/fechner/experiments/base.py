@@ -106,11 +106,18 @@ class Scene:
         video = (
             f" Videos have {field.frames} frames, {field.fps:g} a second." if field.is_video else ""
         )
+        primaries = display.primaries or "own"
+        room = (
+            f" Under ambient light of {display.ambient_lux:g} lux it reflects "
+            f"{display.reflected_cdm2:.3g} cd/m2."
+            if display.reflected_cdm2
+            else ""
+        )
         return (
             f"The field has {field.width_px} x {field.height_px} pixels at {field.ppd:g} pixels "
             f"per degree and {other}.{video} The display '{display.name}' goes from "
             f"{display.black_cdm2:g} to {display.peak_cdm2:g} cd/m2, encoded by {display.eotf} "
-            f"{depth}."
+            f"{depth}, with {primaries} primaries.{room}"
         )
 
     def at_ppd(self, ppd: float) -> Scene:

@@ -39,7 +39,7 @@ class Detection:
     over, values
         The abscissa and its values; the parameter of that name is then ignored.
     contrasts
-        Contrast axis of the response surface: DKL amplitude for Gabors, RMS for noise.
+        Contrast axis of the response surface: DKL amplitude for Gabors, its RMS for noise.
     sigma_deg
         Standard deviation of the Gabor's window; its area is pi sigma^2.
     flicker_hz
@@ -78,7 +78,9 @@ class Detection:
     @property
     def unit(self) -> Unit:
         """Unit of the contrast axis."""
-        return "rms" if self.pattern == "noise" else "dkl"
+        if self.pattern == "gabor":
+            return "dkl"
+        return "rms" if self.direction == "ach" else "dkl_rms"
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -119,9 +121,9 @@ class Detection:
     @property
     def _what(self) -> str:
         """What is to be detected."""
-        if self.pattern == "noise":
-            return "Noise one octave wide"
-        return f"A Gabor patch ({DIRECTION_NAMES.get(self.direction, self.direction)})"
+        colour = DIRECTION_NAMES.get(self.direction, self.direction)
+        what = {"gabor": "A Gabor patch", "noise": "Noise one octave wide"}[self.pattern]
+        return f"{what} ({colour})"
 
     @property
     def surface_abscissae(self) -> tuple[float, ...]:

@@ -5,13 +5,14 @@ Limits are stated for a target added to a reference: the background with its mas
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fechner.stimuli import Display, Field, Layer, Noise, Stimulus, gamut_limit
-from fechner.stimuli.gamut import fits_gamut
+from fechner.stimuli.gamut import asked_light, fits_gamut
 from fechner.stimuli.painting import resample
 from fechner.stimuli.patterns import drawn, share_inside
 
@@ -50,10 +51,12 @@ def flag_contrasts(
     if reason := _geometry(layers, field, seen or field):
         flags[:] = REASONS.index(reason)
     elif any(_is_noise(layer) for layer in layers):
-        low, high = _range(reference, display)
-        pixels = _luminances(reference, target, contrasts, field)
-        share = ((pixels < low) | (pixels > high)).mean(axis=1)
+        low, high = display.limits_cdm2()
+        lights = _lights(reference, target, contrasts, display, field)
+        share = np.array([((rgb < low) | (rgb > high)).any(axis=0).mean() for rgb in lights])
         flags[share > _CLIPPED_SHARE] = REASONS.index("noise-clipped")
+        if gamut_limit(display, reference.background_xyz, target.modulation_xyz) < 0:
+            flags[:] = REASONS.index("out-of-gamut")
     else:
         total = contrasts + sum(layer.contrast for layer in reference.layers)
         limit = gamut_limit(display, reference.background_xyz, target.modulation_xyz)
@@ -92,12 +95,23 @@ def _geometry(layers: Sequence[Layer], drawn: Field, seen: Field) -> str:
 def realised_contrasts(
     reference: Stimulus, target: Layer, contrasts: Floats, display: Display, field: Field
 ) -> Floats:
-    """Return the contrasts of noise after the display has cut it; others are as asked for."""
+    """Return the contrasts of noise after the display has cut it; others are as asked for.
+
+    The contrast is the standard deviation along the direction of the target, in linear RGB, over
+    the mean luminance.
+    """
     if not _is_noise(target):
         return contrasts
-    shown = _luminances(reference, target, contrasts, field).clip(*_range(reference, display))
-    realised: Floats = shown.std(axis=1) / shown.mean(axis=1)
-    return realised
+    background, direction = map(
+        display.linear_rgb, (reference.background_xyz, target.modulation_xyz)
+    )
+    weights = np.array(display.rgb_to_xyz[1])
+    realised = []
+    for rgb in _lights(reference, target, contrasts, display, field):
+        shown = rgb.clip(*display.limits_cdm2())
+        spread = (direction @ shown).std() / (direction @ direction)
+        realised.append(spread / ((weights @ shown).mean() / (weights @ background)))
+    return np.array(realised)
 
 
 def remaining_contrast(luminance: Tensor, target: Layer, field: Field) -> float:
@@ -134,17 +148,11 @@ def _is_noise(layer: Layer) -> bool:
     return isinstance(layer.pattern, Noise)
 
 
-def _range(reference: Stimulus, display: Display) -> tuple[float, float]:
-    """Return the display's range over the background's luminance."""
-    low, high = display.limits_cdm2()
-    background = reference.background_xyz[1]
-    return low / background, high / background
-
-
-def _luminances(reference: Stimulus, target: Layer, contrasts: Floats, field: Field) -> Floats:
-    """Return luminance over background as asked for, [contrasts, pixels]; achromatic only."""
-    base: Floats = np.ones(field.height_px * field.width_px)
-    for mask in reference.layers:
-        base += mask.contrast * drawn(mask.pattern, field).numpy().reshape(-1)
-    pixels: Floats = drawn(target.pattern, field).numpy().reshape(-1)
-    return base + contrasts[:, None] * pixels
+def _lights(
+    reference: Stimulus, target: Layer, contrasts: Floats, display: Display, field: Field
+) -> Iterator[Floats]:
+    """Return linear RGB as asked for, [3, pixels], one contrast after the other."""
+    base = asked_light(reference, field, display).reshape(3, -1)
+    alone = Stimulus((0.0, 0.0, 0.0), (replace(target, contrast=1.0),))
+    added = asked_light(alone, field, display).reshape(3, -1)
+    return (base + contrast * added for contrast in contrasts)

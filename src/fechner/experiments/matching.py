@@ -1,6 +1,6 @@
 """Matching contrast across spatial frequency.
 
-The response to a grating against a uniform field is measured over contrast at every test frequency,
+The response to a pattern against a uniform field is measured over contrast at every test frequency,
 and at the reference frequency for each reference contrast. Where the curves cross is the match
 (`fechner.psychometrics`); all layers and read-outs are served by one pass. For figures, the same is
 measured at more frequencies than people were shown.
@@ -17,12 +17,15 @@ import numpy as np
 
 from fechner import human
 from fechner.experiments.base import Piece, Sample, Scene, geometry
+from fechner.experiments.limits import REASONS, flag_contrasts
 from fechner.experiments.presentation import Presenter
-from fechner.observers.abilities import Ability, Need
-from fechner.stimuli import Grating, Layer, Stimulus
+from fechner.observers.abilities import Ability, Need, Wants
+from fechner.stimuli import Grating, Layer, Pattern, Stimulus, octave_noise
+from fechner.stimuli.contrast import UNIT_NAMES, Unit
 
 if TYPE_CHECKING:
     import xarray as xr
+    from numpy.typing import NDArray
 
     from fechner.stimuli.contrast import Floats
 
@@ -37,7 +40,7 @@ _OUTPUTS = ("layer", "readout")
 
 @dataclass(frozen=True)
 class FrequencyMatching:
-    """Match test gratings to a reference grating of another frequency.
+    """Match test patterns to a reference of another frequency.
 
     Parameters
     ----------
@@ -47,7 +50,14 @@ class FrequencyMatching:
         The grid on which responses are measured; matches are found on it.
     by
         ``"response"``: equal response against a uniform field (Cai et al. 2025, eq. 2);
-        ``"direct"``: least difference from the reference grating itself.
+        ``"direct"``: least difference from the reference itself.
+    pattern
+        Gratings, or noise one octave wide whose contrast is RMS. People matched gratings: the
+        contrasts of theirs are converted to RMS for noise.
+    noise_seed
+        Seed of the noise.
+    drop
+        Whether contrasts that the display or the pixels cannot hold are left out (and named).
     """
 
     id: str
@@ -59,32 +69,57 @@ class FrequencyMatching:
     reference_frequency_cpd: float = 5.0
     luminance_cdm2: float = 10.0
     by: MatchBy = "response"
+    pattern: Literal["grating", "noise"] = "grating"
+    noise_seed: int = 0
+    drop: bool = True
     version: int = 1
 
     asks: ClassVar[Ability] = "compares"
     needs: ClassVar[tuple[Need, ...]] = ()
 
     @property
+    def unit(self) -> Unit:
+        """Unit of contrasts."""
+        return "rms" if self.pattern == "noise" else "michelson"
+
+    @property
+    def unit_name(self) -> str:
+        """Unit of contrasts, for people."""
+        return UNIT_NAMES[self.unit]
+
+    @property
     def axes(self) -> tuple[str, str]:
         """Test frequency and reference contrast."""
-        return "test frequency (cycles/degree)", "contrast of the reference (Michelson)"
+        return "test frequency (cycles/degree)", f"contrast of the reference ({self.unit_name})"
 
     @property
     def method(self) -> str:
         """What is shown and asked, made from the parameters."""
         how = {
             "response": "to which the response, against a uniform field, is the same as to the "
-            "reference grating",
-            "direct": "that differs least from the reference grating",
+            "reference",
+            "direct": "that differs least from the reference",
         }[self.by]
+        what = {"grating": "Gratings", "noise": "Bands of noise one octave wide,"}[self.pattern]
         frequencies, references, _ = self.human_matches()
+        people = (
+            " People matched gratings; their contrasts are converted to RMS."
+            if self.pattern == "noise"
+            else ""
+        )
+        limits = (
+            " Contrasts that the display or the pixels cannot hold are left out and named."
+            if self.drop
+            else ""
+        )
         return (
-            f"Gratings of {len(frequencies)} frequencies from {frequencies[0]:g} to "
+            f"{what} of {len(frequencies)} frequencies from {frequencies[0]:g} to "
             f"{frequencies[-1]:g} cycles/degree at {self.luminance_cdm2:g} cd/m2 are matched to "
             f"one of {self.reference_frequency_cpd:g} cycles/degree at {len(references)} contrasts "
             f"from {references.min():.3g} to {references.max():.3g}. The match is the contrast "
-            f"{how}, found on a grid of {len(self.contrasts)} contrasts. Where curves for figures "
-            f"are measured, they have {_CURVE_FREQUENCIES} more frequencies. {self.scene.method}"
+            f"{how}, found on a grid of {len(self.contrasts)} contrasts.{people}{limits} Where "
+            f"curves for figures are measured, they have {_CURVE_FREQUENCIES} more frequencies. "
+            f"{self.scene.method}"
         )
 
     def pieces(self) -> Sequence[Piece]:
@@ -119,11 +154,18 @@ class FrequencyMatching:
         if not piece.for_scores:
             return self._measure_curves(piece, presenter)
         frequencies, references, matched = self.human_matches()
-        grid = self._gratings(frequencies)
-        shape = (len(frequencies), len(self.contrasts))
+        wants = presenter.observer.wants
+        flags = self._flags(frequencies, wants)
+        reference_flags = self._reference_flags(wants)
+        grid = self._patterns(frequencies)
+        shape = flags.shape
         data: dict[str, Any] = {"human_matched": (("reference", "frequency"), matched)}
         if self.by == "response":
-            responses = self._responses([*self._references, *grid], presenter)
+            responses = self._responses(
+                [*self._references, *grid],
+                np.concatenate([reference_flags, flags.ravel()]),
+                presenter,
+            )
             data["reference_response"] = (("reference", *_OUTPUTS), responses[: len(references)])
             data["response"] = (
                 ("frequency", "contrast", *_OUTPUTS),
@@ -132,14 +174,17 @@ class FrequencyMatching:
         else:
             data["difference"] = (
                 ("reference", "frequency", "contrast", *_OUTPUTS),
-                _folded(self._differences(grid, presenter), shape, axis=1),
+                _folded(self._differences(grid, flags.ravel(), presenter), shape, axis=1),
             )
+        meanings = {"meanings": " ".join(REASONS)}
+        data["dropped"] = (("frequency", "contrast"), flags, meanings)
+        data["dropped_reference"] = ("reference", reference_flags, meanings)
         return xr.Dataset(
             data,
             coords={
                 "frequency": ("frequency", frequencies, {"unit": "cpd"}),
-                "reference": ("reference", references, {"unit": "michelson"}),
-                "contrast": ("contrast", np.array(self.contrasts), {"unit": "michelson"}),
+                "reference": ("reference", references, {"unit": self.unit}),
+                "contrast": ("contrast", np.array(self.contrasts), {"unit": self.unit}),
                 "layer": ("layer", presenter.layers),
                 "readout": ("readout", presenter.readouts),
             },
@@ -147,65 +192,107 @@ class FrequencyMatching:
         )
 
     def _measure_curves(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
-        """Measure the same at frequencies of figures; NaN where the pixels cannot hold them."""
+        """Measure the same at frequencies of figures; NaN where they cannot be shown."""
         import xarray as xr
 
         tested, references, _ = self.human_matches()
         between = np.geomspace(tested[0], tested[-1], _CURVE_FREQUENCIES + 2)[1:-1]
         frequencies = between[piece.start : piece.stop]
         wants = presenter.observer.wants
-        fields = self.scene.fields(wants)
-        held = frequencies <= min(field.nyquist_cpd for field in fields)
-        grid = self._gratings(frequencies[held])
+        flags = self._flags(frequencies, wants)
         direct = self.by == "direct"
-        shape = (len(references),) * direct + (len(frequencies), len(self.contrasts))
-        answers = np.full((*shape, len(presenter.layers), len(presenter.readouts)), np.nan)
-        if grid:
-            show = self._differences if direct else self._responses
-            shown = (int(held.sum()), len(self.contrasts))
-            answers[..., held, :, :, :] = _folded(show(grid, presenter), shape=shown, axis=direct)
+        show = self._differences if direct else self._responses
+        answers = show(self._patterns(frequencies), flags.ravel(), presenter)
         dims = ("reference",) * direct + ("curve_frequency", "contrast", *_OUTPUTS)
-        coords = {"reference": ("reference", references, {"unit": "michelson"})} if direct else {}
+        coords = {"reference": ("reference", references, {"unit": self.unit})} if direct else {}
         return xr.Dataset(
-            {"curve_difference" if direct else "curve_response": (dims, answers)},
+            {
+                "curve_difference" if direct else "curve_response": (
+                    dims,
+                    _folded(answers, flags.shape, axis=int(direct)),
+                )
+            },
             coords=coords
             | {
                 "curve_frequency": ("curve_frequency", frequencies, {"unit": "cpd"}),
-                "contrast": ("contrast", np.array(self.contrasts), {"unit": "michelson"}),
+                "contrast": ("contrast", np.array(self.contrasts), {"unit": self.unit}),
                 "layer": ("layer", presenter.layers),
                 "readout": ("readout", presenter.readouts),
             },
             attrs={"along": "curve_frequency", **geometry(self.scene, wants)},
         )
 
-    def _responses(self, gratings: Sequence[Stimulus], presenter: Presenter) -> Floats:
-        """Compare gratings with a uniform field, [gratings, layers, read-outs]."""
-        uniform = Stimulus(self._background)
-        return presenter.differences(gratings, [uniform] * len(gratings), self.scene)
+    def _responses(
+        self, patterns: Sequence[Stimulus], flags: NDArray[np.uint8], presenter: Presenter
+    ) -> Floats:
+        """Compare patterns with a uniform field, [patterns, layers, read-outs].
 
-    def _differences(self, gratings: Sequence[Stimulus], presenter: Presenter) -> Floats:
-        """Compare gratings with each reference, [references, gratings, layers, read-outs]."""
+        NaN for those that cannot be shown.
+        """
+        answers = np.full((len(patterns), len(presenter.layers), len(presenter.readouts)), np.nan)
+        shown = [each for each, flag in zip(patterns, flags, strict=True) if not flag]
+        if shown:
+            uniform = [Stimulus(self._background)] * len(shown)
+            answers[flags == 0] = presenter.differences(shown, uniform, self.scene)
+        return answers
+
+    def _differences(
+        self, patterns: Sequence[Stimulus], flags: NDArray[np.uint8], presenter: Presenter
+    ) -> Floats:
+        """Compare patterns with each reference, [references, patterns, layers, read-outs]."""
         references = self._references
-        every = [range(len(references))] * len(gratings)
-        return presenter.matches(gratings, references, every, self.scene).swapaxes(0, 1)
+        outputs = (len(presenter.layers), len(presenter.readouts))
+        answers = np.full((len(references), len(patterns), *outputs), np.nan)
+        reference_flags = self._reference_flags(presenter.observer.wants)
+        kept = np.flatnonzero(reference_flags == 0).tolist()
+        shown = np.flatnonzero(flags == 0).tolist()
+        if kept and shown:
+            found = presenter.matches(
+                [patterns[place] for place in shown],
+                [references[place] for place in kept],
+                [range(len(kept))] * len(shown),
+                self.scene,
+            )
+            answers[np.ix_(kept, shown)] = found.swapaxes(0, 1)
+        return answers
+
+    def _flags(self, frequencies: Floats, wants: Wants) -> NDArray[np.uint8]:
+        """Say of each frequency and contrast why it cannot be shown as meant; 0 if it can."""
+        contrasts = np.array(self.contrasts)
+        return np.stack([self._flag(frequency, contrasts, wants) for frequency in frequencies])
+
+    def _reference_flags(self, wants: Wants) -> NDArray[np.uint8]:
+        """Say the same of the references."""
+        return self._flag(self.reference_frequency_cpd, self.human_matches()[1], wants)
+
+    def _flag(self, frequency_cpd: float, contrasts: Floats, wants: Wants) -> NDArray[np.uint8]:
+        if not self.drop:
+            return np.zeros(len(contrasts), dtype=np.uint8)
+        target = self._stimulus(frequency_cpd, 1.0).layers[0]
+        uniform = Stimulus(self._background)
+        drawn, seen = self.scene.fields(wants)
+        return flag_contrasts(uniform, target, contrasts, self.scene.display, drawn, seen)
 
     @property
     def _references(self) -> list[Stimulus]:
         _, contrasts, _ = self.human_matches()
-        return [self._grating(self.reference_frequency_cpd, contrast) for contrast in contrasts]
+        return [self._stimulus(self.reference_frequency_cpd, contrast) for contrast in contrasts]
 
-    def _gratings(self, frequencies: Floats) -> list[Stimulus]:
-        return [self._grating(f, contrast) for f in frequencies for contrast in self.contrasts]
+    def _patterns(self, frequencies: Floats) -> list[Stimulus]:
+        return [self._stimulus(f, contrast) for f in frequencies for contrast in self.contrasts]
 
     @property
     def _background(self) -> tuple[float, float, float]:
         return self.scene.space.background_xyz(self.luminance_cdm2)
 
-    def _grating(self, frequency_cpd: float, contrast: float) -> Stimulus:
+    def _stimulus(self, frequency_cpd: float, contrast: float) -> Stimulus:
+        frequency = float(frequency_cpd)
+        pattern: Pattern = Grating(frequency)
+        if self.pattern == "noise":
+            # Every frequency has a draw of its own.
+            pattern = octave_noise(frequency, seed=(self.noise_seed, round(1000 * frequency)))
         modulation = self.scene.space.modulation_xyz("ach", self.luminance_cdm2)
-        return Stimulus(
-            self._background, (Layer(Grating(float(frequency_cpd)), modulation, float(contrast)),)
-        )
+        return Stimulus(self._background, (Layer(pattern, modulation, float(contrast)),))
 
     def human_matches(self) -> tuple[Floats, Floats, Floats]:
         """Return test frequencies, reference contrasts, and matches [reference, frequency]."""
@@ -214,21 +301,24 @@ class FrequencyMatching:
         index = data["reference_index"]
         references = np.array([data["reference_contrast"][index == i][0] for i in np.unique(index)])
         matched = data["matched_contrast"].reshape(len(references), len(frequencies))
-        return frequencies, references, matched
+        if self.pattern == "grating":
+            return frequencies, references, matched
+        # A grating's RMS contrast is its Michelson contrast over the root of 2.
+        return frequencies, references / math.sqrt(2), matched / math.sqrt(2)
 
     def samples(self) -> Sequence[Sequence[Sample]]:
-        """Return rows of matched gratings as people set them, the reference on the left."""
+        """Return rows of matches as people set them, the reference on the left."""
         frequencies, references, matched = self.human_matches()
         rows = []
         for contrast, matches in list(zip(references, matched, strict=True))[:6:2]:
             reference = Sample(
-                self._grating(self.reference_frequency_cpd, contrast),
+                self._stimulus(self.reference_frequency_cpd, contrast),
                 x=f"reference {self.reference_frequency_cpd:g}",
                 y=f"{contrast:.3g}",
                 at=math.nan,
             )
             tests = [
-                Sample(self._grating(f, match), x=f"{f:g}", y=f"{contrast:.3g}", at=float(f))
+                Sample(self._stimulus(f, match), x=f"{f:g}", y=f"{contrast:.3g}", at=float(f))
                 for f, match in zip(frequencies, matches, strict=True)
             ]
             rows.append([reference, *tests[::2]])

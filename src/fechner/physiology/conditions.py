@@ -60,6 +60,11 @@ class Conditions:
                 f"display '{self.display.name}' rounds to {self.display.bits} bits, which swallows "
                 "small steps of light; take one without."
             )
+        if self.of == "pixels" and self.display.eotf == "hlg":
+            raise FechnerError(
+                f"one HLG value of display '{self.display.name}' depends on the light of all three "
+                "channels: find weights of light, or take another display."
+            )
         low, high = self.display.limits_cdm2()
         if not low < self.luminance_cdm2 < high:
             raise GamutError(

@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 #: What is said of pictures that are not what the display was sent.
 OTHER_SCREEN = "for an sRGB screen: grey is neutral, colours beyond it are cut"
 
-#: Matrices printed with four digits are the same primaries.
-_SAME = 5e-4
-
 
 def shows_srgb(display: Display) -> bool:
     """Whether a display shows what any screen shows of the same values.
@@ -44,8 +41,7 @@ def shows_srgb(display: Display) -> bool:
     >>> shows_srgb(display("metrics-published")), shows_srgb(display("decalogue"))
     (True, False)
     """
-    apart = np.abs(np.subtract(display.rgb_to_xyz, SRGB_TO_XYZ)).max()
-    return display.eotf == "srgb" and bool(apart < _SAME)
+    return display.eotf == "srgb" and display.primaries == "bt709"
 
 
 def adaptation(grey_xyz: Triple) -> Matrix:

@@ -14,6 +14,7 @@ from fechner.observers.questions import Prompt
 from fechner.runs.keys import parameters
 from fechner.runs.store import write_atomically
 from fechner.stimuli import Album
+from fechner.stimuli.display import make_display
 from fechner.stimuli.picture_sets import known_pictures
 from fechner.suites import Asked, Mode, Options
 
@@ -139,6 +140,9 @@ def asked_from(stored: dict[str, Any]) -> Asked:
     if "dropout" in found:
         own = found["dropout"]
         found["dropout"] = Dropout(tuple(own["layers"]), own["share"], own["runs"])
+    if "display" in found:
+        own = {key: value for key, value in found["display"].items() if key != "kind"}
+        found["display"] = make_display(own.pop("name"), own)
     return Asked(**found)
 
 

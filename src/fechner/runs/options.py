@@ -12,7 +12,7 @@ from fechner.experiments import MatchBy
 from fechner.observers.categories import Categories, categories
 from fechner.observers.classes import readable_names
 from fechner.observers.dropout import Dropout
-from fechner.stimuli import open_album
+from fechner.stimuli import Display, open_album, open_display
 from fechner.stimuli.picture_sets import PictureSet, classes_of, open_pictures
 from fechner.stimuli.picture_sets.files import Named
 from fechner.suites import Asked, Mode, Options, Stimuli, read_prompts, suite
@@ -46,6 +46,7 @@ class QuestionOptions(TypedDict, total=False):
     dropout: Dropout | str | Sequence[str] | None
     show: Show
     match: MatchBy
+    display: Display | Path | str | None
 
 
 def choose_options(
@@ -85,6 +86,8 @@ def choose_options(
     if given["categories"] is not None and "pictures" in given:
         given["pictures"] = _in_categories(given["pictures"], given["categories"])
     given["dropout"] = _dropout(given.get("dropout"))
+    if given.get("display") is not None:
+        given["display"] = open_display(given["display"])
     mode: Mode = "published" if published else "default"
     return Options(mode, seed, ppd, resize, Asked(**given))
 

@@ -133,6 +133,9 @@ def evaluate(
         Whether gratings match where responses against a uniform field are equal (``"response"``),
         or where the gratings differ least from each other (``"direct"``); suites ``encoders`` and
         ``metrics``.
+    display
+        What stimuli are shown on, in suites that show light: a name (``fechner list displays``), a
+        TOML file, or a `fechner.stimuli.Display`.
 
     Examples
     --------

@@ -12,7 +12,15 @@ import numpy as np
 from fechner.psychometrics import find_crossing, find_least
 from fechner.scores.alignment import outputs
 from fechner.scores.bootstrap import cluster_counts, interval, normal_errors, spread
-from fechner.scores.notes import SAME_ANSWERS, UNDEFINED, count_matches, join_notes
+from fechner.scores.notes import (
+    SAME_ANSWERS,
+    TOO_FEW,
+    UNDEFINED,
+    count_matches,
+    is_undefined,
+    join_notes,
+    left_out,
+)
 from fechner.scores.paired import in_common
 from fechner.scores.score import Resampled, Score
 
@@ -65,19 +73,29 @@ class MatchingError:
         return self._scores(data, str(data["layer"].values), str(data["readout"].values))[0]
 
     def _scores(self, data: xr.Dataset, layer: str, readout: str) -> list[Resampled]:
+        missing = _left_out(data)
+        data = _shown(data)
         found, candidates = matches(data)
         human = data["human_matched"].values
-        direct = "difference" in data
-        answers = data["difference" if direct else "response"].values
+        answers = "difference" if "difference" in data else "response"
         note = join_notes(
-            "matched by direct comparison" if direct else "", count_matches(candidates, self.gaps)
+            missing,
+            "matched by direct comparison" if answers == "difference" else "",
+            count_matches(candidates, self.gaps),
         )
         if self.gaps:
             found = np.where(candidates == 0, np.nan, found)
         errors = np.log10(found) - np.log10(human)
-        if np.isnan(answers).any() or np.ptp(answers) == 0:
+        why = ""
+        if np.isnan(found).all() and missing:
+            why = TOO_FEW
+        elif is_undefined(data, answers):
+            why = UNDEFINED
+        elif np.nanmin(data[answers]) == np.nanmax(data[answers]):
+            why = SAME_ANSWERS
+        if why:
+            note = join_notes(missing, why)
             errors = np.full_like(errors, np.nan)
-            note = UNDEFINED if np.isnan(answers).any() else SAME_ANSWERS
         counts = cluster_counts(errors.shape[1])
         noise = normal_errors((len(counts), *errors.shape)) * (self.human_error_db / 20)
         scores = []
@@ -128,7 +146,8 @@ class MatchingError:
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
         """Leave the frequencies and reference contrasts at which both made matches."""
-        return in_common(first, second, frequency="frequency", reference="reference")
+        parts = (_shown(part) for part in (first, second))
+        return in_common(*parts, frequency="frequency", reference="reference")
 
     def printed(self, value: float, experiment: FrequencyMatching) -> Score:
         """Return an error of which only the value is known."""
@@ -142,6 +161,9 @@ class MatchingError:
 def matches(data: xr.Dataset, of: str = "") -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """Return matched contrasts [reference, frequency] and the number of candidates of each.
 
+    Both are those of the contrasts that could be shown; a match is NaN where none could, or its
+    reference could not.
+
     Parameters
     ----------
     of
@@ -150,18 +172,41 @@ def matches(data: xr.Dataset, of: str = "") -> tuple[NDArray[np.float64], NDArra
     grid = data["contrast"].values
     references = data["reference"].values
     shape = (len(references), data.sizes[f"{of}frequency"])
-    found, counts = np.empty(shape), np.ones(shape, dtype=np.intp)
+    found, counts = np.full(shape, np.nan), np.ones(shape, dtype=np.intp)
     if "difference" in data:
         differences = data[f"{of}difference"].values
         for i, j in np.ndindex(*shape):
-            found[i, j], counts[i, j] = find_least(grid, differences[i, j])
+            there = np.isfinite(differences[i, j])
+            if there.any():
+                found[i, j], counts[i, j] = find_least(grid[there], differences[i, j][there])
         return found, counts
     criteria, responses = data["reference_response"].values, data[f"{of}response"].values
+    there = np.isfinite(responses)
     for i, j in np.ndindex(*shape):
+        if np.isnan(criteria[i]) or not there[j].any():
+            continue
         found[i, j], counts[i, j] = find_crossing(
-            grid, responses[j], float(criteria[i]), near=float(references[i])
+            grid[there[j]], responses[j][there[j]], float(criteria[i]), near=float(references[i])
         )
     return found, counts
+
+
+def _left_out(data: xr.Dataset) -> str:
+    """Say what could not be shown."""
+    if "dropped" not in data:
+        return ""
+    tests, references = data["dropped"], data["dropped_reference"]
+    return join_notes(left_out(tests), left_out(references, "references"))
+
+
+def _shown(data: xr.Dataset) -> xr.Dataset:
+    """Leave the frequencies, contrasts and references that could be shown, all if none could."""
+    if "dropped" not in data:
+        return data
+    tests, references = data["dropped"].values == 0, data["dropped_reference"].values == 0
+    if not (tests.any() and references.any()):
+        return data
+    return data.isel(frequency=tests.any(axis=1), contrast=tests.any(axis=0), reference=references)
 
 
 def _chance(grid: NDArray[np.float64], matched: NDArray[np.float64], error: _Error) -> float:

@@ -50,10 +50,10 @@ def matching_panels(
     return [
         Panel(
             "matches",
-            "Contrast that matches a grating of "
+            f"Contrast that matches the {experiment.pattern} of "
             f"{experiment.reference_frequency_cpd:g} cycles/degree",
             Axis(over, log=True),
-            Axis("matched contrast (Michelson)", log=True),
+            Axis(f"matched contrast ({experiment.unit_name})", log=True),
             tuple(lines),
             groups="contrast of the reference",
             ordered=True,

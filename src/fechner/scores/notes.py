@@ -27,14 +27,14 @@ _ADVICE = {
 }
 
 
-def left_out(flags: xr.DataArray) -> str:
-    """Say how many points were left out, and why; if all were, what to do."""
+def left_out(flags: xr.DataArray, what: str = "points") -> str:
+    """Say how many points, or other things, were left out, and why; if all were, what to do."""
     meanings = flags.attrs["meanings"].split()
     counts = Counter(meanings[flag] for flag in flags.values.ravel() if flag)
     total = flags.size
     advice = _ADVICE.get(counts.most_common(1)[0][0], "") if counts.total() == total else ""
     return join_notes(
-        *(f"{count} of {total} points left out: {reason}" for reason, count in counts.items()),
+        *(f"{count} of {total} {what} left out: {reason}" for reason, count in counts.items()),
         advice,
     )
 
@@ -55,9 +55,9 @@ def count_matches(candidates: NDArray[np.intp], gaps: bool = False) -> str:
     )
 
 
-def is_undefined(data: xr.Dataset) -> bool:
-    """Whether responses to stimuli that were shown are undefined."""
-    return bool((data["response"].isnull() & (data["dropped"] == 0)).any())
+def is_undefined(data: xr.Dataset, answers: str = "response") -> bool:
+    """Whether answers to stimuli that were shown are undefined."""
+    return bool((data[answers].isnull() & (data.get("dropped", 0) == 0)).any())
 
 
 def join_notes(*notes: str) -> str:

@@ -10,7 +10,7 @@ from fechner.stimuli.colour import (
     OpponentSpace,
 )
 from fechner.stimuli.contrast import convert_contrast, measure_contrast, opponent_contrasts
-from fechner.stimuli.display import Display, display, displays, gamut_limit
+from fechner.stimuli.display import Display, display, displays, gamut_limit, open_display
 from fechner.stimuli.field import Field
 from fechner.stimuli.gamut import contrast_limit, fits_gamut
 from fechner.stimuli.manipulated import Manipulated
@@ -76,6 +76,7 @@ __all__ = [
     "measure_contrast",
     "octave_noise",
     "open_album",
+    "open_display",
     "open_pictures",
     "opponent_contrasts",
     "paint",

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+Pair: TypeAlias = tuple[float, float]
 Triple: TypeAlias = tuple[float, float, float]
 Matrix: TypeAlias = tuple[Triple, Triple, Triple]
 
@@ -73,6 +74,28 @@ def as_triple(array: Any) -> Triple:
     """Turn three numbers into a hashable triple."""
     first, second, third = (float(value) for value in np.asarray(array))
     return first, second, third
+
+
+def primary_matrix(red_xy: Pair, green_xy: Pair, blue_xy: Pair, white_xyz: Triple) -> Matrix:
+    """Return linear RGB to XYZ for the chromaticities of three primaries (smpte1993_rp177).
+
+    Examples
+    --------
+    >>> bt709 = primary_matrix((0.64, 0.33), (0.30, 0.60), (0.15, 0.06), D65_XYZ)
+    >>> np.array(bt709[1]).round(4).tolist()
+    [0.2127, 0.7152, 0.0722]
+    """
+    columns = np.array([(x / y, 1.0, (1 - x - y) / y) for x, y in (red_xy, green_xy, blue_xy)]).T
+    return as_matrix(columns * np.linalg.solve(columns, np.asarray(white_xyz)))
+
+
+#: Linear RGB to XYZ by the names of primaries, all with white D65: those of sRGB and HDTV, of
+#: Display P3 (smpte2010_eg432), and of UHDTV and HDR television (itu2015_bt2020).
+PRIMARIES: dict[str, Matrix] = {
+    "bt709": SRGB_TO_XYZ,
+    "p3-d65": primary_matrix((0.680, 0.320), (0.265, 0.690), (0.150, 0.060), D65_XYZ),
+    "bt2020": primary_matrix((0.708, 0.292), (0.170, 0.797), (0.131, 0.046), D65_XYZ),
+}
 
 
 def dkl_matrix(grey_lms: Triple) -> Matrix:

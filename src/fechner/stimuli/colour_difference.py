@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from fechner.stimuli.colour import D65_XYZ, Matrix, Triple, transform, xyz_to_lab
 from fechner.stimuli.gradients import angle, length, root
+from fechner.stimuli.transfer import pq_encode
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -141,25 +142,7 @@ def ictcp(rgb_cdm2: Tensor) -> Tensor:
     [0.508078, 0.0, 0.0]
     """
     lms = recolour(BT2020_TO_LMS, recolour(BT709_TO_BT2020, rgb_cdm2))
-    return recolour(LMS_TO_ICTCP, perceptual_quantiser(lms))
-
-
-def perceptual_quantiser(light_cdm2: Tensor) -> Tensor:
-    """Return light encoded by PQ (SMPTE ST 2084, BT.2100 Table 4): 0..10000 cd/m2 to 0..1.
-
-    Its slope at 0 is infinite; there, and for negative light, the gradient is 0.
-
-    Examples
-    --------
-    >>> import torch
-    >>> encoded = perceptual_quantiser(torch.tensor([0.0, 100.0, 1e4], dtype=torch.float64))
-    >>> [round(value, 4) for value in encoded.tolist()]
-    [0.0, 0.5081, 1.0]
-    """
-    dark = light_cdm2 <= 0
-    power = (light_cdm2.masked_fill(dark, 1.0) / 1e4).pow(2610 / 16384).masked_fill(dark, 0.0)
-    ratio = (3424 / 4096 + 2413 / 128 * power) / (1 + 2392 / 128 * power)
-    return ratio.pow(2523 / 32)
+    return recolour(LMS_TO_ICTCP, pq_encode(lms))
 
 
 def delta_itp(ictcp1: Tensor, ictcp2: Tensor, tritan: float = 0.5) -> Tensor:

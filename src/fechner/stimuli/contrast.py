@@ -8,6 +8,7 @@ always given. For a pattern of unit amplitude:
 * ``rms_sqrt2``: sqrt 2 times that: of any pattern, the Michelson contrast of the sinusoid that has
   as much energy (Vila-Tomás et al. 2026, vila_tomas2026);
 * ``dkl``: length of the modulation in DKL space over the background's L + M;
+* ``dkl_rms``: standard deviation of that length, of a full sinusoid (1/sqrt 2 of its peak);
 * ``cone``: root mean square of the three cone contrasts (the unit of castleCSF).
 """
 
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from fechner.stimuli.colour import XYZ_TO_ATD, Triple, as_triple, dkl_matrix, transform
 
-Unit = Literal["michelson", "rms", "rms_sqrt2", "dkl", "cone"]
+Unit = Literal["michelson", "rms", "rms_sqrt2", "dkl", "dkl_rms", "cone"]
 UNITS: tuple[str, ...] = get_args(Unit)
 
 #: Units as they are written on axes.
@@ -30,6 +31,7 @@ UNIT_NAMES: dict[Unit, str] = {
     "rms": "RMS",
     "rms_sqrt2": "√2 RMS",
     "dkl": "DKL",
+    "dkl_rms": "DKL, RMS",
     "cone": "cone",
 }
 Floats: TypeAlias = NDArray[np.float64]
@@ -60,8 +62,9 @@ def measure_contrast(modulation_lms: Triple, background_lms: Triple, unit: Unit)
     luminance = float(background[0] + background[1])
     if unit == "cone":
         return float(np.sqrt(np.mean(cone_contrasts(modulation_lms, background_lms) ** 2)))
-    if unit == "dkl":
-        return float(np.linalg.norm(transform(dkl_matrix(background_lms), modulation))) / luminance
+    if unit in ("dkl", "dkl_rms"):
+        length = float(np.linalg.norm(transform(dkl_matrix(background_lms), modulation)))
+        return length / luminance / (math.sqrt(2) if unit == "dkl_rms" else 1)
     if unit in ("michelson", "rms", "rms_sqrt2"):
         michelson = float(abs(modulation[0] + modulation[1]) / luminance)
         return michelson / math.sqrt(2) if unit == "rms" else michelson

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from fechner.errors import UnknownNameError
+from fechner.errors import FechnerError, UnknownNameError
 from fechner.stimuli.colour import (
+    PRIMARIES,
     SRGB_TO_XYZ,
     Matrix,
     Triple,
@@ -21,14 +24,25 @@ from fechner.stimuli.colour import (
     inverse,
     transform,
 )
+from fechner.stimuli.transfer import (
+    PQ_PEAK_CDM2,
+    hlg_encode,
+    hlg_gamma,
+    hlg_scene,
+    hlg_show,
+    pq_decode,
+    pq_encode,
+    srgb_decode,
+    srgb_encode_,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-Eotf = Literal["srgb", "gamma", "linear"]
+Eotf = Literal["srgb", "gamma", "linear", "pq", "hlg"]
 
-#: Below this linear value sRGB is a straight line (IEC 61966-2-1).
-_SRGB_TOE = 0.0031308
+#: Matrices printed with four digits are the same primaries.
+_SAME_PRIMARIES = 5e-4
 
 
 @dataclass(frozen=True)
@@ -38,11 +52,14 @@ class Display:
     Parameters
     ----------
     peak_cdm2, black_cdm2
-        Luminance of white and of black.
+        Luminance of white and of black in a dark room.
     eotf
-        ``"srgb"`` (IEC 61966-2-1), ``"gamma"`` with one exponent per channel, or ``"linear"``.
+        ``"srgb"`` (IEC 61966-2-1), ``"gamma"`` with one exponent per channel, ``"linear"``,
+        ``"pq"`` (SMPTE ST 2084) or ``"hlg"`` (ITU-R BT.2100, with the system gamma of the peak).
+        PQ values stand for light in cd/m2, which is cut at the black level and the peak; all others
+        span the range from black to peak.
     rgb_to_xyz
-        Linear RGB to XYZ, scaled so that R = G = B = 1 has Y = 1.
+        Linear RGB to XYZ, scaled so that R = G = B = 1 has Y = 1; `colour.PRIMARIES` has some.
     xyz_to_rgb
         Its inverse, unless a paper printed another one.
     bits
@@ -55,8 +72,13 @@ class Display:
     clips
         Whether light above the peak is cut, as any real display does.
     compensates_black
-        Whether encoding takes the black level off, as a calibrated display does. Without, light of
-        0 to the peak is asked for, and black to the peak is shown: all is a little lighter.
+        Whether encoding takes the black level and reflected light off, as a calibrated display
+        does, so that what is asked for is what is seen. Without, light of 0 to the peak is asked
+        for, and black to the peak with the reflection on top is seen: all is a little lighter.
+    ambient_lux, reflectivity
+        Illuminance of the screen by the room, and the share of it that the screen reflects
+        diffusely. The reflection, E / pi x reflectivity in cd/m2, is white and adds to all that is
+        shown (Mantiuk et al. 2024, mantiuk2024_cvvdp).
 
     Examples
     --------
@@ -64,6 +86,8 @@ class Display:
     >>> desk = Display("desk", peak_cdm2=100)
     >>> round(float(desk.encode(torch.tensor([21.4]))), 4)
     0.5
+    >>> round(Display("office", 100, ambient_lux=250, reflectivity=0.01).reflected_cdm2, 3)
+    0.796
     """
 
     name: str
@@ -78,6 +102,8 @@ class Display:
     floor_cdm2: float = 0.0
     clips: bool = True
     compensates_black: bool = True
+    ambient_lux: float = 0.0
+    reflectivity: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.peak_cdm2 > self.black_cdm2 >= 0:
@@ -85,8 +111,26 @@ class Display:
                 f"display '{self.name}' needs peak > black >= 0 cd/m2, "
                 f"not {self.peak_cdm2} and {self.black_cdm2}."
             )
+        if self.eotf not in get_args(Eotf):
+            known = ", ".join(get_args(Eotf))
+            raise ValueError(f"display '{self.name}' has an eotf of {known}, not '{self.eotf}'.")
+        if self.eotf == "pq" and self.peak_cdm2 > PQ_PEAK_CDM2:
+            raise ValueError(
+                f"display '{self.name}' can have a peak of {PQ_PEAK_CDM2:g} cd/m2 in PQ, "
+                f"not {self.peak_cdm2:g}."
+            )
         if self.bits is not None and not 1 <= self.bits <= 16:
             raise ValueError(f"display '{self.name}' can have 1 to 16 bits, not {self.bits}.")
+        if not (0 <= self.ambient_lux < math.inf and 0 <= self.reflectivity <= 1):
+            raise ValueError(
+                f"display '{self.name}' needs ambient light >= 0 lux and a reflectivity of 0 to 1, "
+                f"not {self.ambient_lux} and {self.reflectivity}."
+            )
+        if abs(sum(self.rgb_to_xyz[1]) - 1) > _SAME_PRIMARIES:
+            raise ValueError(
+                f"display '{self.name}' needs an rgb_to_xyz whose second row adds up to 1, "
+                f"not {sum(self.rgb_to_xyz[1]):g}."
+            )
 
     def linear_rgb(self, xyz: Any) -> Any:
         """Return linear RGB in cd/m2 for colours in XYZ (last axis)."""
@@ -98,21 +142,53 @@ class Display:
         rgb_to_xyz = inverse(self.xyz_to_rgb) if self.xyz_to_rgb else self.rgb_to_xyz
         return as_triple(transform(rgb_to_xyz, (1.0, 1.0, 1.0)))
 
+    @property
+    def primaries(self) -> str | None:
+        """Name of its primaries in `colour.PRIMARIES`, None for others.
+
+        Examples
+        --------
+        >>> display("encoders-published").primaries, display("decalogue").primaries
+        ('bt709', None)
+        """
+        for name, matrix in PRIMARIES.items():
+            if np.abs(np.subtract(matrix, self.rgb_to_xyz)).max() < _SAME_PRIMARIES:
+                return name
+        return None
+
+    @property
+    def is_hdr(self) -> bool:
+        """Whether its values are those of HDR television."""
+        return self.eotf in ("pq", "hlg")
+
+    @property
+    def reflected_cdm2(self) -> float:
+        """Luminance of the room's reflection."""
+        return self.ambient_lux / math.pi * self.reflectivity
+
     def limits_cdm2(self) -> tuple[float, float]:
         """Return the lowest and highest light that can be asked for, of one channel."""
-        return max(self._taken_off_cdm2, self.floor_cdm2), self.peak_cdm2
+        offset = self.reflected_cdm2 if self.compensates_black else 0.0
+        black = self.black_cdm2 if self.compensates_black or self.eotf == "pq" else 0.0
+        return max(black + offset, self.floor_cdm2), self.peak_cdm2 + offset
 
     @property
     def _taken_off_cdm2(self) -> float:
-        return self.black_cdm2 if self.compensates_black else 0.0
+        """What encoding takes off."""
+        if not self.compensates_black:
+            return 0.0
+        return self.reflected_cdm2 + (0.0 if self.eotf == "pq" else self.black_cdm2)
 
     def show(self, rgb_cdm2: Tensor) -> Tensor:
-        """Return the light that leaves the screen when ``rgb_cdm2`` is asked for."""
+        """Return the light that comes from the screen when ``rgb_cdm2`` is asked for."""
         low, high = self.limits_cdm2()
         shown = rgb_cdm2.clamp(min=low, max=high if self.clips else None)
         if self.compensates_black:
             return shown
-        return shown * (1 - self.black_cdm2 / self.peak_cdm2) + self.black_cdm2
+        if self.eotf == "pq":
+            return shown + self.reflected_cdm2
+        rest = self.black_cdm2 + self.reflected_cdm2
+        return shown * (1 - self.black_cdm2 / self.peak_cdm2) + rest
 
     def encode(self, rgb_cdm2: Tensor, *, dither_seed: int = 0) -> Tensor:
         """Turn light, [..., 3, h, w] or one channel, into encoded values in 0..1."""
@@ -121,35 +197,52 @@ class Display:
     def encode_(self, rgb_cdm2: Tensor, *, dither_seed: int = 0) -> Tensor:
         """Turn light into encoded values, in the memory of what is given."""
         low, high = self.limits_cdm2()
-        linear = rgb_cdm2.clamp_(min=low, max=high if self.clips else None)
-        black = self._taken_off_cdm2
-        if black:
-            linear = linear.sub_(black)
-        linear = linear.div_(self.peak_cdm2 - black)
-        if self.eotf == "srgb":
-            encoded = _srgb_encode_(linear)
-        elif self.eotf == "gamma":
-            encoded = linear.pow(1 / self._exponents(linear))
-        else:
-            encoded = linear
+        light = rgb_cdm2.clamp_(min=low, max=high if self.clips else None)
+        if self._taken_off_cdm2:
+            light = light.sub_(self._taken_off_cdm2)
+        encoded = pq_encode(light) if self.eotf == "pq" else self._encode_relative_(light)
         return encoded if self.bits is None else self._quantise(encoded, dither_seed)
 
-    def decode(self, encoded: Tensor) -> Tensor:
-        """Turn encoded values into light in cd/m2."""
+    def _encode_relative_(self, light: Tensor) -> Tensor:
+        """Encode light between 0 and the range of the display."""
+        black = self.black_cdm2 if self.compensates_black else 0.0
+        linear = light.div_(self.peak_cdm2 - black)
         if self.eotf == "srgb":
-            toe = encoded <= 12.92 * _SRGB_TOE
-            curve = encoded.masked_fill(toe, 1.0).add(0.055).div(1.055).pow(2.4)
-            linear = (encoded / 12.92).where(toe, curve)
+            return srgb_encode_(linear)
+        if self.eotf == "gamma":
+            return linear.pow(1 / self._exponents(linear))
+        if self.eotf == "hlg":
+            return hlg_encode(linear, self._luminance(linear), hlg_gamma(self.peak_cdm2))
+        return linear
+
+    def decode(self, encoded: Tensor) -> Tensor:
+        """Turn encoded values into the light in cd/m2 that comes from the screen."""
+        if self.eotf == "pq":
+            light = pq_decode(encoded)
+            light = light.clamp(self.black_cdm2, self.peak_cdm2 if self.clips else None)
+            return light + self.reflected_cdm2
+        if self.eotf == "srgb":
+            linear = srgb_decode(encoded)
         elif self.eotf == "gamma":
             linear = encoded.pow(self._exponents(encoded))
+        elif self.eotf == "hlg":
+            scene = hlg_scene(encoded)
+            linear = hlg_show(scene, self._luminance(scene), hlg_gamma(self.peak_cdm2))
         else:
             linear = encoded
-        return linear * (self.peak_cdm2 - self.black_cdm2) + self.black_cdm2
+        rest = self.black_cdm2 + self.reflected_cdm2
+        return linear * (self.peak_cdm2 - self.black_cdm2) + rest
+
+    def _luminance(self, linear: Tensor) -> Tensor:
+        """Return relative luminance, to be broadcast; one channel is grey."""
+        if _is_one_channel(linear):
+            return linear
+        weights = linear.new_tensor(self.rgb_to_xyz[1])[:, None, None]
+        return (linear * weights).sum(dim=-3, keepdim=True)
 
     def _exponents(self, values: Tensor) -> Tensor:
         exponents = values.new_tensor(self.gamma)
-        one_channel = values.ndim < 3 or values.shape[-3] != 3
-        return exponents[1] if one_channel else exponents[:, None, None]
+        return exponents[1] if _is_one_channel(values) else exponents[:, None, None]
 
     def _quantise(self, encoded: Tensor, seed: int) -> Tensor:
         steps = 2.0 ** (self.bits or 0) - 1
@@ -160,18 +253,8 @@ class Display:
         return scaled.round().clamp(0, steps) / steps
 
 
-def _srgb_encode_(linear: Tensor) -> Tensor:
-    """Encode 0..1 by the sRGB curve; exp(log) is more than twice as fast as pow here."""
-    low, high = (float(end) for end in linear.detach().aminmax())
-    if high <= _SRGB_TOE:
-        return linear.mul_(12.92)
-    toe = low <= _SRGB_TOE
-    curve = linear.clamp(min=_SRGB_TOE).log_() if toe else linear.log_()
-    # 1.055 x^(1/2.4) with the factor inside the exponent: one pass less.
-    curve = curve.mul_(1 / 2.4).add_(math.log(1.055)).exp_()
-    # exp keeps its result for the gradient, so it may only be overwritten without one.
-    curve = curve - 0.055 if curve.requires_grad else curve.sub_(0.055)
-    return curve.where(linear > _SRGB_TOE, 12.92 * linear) if toe else curve
+def _is_one_channel(values: Tensor) -> bool:
+    return values.ndim < 3 or values.shape[-3] != 3
 
 
 def gamut_limit(display: Display, background_xyz: Triple, modulation_xyz: Triple) -> float:
@@ -196,10 +279,7 @@ def gamut_limit(display: Display, background_xyz: Triple, modulation_xyz: Triple
 def displays() -> dict[str, Display]:
     """Return the named displays of ``displays.toml``."""
     text = resources.files("fechner.stimuli").joinpath("displays.toml").read_text("utf-8")
-    return {
-        name: Display(name, **{key: _hashable(value) for key, value in fields.items()})
-        for name, fields in tomllib.loads(text).items()
-    }
+    return {name: make_display(name, values) for name, values in tomllib.loads(text).items()}
 
 
 def display(name: str) -> Display:
@@ -218,7 +298,61 @@ def display(name: str) -> Display:
         ) from None
 
 
-def _hashable(value: Any) -> Any:
-    if isinstance(value, list):
-        return as_matrix(value) if isinstance(value[0], list) else tuple(value)
-    return value
+def open_display(given: Display | Path | str) -> Display:
+    """Return a display by its name or from a TOML file with its properties.
+
+    A file has the fields of `Display`, ``name`` if it is not that of the file, and may name its
+    ``primaries`` (bt709, p3-d65 or bt2020) instead of giving a matrix.
+
+    Examples
+    --------
+    >>> open_display("office").ambient_lux
+    250.0
+    """
+    if isinstance(given, Display):  # whose numbers may be whole, which keys of results tell apart
+        return make_display(given.name, {k: v for k, v in vars(given).items() if k != "name"})
+    path = Path(given)
+    if path.suffix.lower() != ".toml":
+        return display(str(given))
+    try:
+        values = tomllib.loads(path.read_text("utf-8"))
+        return make_display(str(values.pop("name", path.stem)), values)
+    except (OSError, ValueError) as error:
+        raise FechnerError(f"display file {path} cannot be used: {error}") from error
+
+
+def make_display(name: str, values: Mapping[str, Any]) -> Display:
+    """Return a display from plain values, as files have them."""
+    plain = dict(values)
+    if "primaries" in plain:
+        primaries = plain.pop("primaries")
+        if "rgb_to_xyz" in plain or primaries not in PRIMARIES:
+            raise ValueError(
+                f"primaries are {', '.join(PRIMARIES)}, or an rgb_to_xyz, not '{primaries}'."
+            )
+        plain["rgb_to_xyz"] = PRIMARIES[primaries]
+    if "peak_cdm2" not in plain:
+        raise ValueError("peak_cdm2 is missing.")
+    return Display(name, **{key: _checked(key, value) for key, value in plain.items()})
+
+
+def _checked(key: str, value: Any) -> Any:
+    """Return a property in the type that `Display` has it in."""
+    types = {each.name: str(each.type) for each in fields(Display)}
+    kind = types.get(key)
+    if kind is None:
+        raise ValueError(f"a display has no '{key}'; it has {', '.join(types)}.")
+    if value is None and kind.endswith("None"):
+        return None
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind == "float" and number:
+        return float(value)
+    if kind.startswith("int") and number and value == int(value):
+        return int(value)
+    if (kind, type(value)) in (("bool", bool), ("Eotf", str)):
+        return value
+    if kind == "Triple" and np.shape(value) == (3,):
+        return as_triple(value)
+    if kind.startswith("Matrix") and np.shape(value) == (3, 3):
+        return as_matrix(value)
+    raise ValueError(f"{key} cannot be {value!r}.")

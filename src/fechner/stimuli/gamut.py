@@ -37,7 +37,7 @@ def fits_gamut(stimulus: Stimulus, field: Field, display: Display) -> bool:
     False
     """
     low, high = _range(display)
-    light = _light(stimulus, field, display)
+    light = asked_light(stimulus, field, display)
     return bool(light.min() >= low and light.max() <= high)
 
 
@@ -66,10 +66,10 @@ def contrast_limit(reference: Stimulus, target: Layer, field: Field, display: Di
     0.3602
     """
     low, high = _range(display)
-    light = _light(reference, field, display)
+    light = asked_light(reference, field, display)
     if light.min() < low or light.max() > high:
         return -math.inf
-    added = _light(Stimulus((0.0, 0.0, 0.0), (_of_contrast_1(target),)), field, display)
+    added = asked_light(Stimulus((0.0, 0.0, 0.0), (_of_contrast_1(target),)), field, display)
     room = np.where(added > 0, high - light, light - low)
     changes = added != 0
     return float((room[changes] / np.abs(added[changes])).min(initial=np.inf))
@@ -84,8 +84,17 @@ def _range(display: Display) -> tuple[float, float]:
     return low - _SLACK * high, high + _SLACK * high
 
 
-def _light(stimulus: Stimulus, field: Field, display: Display) -> Floats:
-    """Return linear RGB as asked for, [3, h, w], before the display cuts any of it."""
+def asked_light(stimulus: Stimulus, field: Field, display: Display) -> Floats:
+    """Return linear RGB as asked for, [3, h, w], before the display cuts any of it.
+
+    Examples
+    --------
+    >>> from fechner.stimuli import display
+    >>> light = asked_light(Stimulus((40.0, 40.0, 40.0)), Field.of(pixels=2, ppd=64),
+    ...                     display("encoders"))
+    >>> light[:, 0, 0].round(1).tolist()
+    [48.2, 37.9, 36.4]
+    """
     background = np.asarray(display.linear_rgb(stimulus.background_xyz))
     light: Floats = background[:, None, None] + np.zeros((3, field.height_px, field.width_px))
     for layer in stimulus.layers:

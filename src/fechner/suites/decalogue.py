@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -41,7 +42,7 @@ from fechner.scores.curve_checks import (
     SATURATES_BOTH_SIDES,
     Check,
 )
-from fechner.stimuli import ATD, Field, OpponentSpace, display
+from fechner.stimuli import ATD, Display, Field, OpponentSpace, display
 from fechner.stimuli.colour import as_triple
 from fechner.suites.grids import spaced
 from fechner.suites.suite import Options, Suite, Test
@@ -52,9 +53,6 @@ def _steps(first: float, last: float, n: int) -> tuple[float, ...]:
 
 
 _SCENE = Scene(Field(128, 128, 64.0), display("decalogue"), ATD, whole=True)
-
-#: White of the display: no other grey can be shown as bright as tests of brightness are.
-_WHITE = as_triple(np.sum(_SCENE.display.rgb_to_xyz, axis=1))
 
 _CHANNELS = ("ach", "rg", "yb")
 _FREQUENCIES = spaced(1, 24, 12)
@@ -70,7 +68,6 @@ _MASK = 0.2
 _NO_MASK = 1000.0
 
 
-_SPECTRAL = SpectralSensitivity(spectral_fields(_SCENE.display))
 _BRIGHTNESS = Brightness(_steps(0.5, 120, 20), _steps(1, 160, 5))
 _COLOUR = Colour(_steps(-20, 20, 15), (-150 / 7, -60 / 7, 0.0, 60 / 7, 150 / 7))
 _SENSITIVITY = NoiseCurves(
@@ -217,78 +214,85 @@ class _Row(NamedTuple):
     published: Mapping[str, Any] = MappingProxyType({})
 
 
-_ROWS = (
-    _Row("spectral", "Spectral sensitivities (property 1)", _SPECTRAL, (OPPONENT,)),
-    _Row(
-        "brightness",
-        "Brightness: saturation and crispening (property 2)",
-        _BRIGHTNESS,
-        (SATURATES, CRISPENS, ORDERED),
-        gallery=_BRIGHTNESS_GALLERY,
-        space=replace(ATD, white_xyz=_WHITE),
-        published={"formula": "ciede2000"},
-    ),
-    _Row(
-        "colour",
-        "Colour: saturation and adaptation (property 2)",
-        _COLOUR,
-        (SATURATES_BOTH_SIDES, ORDERED),
-        gallery=_COLOUR_GALLERY,
-    ),
-    _Row(
-        "sensitivity",
-        "Contrast sensitivity, achromatic and chromatic (properties 3 and 4)",
-        _SENSITIVITY,
-        (BAND_PASS, LOW_PASS),
-        CurvePanels(log=True),
-    ),
-    _Row(
-        "adaptation",
-        "Receptive fields by adaptation (property 5)",
-        _ADAPTATION,
-        (PEAKS_AT_ADAPTOR,),
-        CurvePanels(elevation=True),
-    ),
-    _Row(
-        "contrast",
-        "Contrast responses over frequency (properties 6 and 7)",
-        _CONTRAST,
-        (SATURATES, ORDERED),
-    ),
-    _Row(
-        "masking-energy",
-        "Masking by contrast (property 8)",
-        _ENERGY,
-        (ATTENUATES, ORDERED),
-        gallery=_ENERGY_GALLERY,
-    ),
-    _Row(
-        "masking-frequency",
-        "Masking by frequency (property 9)",
-        _FREQUENCY,
-        (ATTENUATES, ORDERED),
-    ),
-    _Row(
-        "masking-orientation",
-        "Masking by orientation (property 10)",
-        _ORIENTATION,
-        (ATTENUATES, ORDERED),
-        gallery=_ORIENTATION_GALLERY,
-    ),
-)
+@lru_cache
+def _spectral(screen: Display) -> SpectralSensitivity:
+    """Return the test whose colours are as pure as a display can show them."""
+    return SpectralSensitivity(spectral_fields(screen))
+
+
+def _rows(screen: Display) -> tuple[_Row, ...]:
+    """Return the tests as they are shown on a display."""
+    return (
+        _Row("spectral", "Spectral sensitivities (property 1)", _spectral(screen), (OPPONENT,)),
+        _Row(
+            "brightness",
+            "Brightness: saturation and crispening (property 2)",
+            _BRIGHTNESS,
+            (SATURATES, CRISPENS, ORDERED),
+            gallery=_BRIGHTNESS_GALLERY,
+            # Its white: no other grey can be shown as bright as tests of brightness are.
+            space=replace(ATD, white_xyz=as_triple(np.sum(screen.rgb_to_xyz, axis=1))),
+            published={"formula": "ciede2000"},
+        ),
+        _Row(
+            "colour",
+            "Colour: saturation and adaptation (property 2)",
+            _COLOUR,
+            (SATURATES_BOTH_SIDES, ORDERED),
+            gallery=_COLOUR_GALLERY,
+        ),
+        _Row(
+            "sensitivity",
+            "Contrast sensitivity, achromatic and chromatic (properties 3 and 4)",
+            _SENSITIVITY,
+            (BAND_PASS, LOW_PASS),
+            CurvePanels(log=True),
+        ),
+        _Row(
+            "adaptation",
+            "Receptive fields by adaptation (property 5)",
+            _ADAPTATION,
+            (PEAKS_AT_ADAPTOR,),
+            CurvePanels(elevation=True),
+        ),
+        _Row(
+            "contrast",
+            "Contrast responses over frequency (properties 6 and 7)",
+            _CONTRAST,
+            (SATURATES, ORDERED),
+        ),
+        _Row(
+            "masking-energy",
+            "Masking by contrast (property 8)",
+            _ENERGY,
+            (ATTENUATES, ORDERED),
+            gallery=_ENERGY_GALLERY,
+        ),
+        _Row(
+            "masking-frequency",
+            "Masking by frequency (property 9)",
+            _FREQUENCY,
+            (ATTENUATES, ORDERED),
+        ),
+        _Row(
+            "masking-orientation",
+            "Masking by orientation (property 10)",
+            _ORIENTATION,
+            (ATTENUATES, ORDERED),
+            gallery=_ORIENTATION_GALLERY,
+        ),
+    )
 
 
 def tests(options: Options) -> list[Test]:
     """Return the nine tests."""
     published = options.mode == "published"
-    scene = _SCENE
+    scene = options.shown_in(_SCENE)
     if options.ppd is not None:
         # Patches are as large as the field, in degrees.
-        scene = replace(scene, field=Field.of(degrees=scene.field.width_deg, ppd=options.ppd))
-    if options.resize is not None:
-        scene = replace(scene, resize=options.resize)
+        scene = replace(scene, field=Field.of(degrees=_SCENE.field.width_deg, ppd=options.ppd))
     found = []
-    for row in _ROWS:
+    for row in _rows(scene.display):
         changes = dict(row.published) if published else {}
         if row.task.seeds > 1:
             changes["seed"] = options.seed
@@ -314,4 +318,5 @@ SUITE = Suite(
     "vila_tomas2026",
     tests,
     readouts=("l2",),
+    takes=frozenset({"display"}),
 )

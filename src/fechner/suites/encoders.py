@@ -42,12 +42,15 @@ AnyTask = TypeVar("AnyTask", Detection, Masking)
 
 
 class _Row(NamedTuple, Generic[AnyTask]):
-    """A test near threshold: its task, and what the published protocol has otherwise."""
+    """A test near threshold: its task, and what the published protocol has otherwise.
+
+    Tests that were not published have nothing there, and are run only if named.
+    """
 
     id: str
     title: str
     task: AnyTask
-    published: dict[str, Any]
+    published: dict[str, Any] | None
     published_scene: Scene = _SCENE_PUBLISHED
 
 
@@ -76,6 +79,22 @@ _DETECTION = (
         "Detection over frequency, Gabor, yellow-violet",
         Detection("frequency_cpd", _FREQUENCIES, spaced(0.001, 0.8, 20), direction="yv"),
         {"scored_below": 16.0},
+    ),
+    _Row(
+        "frequency-noise-rg",
+        "Detection over frequency, noise, red-green",
+        Detection(
+            "frequency_cpd", _FREQUENCIES, spaced(0.0005, 0.06, 20), pattern="noise", direction="rg"
+        ),
+        None,
+    ),
+    _Row(
+        "frequency-noise-yv",
+        "Detection over frequency, noise, yellow-violet",
+        Detection(
+            "frequency_cpd", _FREQUENCIES, spaced(0.005, 0.35, 20), pattern="noise", direction="yv"
+        ),
+        None,
     ),
     _Row(
         "luminance",
@@ -143,18 +162,17 @@ _PUBLISHED_MASKING = {**_PUBLISHED_NOISE, "noise_keeps_mean": True, "scored": (0
 
 
 def tests(options: Options) -> list[Test]:
-    """Return the nine tests."""
+    """Return the nine tests, and three that were not published."""
     published = options.mode == "published"
 
     def scene(published_scene: Scene) -> Scene:
-        found = published_scene if published else _SCENE
-        if options.ppd is not None:
-            found = found.at_ppd(options.ppd)
-        return found if options.resize is None else replace(found, resize=options.resize)
+        return options.shown_in(published_scene if published else _SCENE)
 
-    def near_threshold(row: _Row[AnyTask], human: str, changes: dict[str, Any]) -> NearThreshold:
-        own = {**changes, **row.published} if published else {"noise_seed": options.seed}
-        return NearThreshold(
+    def near_threshold(
+        row: _Row[AnyTask], human: str, error_db: float, changes: dict[str, Any]
+    ) -> Test:
+        own = {**changes, **(row.published or {})} if published else {"noise_seed": options.seed}
+        experiment = NearThreshold(
             row.id,
             row.title,
             human,
@@ -163,9 +181,13 @@ def tests(options: Options) -> list[Test]:
             RATIOS,
             drop=not published,
         )
+        by_default = row.published is not None
+        return Test(experiment, Alignment(error_db), threshold_panels, by_default=by_default)
 
-    detection = [near_threshold(row, "ashraf2024", _PUBLISHED_DETECTION) for row in _DETECTION]
-    masking = [near_threshold(row, row.task.data, _PUBLISHED_MASKING) for row in _MASKING]
+    def masked(row: _Row[Masking]) -> Test:
+        data = row.task.data
+        return near_threshold(row, data, DATASETS[data].uncertainty_db, _PUBLISHED_MASKING)
+
     matching = FrequencyMatching(
         "matching-frequency",
         "Matching contrast across frequency",
@@ -174,19 +196,23 @@ def tests(options: Options) -> list[Test]:
         scene(_SCENE_PUBLISHED_GREY),
         spaced(0.001, 1, 33),
         by=options.asked.match,
+        drop=not published,
     )
-    return [
-        *(Test(experiment, Alignment(CSF_ERROR_DB), threshold_panels) for experiment in detection),
-        *(
-            Test(
-                experiment,
-                Alignment(DATASETS[experiment.reference].uncertainty_db),
-                threshold_panels,
-            )
-            for experiment in masking
-        ),
-        Test(matching, MatchingError(DATASETS[matching.reference].uncertainty_db), matching_panels),
+    noise_matching = replace(
+        matching,
+        id="matching-frequency-noise",
+        title="Matching contrast of noise across frequency",
+        pattern="noise",
+        noise_seed=options.seed,
+    )
+    match_error = MatchingError(DATASETS[matching.reference].uncertainty_db)
+    every = [
+        *(near_threshold(r, "ashraf2024", CSF_ERROR_DB, _PUBLISHED_DETECTION) for r in _DETECTION),
+        *map(masked, _MASKING),
+        Test(matching, match_error, matching_panels),
+        Test(noise_matching, match_error, matching_panels, by_default=False),
     ]
+    return [test for test in every if test.by_default or not published]
 
 
 SUITE = Suite(
@@ -194,5 +220,5 @@ SUITE = Suite(
     "Nine contrast tests for image encoders",
     "cai2025",
     tests,
-    takes=frozenset({"match"}),
+    takes=frozenset({"display", "match"}),
 )

@@ -57,7 +57,8 @@ class _Row:
     human_error_db
         Standard deviation of human thresholds around it.
     published, published_field
-        Other parameters of the task, and of the field.
+        Other parameters of the task, and of the field; None for tests that were not published,
+        which are run only if named.
     published_peak_cdm2
         Peak of the display.
     random
@@ -70,7 +71,7 @@ class _Row:
     human_error_db: float
     task: Detection | Masking | FlickerDetection
     field: Field
-    published: dict[str, Any] = made_by(default_factory=dict)
+    published: dict[str, Any] | None = made_by(default_factory=dict)
     published_field: dict[str, Any] = made_by(default_factory=dict)
     published_peak_cdm2: float = 100.0
     random: bool = False
@@ -208,11 +209,41 @@ _ROWS = (
         published={"values": tuple(np.linspace(0, 60, 20).tolist())},
         published_field={"frames": 120, "fps": 120.0},
     ),
+    _Row(
+        "frequency-noise",
+        "Detection over frequency, noise, achromatic",
+        "ashraf2024",
+        CSF_ERROR_DB,
+        _gabors(pattern="noise"),
+        replace(_SMALL, ppd=66.0),
+        published=None,
+        random=True,
+    ),
+    _Row(
+        "frequency-noise-rg",
+        "Detection over frequency, noise, red-green",
+        "ashraf2024",
+        CSF_ERROR_DB,
+        _gabors(pattern="noise", contrasts=spaced(0.0005, 0.06, 20), direction="rg"),
+        replace(_SMALL, ppd=66.0),
+        published=None,
+        random=True,
+    ),
+    _Row(
+        "frequency-noise-yv",
+        "Detection over frequency, noise, yellow-violet",
+        "ashraf2024",
+        CSF_ERROR_DB,
+        _gabors(pattern="noise", contrasts=spaced(0.005, 0.35, 20), direction="yv"),
+        replace(_SMALL, ppd=66.0),
+        published=None,
+        random=True,
+    ),
 )
 
 
 def tests(options: Options) -> list[Test]:
-    """Return the eleven tests."""
+    """Return the eleven tests, and four that were not published."""
     published = options.mode == "published"
 
     def scene(field: Field, changes: dict[str, Any], peak_cdm2: float) -> Scene:
@@ -223,9 +254,7 @@ def tests(options: Options) -> list[Test]:
             found = Scene(field, shown, OPPONENT_HAMMOU2025)
         else:
             found = Scene(field, display("metrics"), OPPONENT)
-        if options.ppd is not None:
-            found = found.at_ppd(options.ppd)
-        return found if options.resize is None else replace(found, resize=options.resize)
+        return options.shown_in(found)
 
     def near_threshold(row: _Row) -> Test:
         drawn = {"noise_seed": options.seed} if row.random else {}
@@ -233,12 +262,14 @@ def tests(options: Options) -> list[Test]:
             row.id,
             row.title,
             row.human,
-            replace(row.task, **(row.published if published else drawn)),
+            replace(row.task, **((row.published or {}) if published else drawn)),
             scene(row.field, row.published_field, row.published_peak_cdm2),
             RATIOS,
             drop=not published,
         )
-        return Test(experiment, Alignment(row.human_error_db, absolute=published), threshold_panels)
+        scorer = Alignment(row.human_error_db, absolute=published)
+        by_default = row.published is not None
+        return Test(experiment, scorer, threshold_panels, by_default=by_default)
 
     across_frequency = FrequencyMatching(
         "matching-frequency",
@@ -248,6 +279,19 @@ def tests(options: Options) -> list[Test]:
         scene(replace(_SMALL, ppd=50.0), {}, 46.72),
         spaced(0.001, 1, 33),
         by=options.asked.match,
+        drop=not published,
+    )
+    of_noise = replace(
+        across_frequency,
+        id="matching-frequency-noise",
+        title="Matching contrast of noise across frequency",
+        pattern="noise",
+        noise_seed=options.seed,
+    )
+    match_error = MatchingError(
+        DATASETS[across_frequency.reference].uncertainty_db,
+        main="matching-error-pooled",
+        gaps=published,
     )
     across_colour = ColourMatching(
         "matching-colour",
@@ -260,17 +304,10 @@ def tests(options: Options) -> list[Test]:
         levels=0 if published else 33,
         drop=not published,
     )
-    return [
+    every = [
         *map(near_threshold, _ROWS),
-        Test(
-            across_frequency,
-            MatchingError(
-                DATASETS[across_frequency.reference].uncertainty_db,
-                main="matching-error-pooled",
-                gaps=published,
-            ),
-            partial(matching_panels, gaps=published),
-        ),
+        Test(across_frequency, match_error, partial(matching_panels, gaps=published)),
+        Test(of_noise, match_error, matching_panels, by_default=False),
         Test(
             across_colour,
             ColourMatchingError(
@@ -280,6 +317,7 @@ def tests(options: Options) -> list[Test]:
             colour_matching_panels,
         ),
     ]
+    return [test for test in every if test.by_default or not published]
 
 
 SUITE = Suite(
@@ -287,5 +325,5 @@ SUITE = Suite(
     "Eleven tests for image and video quality metrics",
     "hammou2025",
     tests,
-    takes=frozenset({"match"}),
+    takes=frozenset({"display", "match"}),
 )

@@ -87,9 +87,7 @@ def tests(options: Options) -> list[Test]:
     if asked.trials is not None and not asked.adaptive:
         raise FechnerError("--trials are those of --adaptive; without it, use --per-class.")
     pictures = asked.pictures or NO_PICTURES
-    scene = _SCENE if options.ppd is None else _SCENE.at_ppd(options.ppd)
-    if options.resize is not None:
-        scene = replace(scene, resize=options.resize)
+    scene = options.shown_in(_SCENE)
     views = PreferredViews(
         "views",
         "Which pictures are known best?",

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from fechner.errors import FechnerError, UnknownNameError
 from fechner.experiments import Experiment, MatchBy
+from fechner.experiments.base import Scene
 from fechner.human.trials import HumanTrials
 from fechner.observers.abilities import LACKS, Ability, Need
 from fechner.observers.choices import Among
 from fechner.observers.dropout import Dropout
 from fechner.observers.questions import Prompt
 from fechner.scores import MakesPanels, Panel, Scorer
-from fechner.stimuli import Album
+from fechner.stimuli import Album, Display
 from fechner.stimuli.picture_sets import PictureSet
 
 if TYPE_CHECKING:
@@ -110,6 +111,8 @@ class Asked:
         Pictures that each observer knows best, or the same for all.
     match
         Whether gratings match by equal responses against a uniform field, or by direct comparison.
+    display
+        What stimuli are shown on; None is the suite's own.
     """
 
     adaptive: bool | None = None
@@ -127,6 +130,7 @@ class Asked:
     dropout: Dropout | None = None
     show: Show = "preferred"
     match: MatchBy = "response"
+    display: Display | None = None
 
     def __post_init__(self) -> None:
         for name, least in (("trials", 1), ("levels", 2), ("per_class", 1)):
@@ -177,6 +181,16 @@ class Options:
     def __post_init__(self) -> None:
         if self.ppd is not None and not 0 < self.ppd < math.inf:
             raise FechnerError(f"pixels per degree are a number above 0, not {self.ppd:g}.")
+        if self.mode == "published" and self.asked.display is not None:
+            raise FechnerError("--published has the display of the paper: leave --display out.")
+
+    def shown_in(self, scene: Scene) -> Scene:
+        """Return a scene with the display, pixels per degree and resizing that a user chose."""
+        if self.asked.display is not None:
+            scene = replace(scene, display=self.asked.display)
+        if self.ppd is not None:
+            scene = scene.at_ppd(self.ppd)
+        return scene if self.resize is None else replace(scene, resize=self.resize)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from fechner.errors import FechnerError
 from fechner.experiments import (
     AdaptiveStimuli,
     Asking,
@@ -60,11 +61,12 @@ def tests(options: Options) -> list[Test]:
     """Return detection by yes or no, of two pictures, and photographs where there are some."""
     published = options.mode == "published"
     asked = options.asked
-    scene = _SCENE_PUBLISHED if published else _SCENE
-    if options.ppd is not None:
-        scene = scene.at_ppd(options.ppd)
-    if options.resize is not None:
-        scene = replace(scene, resize=options.resize)
+    scene = options.shown_in(_SCENE_PUBLISHED if published else _SCENE)
+    if asked.album is not None and scene.display.is_hdr:
+        raise FechnerError(
+            f"photographs are no {scene.display.eotf.upper()} files, which display "
+            f"'{scene.display.name}' takes: leave --images or --display out."
+        )
     if asked.dither:
         scene = replace(scene, display=replace(scene.display, dither=True))
     adaptive = not published if asked.adaptive is None else asked.adaptive
@@ -130,6 +132,8 @@ SUITE = Suite(
     "Contrast sensitivity by asking",
     "hernandez2025",
     tests,
-    takes=frozenset({"adaptive", "trials", "width", "prompts", "dither", "album", "stimuli"}),
+    takes=frozenset(
+        {"adaptive", "trials", "width", "prompts", "dither", "album", "stimuli", "display"}
+    ),
     further={f"bands-{kind}": "--images FOLDER" for kind in _PHOTOGRAPHS},
 )

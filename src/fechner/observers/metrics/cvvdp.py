@@ -28,8 +28,9 @@ ABOUT = {
 class ColorVideoVDP(Metric):
     """Compares by ColorVideoVDP: (10 - JOD)/10, so 0 is no visible difference.
 
-    Videos are streamed: no more frames are held than the metric's own temporal filters need, a
-    quarter of a second of test and reference.
+    It is shown light in the display's own primaries, and told which these are. Videos are streamed:
+    no more frames are held than the metric's own temporal filters need, a quarter of a second of
+    test and reference.
 
     Parameters
     ----------
@@ -79,12 +80,15 @@ class ColorVideoVDP(Metric):
 
         pycvvdp = _import_pycvvdp()
 
+        # It is given light, black level and reflection included: only its range is left to say.
         photometry = pycvvdp.vvdp_display_photo_eotf(
-            Y_peak=display.peak_cdm2,
+            Y_peak=display.peak_cdm2 + display.reflected_cdm2,
             contrast=self._display_contrast,
             EOTF="linear",
             E_ambient=0,
         )
+        if display.primaries != "bt709":  # those of its default colour space
+            photometry.rgb2xyz_list = [list(row) for row in display.rgb_to_xyz]
         geometry = (
             pycvvdp.vvdp_display_geometry((3840, 2160), ppd=ppd)
             if self._geometry is None
