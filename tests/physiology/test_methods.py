@@ -273,6 +273,7 @@ def test_observers_without_gradients() -> None:
         (lambda o: by_noise(record(o, conditions=SMALL), pictures=19), "many pictures"),
         (lambda o: Conditions(of="lux"), "light or pixels"),
         (lambda o: Conditions(field=Field(9, 9, 9.0, frames=2)), "still pictures"),
+        (lambda o: Conditions(display=display("hdr-hlg-1000"), of="pixels"), "HLG"),
     ],
 )
 def test_mistakes_are_sentences(wrong, sentence: str) -> None:

@@ -96,10 +96,17 @@ def test_isoluminant_directions_have_no_luminance_contrast(direction: str, unit:
 
 
 def test_unknown_unit() -> None:
-    with pytest.raises(
-        ValueError, match="one of michelson, rms, rms_sqrt2, dkl, cone, not 'weber'"
-    ):
+    with pytest.raises(ValueError, match=r"one of michelson, .*, not 'weber'"):
         measure_contrast(CASTLE_GREY, CASTLE_GREY, "weber")
+
+
+@pytest.mark.parametrize("direction", ["ach", "rg", "yv"])
+def test_rms_of_dkl_is_that_of_a_sinusoid(direction: str) -> None:
+    modulation, grey = OPPONENT.modulation_lms(direction, 40.0), OPPONENT.background_lms(40.0)
+    assert measure_contrast(modulation, grey, "dkl") == pytest.approx(1.0)
+    assert measure_contrast(modulation, grey, "dkl_rms") == pytest.approx(0.5**0.5)
+    if direction == "ach":
+        assert measure_contrast(modulation, grey, "rms") == pytest.approx(0.5**0.5)
 
 
 def test_sqrt2_rms_of_a_sinusoid_is_its_michelson_contrast() -> None:

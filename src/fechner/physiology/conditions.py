@@ -60,7 +60,7 @@ class Conditions:
                 f"display '{self.display.name}' rounds to {self.display.bits} bits, which swallows "
                 "small steps of light; take one without."
             )
-        if self.of == "pixels" and self.display.eotf == "hlg":
+        if self.of != "light" and self.display.eotf == "hlg":
             raise FechnerError(
                 f"one HLG value of display '{self.display.name}' depends on the light of all three "
                 "channels: find weights of light, or take another display."
