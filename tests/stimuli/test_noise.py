@@ -102,6 +102,20 @@ def test_published_pipeline(low: float, high: float, keep_mean: bool) -> None:
     np.testing.assert_allclose(drawn.numpy(), expected, rtol=0, atol=1e-11)
 
 
+def test_published_edge() -> None:
+    """Hammou et al. (2025): the real part of a full FFT, cut by radii that are rounded."""
+    white = torch.randn((300, 300), generator=torch.Generator().manual_seed(2)).double()
+    axis = ((0.5 + torch.arange(300, dtype=torch.float32) / 300) % 1 - 0.5) * 60
+    radius = (axis[None, :] ** 2 + axis[:, None] ** 2).sqrt()
+    spectrum = torch.fft.fft2(white)
+    spectrum[radius > 12] = 0
+    expected = torch.fft.ifft2(spectrum).real
+    expected /= expected.std(correction=0)
+    noise = Noise(0.0, 12.0, seed=2, generator="torch", keep_mean=True, halve_edge=True)
+    drawn = noise.draw(Field(300, 300, 60.0))
+    np.testing.assert_allclose(drawn.numpy(), expected.numpy(), rtol=0, atol=1e-11)
+
+
 def test_keeping_the_mean_of_low_pass_noise() -> None:
     kept = Noise(0.0, 12.0, seed=8, keep_mean=True).draw(FIELD).numpy()
     gone = Noise(0.0, 12.0, seed=8).draw(FIELD).numpy()

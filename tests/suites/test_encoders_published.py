@@ -66,7 +66,7 @@ def shown(test: str, x: float, contrast: float) -> tuple[np.ndarray, np.ndarray]
     tests = {each.id: each.experiment for each in suite("encoders").tests(Options("published"))}
     experiment = tests[test]
     if isinstance(experiment, FrequencyMatching):
-        pair = experiment._grating(x, contrast), Stimulus(experiment._background)
+        pair = experiment._stimulus(x, contrast), Stimulus(experiment._background)
     else:
         assert isinstance(experiment, NearThreshold)
         reference, target = experiment._at(0, x)

@@ -32,6 +32,8 @@ class Masking:
         None: the mask is a grating; else: noise up to this frequency, its contrast RMS.
     phase_deg
         Phase of the carrier at the centre, of target and grating.
+    noise_halves_edge, grating_in_float32
+        Whether the mask is rounded as a published one was; see `Noise` and `Grating`.
     scored
         Open interval of mask contrasts that are scored.
     scored_at
@@ -50,7 +52,9 @@ class Masking:
     noise_seed: int = 0
     noise_generator: Generator = "pcg64"
     noise_keeps_mean: bool = False
+    noise_halves_edge: bool = False
     one_draw: bool = False
+    grating_in_float32: bool = False
     scored: tuple[float, float] = (0.0, 1.0)
     scored_at: tuple[float, ...] | None = None
 
@@ -116,6 +120,15 @@ class Masking:
 
     def _mask(self, index: int) -> Pattern:
         if self.noise_mask_cpd is None:
-            return Grating(self.frequency_cpd, phase_deg=self.phase_deg)
+            return Grating(
+                self.frequency_cpd, phase_deg=self.phase_deg, in_float32=self.grating_in_float32
+            )
         seed = self.noise_seed if self.one_draw else (self.noise_seed, index)
-        return Noise(0.0, self.noise_mask_cpd, seed, self.noise_generator, self.noise_keeps_mean)
+        return Noise(
+            0.0,
+            self.noise_mask_cpd,
+            seed,
+            self.noise_generator,
+            self.noise_keeps_mean,
+            self.noise_halves_edge,
+        )

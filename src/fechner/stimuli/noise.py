@@ -34,6 +34,9 @@ class Noise:
     keep_mean
         Whether a low-pass noise keeps its own mean; the right answer is no, since it shifts the
         background, but published masks do.
+    halve_edge
+        Whether frequencies on the upper edge are kept at half their amplitude. A published mask
+        is so: rounding left one of each pair of opposite frequencies.
     """
 
     low_cpd: float
@@ -41,6 +44,7 @@ class Noise:
     seed: int | tuple[int, ...] = 0
     generator: Generator = "pcg64"
     keep_mean: bool = False
+    halve_edge: bool = False
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the noise with unit standard deviation."""
@@ -51,9 +55,11 @@ class Noise:
         fy = torch.fft.fftfreq(field.height_px, 1 / field.ppd, dtype=white.dtype, device=device)
         # The squared radius avoids that rounding of a square root decides who is on the edge.
         radius = fx[None, :].square() + fy[:, None].square()
-        kept = (radius >= self.low_cpd**2) & (radius <= self.high_cpd**2)
+        kept = ((radius >= self.low_cpd**2) & (radius <= self.high_cpd**2)).to(white.dtype)
+        if self.halve_edge:
+            kept[radius.isclose(radius.new_tensor(self.high_cpd**2))] = 0.5
         if not self.keep_mean:
-            kept[0, 0] = False
+            kept[0, 0] = 0
         drawn = torch.fft.irfft2(torch.fft.rfft2(white) * kept, s=white.shape)
         spread = drawn.std(correction=0)
         if not spread > 1e-9:  # rounding alone is below

@@ -66,6 +66,20 @@ def across_and_along(field: Field, device: str, orientation_deg: float) -> tuple
     return across, along
 
 
+def _across_in_float32(field: Field, device: str) -> Tensor:
+    """Return coordinates across vertical bars, [h, w], found as Hammou et al. (2025) did.
+
+    The distance from the left edge is r sqrt(1 - cos^2), with r and the cosine those of the pixel
+    seen from the upper left corner. Near the left edge the root loses its digits in single
+    precision: errors reach 0.0001 deg.
+    """
+    x, y = field.grid(device)
+    right, down = (x - x[:, :1]).float(), (y[:1] - y).float()
+    distance = (right.square() + down.square()).sqrt()
+    cosine = (down / distance).nan_to_num()  # 0 / 0 in the corner itself
+    return x[:, :1] + distance * (1 - cosine.square()).sqrt()
+
+
 def _check_positive(**values: float | None) -> None:
     for name, value in values.items():
         if value is not None and not value > 0:
@@ -77,19 +91,31 @@ class Grating:
     """A grating that fills the field: sin(2 pi f x + phase), or its sign for ``wave="square"``.
 
     ``phase_deg=90`` is a cosine grating with a bright bar at the centre.
+
+    Parameters
+    ----------
+    in_float32
+        Whether x is found in single precision, as in published masks (see `_across_in_float32`);
+        for vertical bars only.
     """
 
     frequency_cpd: float
     orientation_deg: float = 0.0
     phase_deg: float = 0.0
     wave: Wave = "sine"
+    in_float32: bool = False
 
     def __post_init__(self) -> None:
         _check_positive(frequency_cpd=self.frequency_cpd)
+        if self.in_float32 and self.orientation_deg:
+            raise ValueError("gratings in single precision have vertical bars only.")
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the pattern with unit amplitude."""
-        across, _ = across_and_along(field, device, self.orientation_deg)
+        if self.in_float32:
+            across = _across_in_float32(field, device)
+        else:
+            across, _ = across_and_along(field, device, self.orientation_deg)
         wave = (across * (2 * math.pi * self.frequency_cpd) + math.radians(self.phase_deg)).sin()
         return wave.sign() if self.wave == "square" else wave
 

@@ -169,7 +169,7 @@ _ROWS = (
             phase_deg=90.0,
         ),
         replace(_SMALL, width_px=420, height_px=300),
-        published={"scored_at": _MASKS},
+        published={"scored_at": _MASKS, "grating_in_float32": True},
         published_peak_cdm2=150.0,
     ),
     _Row(
@@ -193,6 +193,7 @@ _ROWS = (
             "noise_generator": "torch",
             "noise_keeps_mean": True,
             "one_draw": True,
+            "noise_halves_edge": True,
             # A cosine from the left edge of the field, three cycles from its centre.
             "phase_deg": 90.0,
         },
@@ -206,7 +207,7 @@ _ROWS = (
         CSF_ERROR_DB,
         FlickerDetection(spaced(1, 50, 20), _CONTRASTS),
         replace(_SMALL, frames=240, fps=240.0),
-        published={"values": tuple(np.linspace(0, 60, 20).tolist())},
+        published={"values": tuple(np.linspace(0, 60, 21).tolist())},
         published_field={"frames": 120, "fps": 120.0},
     ),
     _Row(

@@ -2,13 +2,16 @@
 
 import json
 import math
+import re
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from imageio_ffmpeg import get_ffmpeg_exe
 
 from fechner.errors import FechnerError, UnknownNameError
 from fechner.observers import resolve
@@ -255,3 +258,25 @@ def test_scores_are_numbers_of_float64(tmp_path: Path) -> None:
     got = observer.difference(frames(0.1), observer.remember(frames(0.0)), torch.tensor([0]))
     assert got.dtype == torch.float64
     assert got.item() == np.float64("0.1234567890123")
+
+
+def test_the_documented_line_of_ffmpeg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program of other people, as the how-to runs it, gives what its library gives."""
+    (tmp_path / "ffmpeg").symlink_to(get_ffmpeg_exe())
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    page = Path(__file__).parents[3] / "docs" / "howto" / "external-metric.md"
+    (line,) = re.findall(r"'(cmd:ffmpeg [^']+)'", page.read_text("utf-8"))
+    program, library = resolve(line), resolve("vmaf@engine=libvmaf")
+    field = Field(96, 64, ppd=20.0)
+    still = paint([stimulus(c) for c in (0.0, 0.02, 0.5)], field, DESK, dtype=torch.float64)
+    video = [
+        Clips((each,), replace(field, frames=3), DESK, "display", torch.float64)
+        for each in (stimulus(0.5, Flicker(8.0)), stimulus(0.0))
+    ]
+    for test, reference in ((still, replace(still, pixels=still.pixels[:1])), video):
+        which = torch.zeros(len(test), dtype=torch.long)
+        got, want = (
+            each.difference(test, each.remember(reference), which) for each in (program, library)
+        )
+        assert got.numpy() == pytest.approx(want.numpy(), abs=1e-6)
+        assert want.max() > 0.001

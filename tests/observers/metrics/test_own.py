@@ -7,8 +7,10 @@ import torch
 
 from fechner.observers import Wants, resolve
 from fechner.observers.catalogue import catalogue, declared_metrics
+from fechner.observers.metrics.luma import luma
 from fechner.observers.metrics.metric import KINDS, About, Metric, rows
 from fechner.observers.metrics.own import ABOUT
+from fechner.observers.metrics.speed_qa import information, speed, speed_video, watch
 from fechner.stimuli import (
     OPPONENT,
     Clips,
@@ -127,6 +129,35 @@ def test_speed_qa_watches_videos() -> None:
     assert (found > 0).all()
     same = metric.difference(clips(0.1), metric.remember(clips(0.1)), which[:1])
     assert float(same) == 0
+
+
+def test_speed_qa_of_the_last_pair_of_frames() -> None:
+    field = Field(192, 192, 60.0, frames=4, fps=4.0)
+
+    def clips(contrast: float) -> Clips:
+        stimuli = (gabor(contrast, flicker=Flicker(1.0)),)  # the frames are 0, +, 0 and -
+        return Clips(stimuli, field, SCREEN, "display", torch.float64)
+
+    def asked(name: str) -> float:
+        metric = resolve(name)
+        remembered = metric.remember(clips(0.0))
+        return float(metric.difference(clips(0.4), remembered, torch.tensor([0])))
+
+    lumas = 16 + 219 * torch.stack([luma(frame.pixels) for frame in clips(0.4)], dim=1)
+    uniform = lumas[:, :1].expand_as(lumas)
+    pairs = [watch(each[:, 2:]) for each in (lumas, uniform)]
+    assert asked("speed-qa@pairs=last") == pytest.approx(float(speed_video(*pairs)), rel=1e-9)
+    assert asked("speed-qa") != pytest.approx(asked("speed-qa@pairs=last"), rel=0.01)
+
+
+def test_speed_qa_of_luma_in_single_precision_computes_in_double() -> None:
+    metric = resolve("speed-qa@precision=float32")
+    test, grey = shown(metric, gabor(0.003)), shown(metric, gabor(0.0))
+    assert test.pixels.dtype == torch.float32
+    said = [information((16 + 219 * luma(each.pixels)).double()) for each in (test, grey)]
+    assert differences(metric, test, grey) == speed(*said).tolist()
+    published = resolve("speed-qa", suite="metrics", published=True)
+    assert published.fingerprint == resolve("speed-qa@precision=float32,pairs=last").fingerprint
 
 
 def test_psnr_is_minus_twenty_log_of_the_difference() -> None:

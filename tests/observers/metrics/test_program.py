@@ -1,5 +1,6 @@
 """Programs are run without a shell, and whatever goes wrong is said in one sentence."""
 
+import json
 import os
 import re
 import sys
@@ -34,6 +35,17 @@ def program(tmp_path: Path, code: str) -> Program:
         ("json:0.score", '[{"score": 0.75}]', 0.75),
         ("json:score", 'loading...\n{"score": 0.1}\n{"score": 0.2}\ndone', 0.2),
         ("json:score", '{"score": "0.5"}', 0.5),
+        (
+            "json:mean.score",
+            json.dumps({"mean": {"score": 7}, "frames": [{"score": 1}]}, indent=2),
+            7,
+        ),
+        (
+            "json:score",
+            "v1.0 [ok]\n" + json.dumps({"all": [{"score": 1}], "score": 2}, indent=4),
+            2,
+        ),
+        ("json:score", '{\n  "score": 3\n}\nwritten to [log]\n', 3),
         (r"score=(\S+)", "score=1 n=7\nscore=2 n=9", 2.0),
         (r"\d+\.\d+", "1.5 and 7", 1.5),
         (r"^mean (\d+), max", "mean 4, max 9", 4.0),

@@ -197,7 +197,33 @@ def test_what_is_declared(vmaf: Vmaf, libvmaf: Vmaf) -> None:
 
 
 def test_published_numbers_were_made_by_the_original() -> None:
-    assert "16-bit" in resolve("vmaf", suite="metrics", published=True).about.fed
+    """By the weights of BT.2020, and with scores in single precision."""
+    observer = resolve("vmaf", suite="metrics", published=True)
+    assert "16-bit" in observer.about.fed
+    assert "/limited/bt2020/False/float32" in observer.fingerprint
+
+
+def test_weights_of_luma(vmaf: Vmaf) -> None:
+    """Greys are the same by all weights, colours are not."""
+    other = resolve("vmaf@matrix=bt2020")
+    tests, reference = frames(on_grey(gabor(0.3))), frames(GREY)
+    want = differences(vmaf, tests, reference).item()
+    assert differences(other, tests, reference).item() == pytest.approx(want, rel=1e-3)
+    red = replace(tests, pixels=tests.pixels * torch.tensor([1.0, 0.0, 0.0]).reshape(3, 1, 1))
+    brighter = replace(red, pixels=red.pixels * 0.2627 / 0.2126)
+    black = replace(reference, pixels=torch.zeros_like(reference.pixels))
+    want = differences(vmaf, brighter, black).item()
+    assert differences(other, red, black).item() == pytest.approx(want, rel=1e-6)
+    assert differences(vmaf, red, black).item() != pytest.approx(want, rel=0.1)
+
+
+def test_scores_in_single_precision_are_steps(vmaf: Vmaf) -> None:
+    rounded = resolve("vmaf@scores_in=float32")
+    tests = frames(*(on_grey(gabor(c)) for c in (0.0, 0.0003, 0.0004, 0.03)))
+    exact, steps = (differences(each, tests, frames(GREY)) for each in (vmaf, rounded))
+    assert exact[0] < exact[1] < exact[2] < 2e-6
+    assert steps[:3].tolist() == [0, 0, 0]
+    assert steps[3].item() == pytest.approx(exact[3].item(), abs=8e-6)
 
 
 def test_the_default_precision_is_left_alone() -> None:
@@ -208,7 +234,7 @@ def test_the_default_precision_is_left_alone() -> None:
 def test_unknown_settings() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'libvmaf'"):
         resolve("vmaf@engine=libvmf")
-    with pytest.raises(UnknownNameError, match="vmaf has engine, levels, clip"):
+    with pytest.raises(UnknownNameError, match="vmaf has engine, levels, matrix, clip, scores_in"):
         resolve("vmaf@size=96")
 
 

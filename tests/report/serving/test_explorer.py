@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from fechner import human
+from fechner.report.screens import shows_srgb
 from fechner.report.serving.explorer import SETTINGS, BadQueryError, Number, Point, limits, picture
 from fechner.report.serving.plot import plot
 from fechner.report.serving.thresholds import PRESETS, judge
@@ -26,7 +27,10 @@ def luminance(asked: Point) -> np.ndarray:
     encoded = np.asarray(image, dtype=np.float64) / 255
     linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
     black, peak = asked.screen.black_cdm2, asked.screen.peak_cdm2
-    return (black + linear * (peak - black)) @ np.array([0.2126729, 0.7151522, 0.0721750])
+    light = black + linear * (peak - black)
+    if shows_srgb(asked.screen):  # the room adds to what is sent; else the picture holds all light
+        light = light + asked.screen.reflected_cdm2
+    return light @ np.array([0.2126729, 0.7151522, 0.0721750])
 
 
 @pytest.mark.parametrize("display", sorted(displays()))

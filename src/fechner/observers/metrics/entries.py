@@ -62,7 +62,13 @@ METRICS: tuple[Entry | Family, ...] = (
         "zhang_wandell1997",
         **_published(version="code", relative=True),
     ),
-    _own("speed-qa", "difference of spatial and temporal information", "speed_qa", "bampis2017"),
+    _own(
+        "speed-qa",
+        "difference of spatial and temporal information",
+        "speed_qa",
+        "bampis2017",
+        **_published(precision="float32", pairs="last"),
+    ),
     Entry(
         "cvvdp",
         "ColorVideoVDP, a metric that models human vision",
@@ -163,8 +169,8 @@ METRICS: tuple[Entry | Family, ...] = (
         reference="li2018",
         needs=("vmaf_torch",),
         extra="vmaf",
-        # Hammou et al. (2025) fed the original with 16 bits.
-        published={"metrics": {"engine": "libvmaf"}},
+        # Hammou et al. (2025) fed the original with 16 bits of luma by the weights of BT.2020.
+        **_published(engine="libvmaf", matrix="bt2020", scores_in="float32"),
         declared=f"{_HERE}.vmaf:ABOUT",
     ),
     Family(

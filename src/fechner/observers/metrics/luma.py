@@ -10,8 +10,11 @@ if TYPE_CHECKING:
 #: Weights of ITU-R BT.709, applied to encoded values as television does.
 BT709_WEIGHTS = (0.2126, 0.7152, 0.0722)
 
+#: Weights of ITU-R BT.2020, meant for its own primaries.
+BT2020_WEIGHTS = (0.2627, 0.6780, 0.0593)
 
-def luma(encoded_rgb: Tensor) -> Tensor:
+
+def luma(encoded_rgb: Tensor, weights: tuple[float, float, float] = BT709_WEIGHTS) -> Tensor:
     """Return luma of display-encoded pictures, [n, 3, h, w] -> [n, h, w], or [n, 3, t, h, w].
 
     Encoded, not linear: this is what grey metrics are fed with by custom, and what Hammou et al.
@@ -24,7 +27,6 @@ def luma(encoded_rgb: Tensor) -> Tensor:
     [[[0.5702]]]
     """
     red, green, blue = encoded_rgb.unbind(dim=1)
-    weights = BT709_WEIGHTS
     return (red * weights[0]).add(green, alpha=weights[1]).add(blue, alpha=weights[2])
 
 

@@ -73,7 +73,8 @@ ABOUT = {
         "video",
         0.0,
         (0.0, math.inf),
-        "float32 is off by half near threshold: it inverts nearly singular covariances",
+        "near threshold it sees the rounding of float32: smooth patterns have nearly singular "
+        "covariances",
         video=True,
     ),
     "ciede2000": _colour("colour difference", pixelwise=True),
@@ -146,18 +147,32 @@ def nlpd(device: str = "cpu", precision: Precision = "own") -> Metric:
     )
 
 
-def speed_qa(device: str = "cpu", precision: Precision = "own") -> Metric:
-    """Return SpEED-QA of luma (Bampis et al. 2017), spatial for pictures."""
+def speed_qa(
+    device: str = "cpu", precision: Precision = "own", pairs: Literal["all", "last"] = "all"
+) -> Metric:
+    """Return SpEED-QA of luma (Bampis et al. 2017), spatial for pictures.
+
+    Parameters
+    ----------
+    precision
+        That of luma; covariances are always inverted in float64.
+    pairs
+        Which pairs of successive frames of a video count: ``last`` in the published numbers of
+        Hammou et al. (2025).
+    """
 
     def watched(test: Clips, reference: Clips) -> Tensor:
-        return speed_video(*(watch(_levels(_luma_of_clips(each))) for each in (test, reference)))
+        first = 0 if pairs == "all" else -2
+        lumas = (_luma_of_clips(each)[:, first:] for each in (test, reference))
+        return speed_video(*(watch(_levels(each).double()) for each in lumas))
 
     return _metric(
         "speed-qa",
         lambda test, reference, frames: speed(test, reference),
-        lambda frames: information(_levels(_luma(frames))),
+        lambda frames: information(_levels(_luma(frames)).double()),
         precision,
         watched,
+        settings=pairs,
     )
 
 

@@ -181,10 +181,11 @@ class Program:
 
 
 def _in_json(output: str, path: str) -> Any:
-    """Return what stands at a path in printed JSON, or in its last line that is JSON."""
-    for text in (output, *reversed(output.splitlines())):
+    """Return what stands at a path in the last JSON that has it; JSON begins at a line's start."""
+    output = output.strip()
+    for begin in reversed(list(re.finditer(r"^[{\[]", output, re.MULTILINE))):
         with contextlib.suppress(ValueError, KeyError, IndexError, TypeError):
-            found = json.loads(text)
+            found, _ = json.JSONDecoder().raw_decode(output, begin.start())
             for key in path.split("."):
                 found = found[int(key)] if isinstance(found, list) else found[key]
             return found

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from fechner.observers.abilities import Wants
 from fechner.observers.metrics.files import Levels, step_contrast
-from fechner.observers.metrics.luma import luma
+from fechner.observers.metrics.luma import BT709_WEIGHTS, BT2020_WEIGHTS, luma
 from fechner.observers.metrics.metric import About, Metric
 from fechner.observers.metrics.packages import release
 from fechner.observers.metrics.vmaf_engines import LibvmafEngine, Pairs, TorchEngine
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Engine = Literal["torch", "libvmaf"]
+
+#: The standard whose weights make luma of red, green and blue.
+Matrix = Literal["bt709", "bt2020"]
+
+ScoreType = Literal["float64", "float32"]
 
 ABOUT = {
     "vmaf": About(
@@ -55,8 +60,14 @@ class Vmaf(Metric):
         The engine: takes pairs of frames and returns the score.
     levels
         Where black and white are: 16 and 235 as in the video that VMAF was made for, or 0 and 255.
+    matrix
+        Weights of luma. Pictures are sRGB, so BT.709's are right; the published numbers of Hammou
+        et al. (2025) were made with BT.2020's.
     clip
         Whether scores are cut to 0..100.
+    scores_in
+        What scores are kept in: in ``float32``, as the published numbers were, those less than
+        8e-6 apart are the same, and many near threshold are.
     """
 
     def __init__(
@@ -64,7 +75,9 @@ class Vmaf(Metric):
         about: About,
         score: TorchEngine | LibvmafEngine,
         levels: Levels,
+        matrix: Matrix,
         clip: bool,
+        scores_in: ScoreType,
         fingerprint: str,
     ) -> None:
         super().__init__(
@@ -77,11 +90,13 @@ class Vmaf(Metric):
         )
         self._score = score
         self._levels = levels
+        self._weights = BT2020_WEIGHTS if matrix == "bt2020" else BT709_WEIGHTS
         self._clip = clip
+        self._scores_in = scores_in
 
     def _codes(self, encoded: Tensor) -> Tensor:
         black, white = (16, 235) if self._levels == "limited" else (0, 255)
-        return black + (white - black) * luma(encoded)
+        return black + (white - black) * luma(encoded, self._weights)
 
     def _pictures(self, test: Tensor, reference: Tensor, frames: Frames) -> Tensor:
         pairs = zip(test, reference.expand_as(test), strict=True)
@@ -97,18 +112,18 @@ class Vmaf(Metric):
     def _differences(self, videos: Iterable[Pairs]) -> Tensor:
         import torch
 
-        scores = torch.tensor([self._score(pairs) for pairs in videos], dtype=torch.float64)
-        if self._clip:
-            scores = scores.clamp(0, 100)
-        difference: Tensor = self.about.difference(scores)
-        return difference
+        found = [self.about.best, *map(self._score, videos)]
+        scores = torch.tensor(found, dtype=getattr(torch, self._scores_in)).double()
+        return scores[0] - (scores[1:].clamp(0, 100) if self._clip else scores[1:])
 
 
 def make(
     device: str = "cpu",
     engine: Engine = "torch",
     levels: Levels = "limited",
+    matrix: Matrix = "bt709",
     clip: bool = False,
+    scores_in: ScoreType = "float64",
 ) -> Vmaf:
     """Return the observer.
 
@@ -116,13 +131,13 @@ def make(
     ----------
     engine
         ``torch``, or ``libvmaf``, which is always run on the CPU.
-    levels, clip
+    levels, matrix, clip, scores_in
         See `Vmaf`.
     """
-    about, settings = ABOUT["vmaf"], f"v0.6.1/{levels}/{clip}"
+    about, settings = ABOUT["vmaf"], f"v0.6.1/{levels}/{matrix}/{clip}/{scores_in}"
     if engine == "torch":
         fingerprint = f"{release('vmaf-torch')}/float64/{settings}"
-        return Vmaf(about, TorchEngine(device), levels, clip, fingerprint)
+        return Vmaf(about, TorchEngine(device), levels, matrix, clip, scores_in, fingerprint)
     original = LibvmafEngine()
     step = step_contrast(16, levels)
     about = replace(
@@ -131,4 +146,5 @@ def make(
         precision="fixed point, the original's own",
         fed=f"16-bit luma of {levels} levels (one step at mid grey is a contrast of {step:.1e})",
     )
-    return Vmaf(about, original, levels, clip, f"libvmaf/{hash_file(original.ffmpeg)}/{settings}")
+    fingerprint = f"libvmaf/{hash_file(original.ffmpeg)}/{settings}"
+    return Vmaf(about, original, levels, matrix, clip, scores_in, fingerprint)
