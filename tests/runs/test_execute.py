@@ -30,7 +30,7 @@ def brightness(pictures: torch.Tensor) -> torch.Tensor:
 
 
 #: Batches that a model is shown before a run.
-LOOKED_OVER = 20
+LOOKED_OVER = 26
 
 
 class Halfway(torch.nn.Module):
@@ -571,13 +571,13 @@ def random_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_weights_of_a_file_make_a_network_of_its_own_name(
     tmp_path: Path, random_weights: Path
 ) -> None:
-    run = quick(VIT, out=tmp_path / "run", weights=random_weights, layers="output")
+    run = quick(VIT, out=tmp_path / "run", weights=random_weights, layers="output", ppd=10.0)
     name = f"{VIT},weights={random_weights}"
     (result,) = run.scores()
     assert run.observers == [name]
     assert (result.observer, result.score.layer, result.score.readout) == (name, "output", "angle")
     assert np.isfinite(result.score.value)
-    same = quick(name, out=tmp_path / "same", layers="output")
+    same = quick(name, out=tmp_path / "same", layers="output", ppd=10.0)
     assert same.data(name, TESTS[0]).equals(run.data(name, TESTS[0]))
 
 
@@ -600,7 +600,7 @@ def test_half_precision_is_warned_of(
 ) -> None:
     run = quick(
         f"{VIT},weights={random_weights}", "pixels", out=tmp_path / "run", dtype="bfloat16",
-        layers="output", progress=True,
+        layers="output", progress=True, ppd=10.0,
     )  # fmt: skip
     name = f"{VIT},weights={random_weights},dtype=bfloat16"
     assert run.observers == [name, "pixels"]  # which has no precision to set

@@ -120,8 +120,7 @@ def printed_score(row: Row, test: Test) -> Score | None:
     --------
     >>> from fechner.suites import Options, suite
     >>> tests = {test.id: test for test in suite("metrics").tests(Options("published"))}
-    >>> cvvdp = next(row for row in preset("hammou2025") if row.observer == "cvvdp")
-    >>> printed_score(cvvdp, tests["matching-colour"]).value
+    >>> printed_score(preset("hammou2025")[-1], tests["matching-colour"]).value
     0.027
     """
     main = test.scorer.printed(math.nan, test.experiment)

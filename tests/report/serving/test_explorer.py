@@ -185,7 +185,7 @@ def test_strongest_contrast_that_is_named_can_be_shown() -> None:
         ({"size": "100.5"}, "not '100.5'"),
         ({"size": "9" * 5000}, "not '" + "9" * 40 + "...'."),
         ({"pattern": "plaid"}, "Pattern is gabor, grating, noise or disc, not 'plaid'."),
-        ({"display": "../../etc/passwd"}, "Display is encoders"),
+        ({"display": "../../etc/passwd"}, "Display is hdr-pq-1000"),
         ({"direction": "<script>"}, "Colour is ach, rg or yv, not '<script>'."),
         ({"colour": "red"}, "there is no setting 'colour'; there are pattern, frequency"),
         ({"pattern": "noise", "direction": "rg"}, "Noise is achromatic here"),
