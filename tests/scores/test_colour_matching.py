@@ -46,7 +46,7 @@ GRID = np.stack([np.geomspace(1e-3 * ratio, 0.21 * ratio, 33) for ratio in RATIO
 def matched(
     errors_db: np.ndarray, transform: Callable[[np.ndarray], np.ndarray] = lambda r: r
 ) -> xr.Dataset:
-    """Return answers of an observer that errs by so many dB, [contrast, direction].
+    """Return answers of an observer whose matches are off by these errors, [contrast, direction].
 
     It responds with the 1.3th power of contrast; ``transform`` is put on top of it.
     """

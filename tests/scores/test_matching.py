@@ -39,6 +39,16 @@ def by_response(
                 ("frequency", "contrast", "layer", "readout"),
                 response[:, :, None, None],
             ),
+            "dropped": (
+                ("frequency", "contrast"),
+                np.zeros(response.shape, np.uint8),
+                {"meanings": "kept"},
+            ),
+            "dropped_reference": (
+                "reference",
+                np.zeros(len(references), np.uint8),
+                {"meanings": "kept"},
+            ),
         },
         coords={
             "frequency": ("frequency", FREQUENCIES[: matched.shape[1]], {"unit": "cpd"}),
@@ -205,7 +215,7 @@ def test_read_outs_are_scored_one_by_one() -> None:
             name: (first[name].dims, np.concatenate([first[name], second[name]], axis=-1))
             for name in ("response", "reference_response")
         }
-        | {"human_matched": first["human_matched"]},
+        | {name: first[name] for name in ("human_matched", "dropped", "dropped_reference")},
         coords={**first.drop_vars("readout").coords, "readout": ["angle", "l2"]},
     )
     found = {(s.readout, s.name): s.value for s in MatchingError(0.5)(both)}

@@ -56,6 +56,16 @@ def matches(
             "human_matched": (("reference", "frequency"), np.tile(contrasts[:, None], n)),
             "reference_response": ("reference", contrasts),
             "response": (("frequency", "contrast"), grid * 10 ** -errors[:, None]),
+            "dropped": (
+                ("frequency", "contrast"),
+                np.zeros((n, len(grid)), np.uint8),
+                {"meanings": "kept"},
+            ),
+            "dropped_reference": (
+                "reference",
+                np.zeros(len(contrasts), np.uint8),
+                {"meanings": "kept"},
+            ),
         },
         coords={
             "frequency": np.geomspace(1, 16, n) if frequencies is None else frequencies,

@@ -193,20 +193,17 @@ def matches(data: xr.Dataset, of: str = "") -> tuple[NDArray[np.float64], NDArra
 
 def _left_out(data: xr.Dataset) -> str:
     """Say what could not be shown."""
-    if "dropped" not in data:
-        return ""
     tests, references = data["dropped"], data["dropped_reference"]
     return join_notes(left_out(tests), left_out(references, "references"))
 
 
 def _shown(data: xr.Dataset) -> xr.Dataset:
-    """Leave the frequencies, contrasts and references that could be shown, all if none could."""
-    if "dropped" not in data:
-        return data
+    """Leave what could be shown; the answers themselves if that is everything or nothing."""
     tests, references = data["dropped"].values == 0, data["dropped_reference"].values == 0
-    if not (tests.any() and references.any()):
+    kept = {"frequency": tests.any(axis=1), "contrast": tests.any(axis=0), "reference": references}
+    if not all(each.any() for each in kept.values()) or all(each.all() for each in kept.values()):
         return data
-    return data.isel(frequency=tests.any(axis=1), contrast=tests.any(axis=0), reference=references)
+    return data.isel(kept)
 
 
 def _chance(grid: NDArray[np.float64], matched: NDArray[np.float64], error: _Error) -> float:

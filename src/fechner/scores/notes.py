@@ -57,7 +57,7 @@ def count_matches(candidates: NDArray[np.intp], gaps: bool = False) -> str:
 
 def is_undefined(data: xr.Dataset, answers: str = "response") -> bool:
     """Whether answers to stimuli that were shown are undefined."""
-    return bool((data[answers].isnull() & (data.get("dropped", 0) == 0)).any())
+    return bool((data[answers].isnull() & (data["dropped"] == 0)).any())
 
 
 def join_notes(*notes: str) -> str:
