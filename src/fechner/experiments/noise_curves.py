@@ -1,4 +1,4 @@
-"""Curves of noise patches: what is seen of a band of frequencies, alone and on other noise.
+"""Curves of noise or gratings: what is seen of a band of frequencies, alone and on noise.
 
 Sensitivity over frequency and its change by an adaptor, responses over contrast and their
 attenuation by masks: properties 3 to 10 of Vila-Tomás et al. (2026).
@@ -17,7 +17,18 @@ from fechner import human
 from fechner.experiments.curves import Curve, Shown
 from fechner.experiments.tasks import ABSCISSAE
 from fechner.observers.abilities import Need
-from fechner.stimuli import Gabor, Layer, OpponentSpace, OrientedNoise, Pattern, Stimulus
+from fechner.stimuli import (
+    ATD,
+    Gabor,
+    Grating,
+    Layer,
+    OpponentSpace,
+    OrientedNoise,
+    Pattern,
+    Product,
+    RoundWindow,
+    Stimulus,
+)
 from fechner.stimuli.colour import DIRECTION_NAMES
 
 if TYPE_CHECKING:
@@ -29,6 +40,12 @@ _CSF: dict[str, Callable[..., Floats]] = {
     "ach": human.standard_spatial_observer,
     "rg": human.chromatic_rg_csf,
     "yb": human.chromatic_yb_csf,
+}
+
+_KINDS = {
+    "noise": ("Noise patches", "the root of 2 times RMS"),
+    "grating": ("Patches of gratings of random phase", "Michelson"),
+    "gabor": ("Gabor patches", "Michelson"),
 }
 
 
@@ -47,7 +64,7 @@ class Condition:
     frequency_cpd
         Of the test; not used where frequency is the abscissa.
     mask_frequency_cpd, mask_contrast, mask_angle_deg
-        The mask, turned by an angle against the test; a contrast of 0 is none.
+        The mask, of the test's channel and turned by an angle against it; a contrast of 0 is none.
     label, level
         What is special about it, and the number behind it.
     group
@@ -83,7 +100,12 @@ class NoiseCurves:
     size_deg, mask_size_deg
         Sides of the squares in which test and mask are windowed.
     test
-        Noise, or a Gabor patch in its place.
+        What is shown: noise, gratings of a random phase, whose peaks are lower, in the same
+        window, or a Gabor patch.
+    chromatic_unit
+        What the human formulas take chromatic contrasts for. ``"cone"`` converts them to the
+        contrast of Mullen's gratings by cone contrast; ``"opponent"`` takes the amplitude of T or
+        D over luminance for it, as Vila-Tomás et al. (2026) do.
     """
 
     over: Literal["frequency_cpd", "contrast"]
@@ -96,7 +118,8 @@ class NoiseCurves:
     size_deg: float = 2.0
     mask_size_deg: float = 2.0
     orientation_deg: float = 0.0
-    test: Literal["noise", "gabor"] = "noise"
+    test: Literal["noise", "grating", "gabor"] = "noise"
+    chromatic_unit: Literal["cone", "opponent"] = "cone"
 
     by_channel = False
 
@@ -115,18 +138,17 @@ class NoiseCurves:
         """What is shown and what is known of people."""
         channels = dict.fromkeys(DIRECTION_NAMES[each.channel] for each in self.conditions)
         low, high = self.abscissae[0], self.abscissae[-1]
-        what = f"Noise patches ({', '.join(channels)}) of {self.size_deg:g} degree at "
+        kind, unit = _KINDS[self.test]
+        what = f"{kind} ({', '.join(channels)}) of {self.size_deg:g} degree at "
         if self.over == "frequency_cpd":
             what += (
-                f"{self.luminance_cdm2:g} cd/m2 and a contrast of {self.contrast:g} (the root of 2 "
-                f"times RMS) at {len(self.abscissae)} spatial frequencies from {low:g} to "
-                f"{high:g} cycles/degree"
+                f"{self.luminance_cdm2:g} cd/m2 and a contrast of {self.contrast:g} ({unit}) at "
+                f"{len(self.abscissae)} spatial frequencies from {low:g} to {high:g} cycles/degree"
             )
         else:
             what += (
                 f"{self.luminance_cdm2:g} cd/m2 and {self._frequencies} cycles/degree at "
-                f"{len(self.abscissae)} contrasts from {low:g} to {high:g} (the root of 2 times "
-                "RMS)"
+                f"{len(self.abscissae)} contrasts from {low:g} to {high:g} ({unit})"
             )
         known = (
             "Human curves are the contrast sensitivity functions of the Standard Spatial Observer "
@@ -135,7 +157,24 @@ class NoiseCurves:
             else "Human responses add up 1/threshold over contrast"
         )
         response = "The response is the difference from what it is shown on"
-        return f"{what}{self._masks}. {response}. {known}."
+        return f"{what}{self._masks}. {response}. {known}.{self._units}"
+
+    @property
+    def _units(self) -> str:
+        """How chromatic contrasts are converted for the human formulas."""
+        factors = {
+            DIRECTION_NAMES[each.channel]: self._unit(each.channel)
+            for each in self.conditions
+            if each.channel != "ach"
+        }
+        if not factors or self.chromatic_unit == "opponent":
+            return ""
+        words = " and ".join(f"{factor:.3g} ({name})" for name, factor in factors.items())
+        return (
+            " Chromatic contrasts are amplitudes of T or D over luminance; for the human formulas "
+            f"they are multiplied by {words}, the contrast of Mullen's gratings of equal cone "
+            "contrast."
+        )
 
     @property
     def _frequencies(self) -> str:
@@ -184,17 +223,26 @@ class NoiseCurves:
 
     def _human(self, condition: Condition) -> Floats:
         at = np.array(self.abscissae)
+        unit = self._unit(condition.channel)
         mask: dict[str, float] = {}
         if condition.mask_contrast:
             mask = {
                 "mask_frequency_cpd": condition.mask_frequency_cpd,
-                "mask_contrast": condition.mask_contrast,
+                "mask_contrast": unit * condition.mask_contrast,
                 "mask_angle_deg": condition.mask_angle_deg,
             }
         if self.over == "contrast":
-            return human.contrast_response(at, condition.frequency_cpd, condition.channel, **mask)
-        sensitivity = _CSF[condition.channel](at)
+            frequency = condition.frequency_cpd
+            return human.contrast_response(unit * at, frequency, condition.channel, **mask)
+        sensitivity = unit * _CSF[condition.channel](at)
         return sensitivity / human.threshold_elevation(at, **mask) if mask else sensitivity
+
+    def _unit(self, channel: str) -> float:
+        """Return what one unit of contrast is in the unit of the human formulas."""
+        if channel == "ach" or self.chromatic_unit == "opponent":
+            return 1.0
+        modulation = ATD.modulation_lms(channel, self.luminance_cdm2)
+        return human.mullen_contrast(modulation, ATD.background_lms(self.luminance_cdm2), channel)
 
     def shown(self, curve: int, x: float, seed: int, space: OpponentSpace) -> Shown:
         """Return a patch on its mask, and the mask alone."""
@@ -202,6 +250,7 @@ class NoiseCurves:
         frequency = x if self.over == "frequency_cpd" else condition.frequency_cpd
         contrast = x if self.over == "contrast" else self.contrast
         background = space.background_xyz(self.luminance_cdm2)
+        along = space.modulation_xyz(condition.channel, self.luminance_cdm2)
         masks: tuple[Layer, ...] = ()
         if condition.mask_contrast:
             mask = OrientedNoise(
@@ -210,15 +259,17 @@ class NoiseCurves:
                 size_deg=self.mask_size_deg,
                 seed=(self.seed, seed, 1),
             )
-            luminance = space.modulation_xyz("ach", self.luminance_cdm2)
-            masks = (Layer(mask, luminance, condition.mask_contrast),)
-        along = space.modulation_xyz(condition.channel, self.luminance_cdm2)
+            masks = (Layer(mask, along, condition.mask_contrast),)
         test = Layer(self._pattern(frequency, seed), along, contrast)
         return Shown(Stimulus(background, (*masks, test)), Stimulus(background, masks))
 
     def _pattern(self, frequency_cpd: float, seed: int) -> Pattern:
         if self.test == "gabor":
             return Gabor(frequency_cpd, self.size_deg / 6, self.orientation_deg, phase_deg=90.0)
+        if self.test == "grating":
+            phase = 360 * np.random.default_rng((self.seed, seed, 0)).random()
+            carrier = Grating(frequency_cpd, self.orientation_deg, float(phase))
+            return Product(carrier, RoundWindow(self.size_deg))
         return OrientedNoise(
             frequency_cpd,
             self.orientation_deg,

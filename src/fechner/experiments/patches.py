@@ -5,7 +5,6 @@ Properties 1 and 2 of Vila-Tomás et al. (2026).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -23,7 +22,13 @@ if TYPE_CHECKING:
     from fechner.stimuli.contrast import Floats
 
 
-_FORMULAE = {"lightness": "difference in CIELAB lightness", "ciede2000": "CIEDE2000 difference"}
+_FORMULAE = {
+    "whittle": "Human curves count Whittle's steps of equal brightness",
+    "ciede2000": (
+        "The human curve is the CIEDE2000 difference with the background as white, on the darkest "
+        "background; on lighter ones a square looks darker"
+    ),
+}
 
 
 def _numbers(values: Floats) -> tuple[float, ...]:
@@ -34,19 +39,20 @@ def _numbers(values: Floats) -> tuple[float, ...]:
 class Brightness:
     """Show grey squares of rising luminance on backgrounds of several luminances.
 
-    The response is the distance to the darkest square on the same background. People's curve on
-    the darkest background is compared with; on lighter ones a square looks darker.
+    The response is the distance to the darkest square on the same background.
 
     Parameters
     ----------
     formula
-        What people's curve is.
+        What people's curves are. Whittle's formula holds on any background. CIEDE2000, as in the
+        public code of Vila-Tomás et al. (2026), is used on the darkest one only; their order is
+        that a square looks darker the lighter its background.
     """
 
     abscissae: tuple[float, ...]
     backgrounds_cdm2: tuple[float, ...]
     side_deg: float = 1.0
-    formula: Literal["lightness", "ciede2000"] = "lightness"
+    formula: Literal["whittle", "ciede2000"] = "whittle"
 
     label: ClassVar[str] = "luminance (cd/m2)"
     seeds: ClassVar[int] = 1
@@ -61,9 +67,8 @@ class Brightness:
             f"A grey square of {self.side_deg:g} degree at {len(self.abscissae)} luminances from "
             f"{self.abscissae[0]:g} to {self.abscissae[-1]:g} cd/m2, on {len(backgrounds)} "
             f"backgrounds from {backgrounds[0]:g} to {backgrounds[-1]:g} cd/m2. The response is "
-            "the difference from the darkest square on the same background. The human curve is the "
-            f"{_FORMULAE[self.formula]} with the background as white, on the darkest background; "
-            "on lighter ones a square looks darker."
+            "the difference from the darkest square on the same background. "
+            f"{_FORMULAE[self.formula]}."
         )
 
     def __len__(self) -> int:
@@ -71,23 +76,33 @@ class Brightness:
 
     def curves(self) -> Sequence[Curve]:
         """List a curve for each background."""
+        known = np.array([self._human(background) for background in self.backgrounds_cdm2])
+        place = np.repeat(-np.array(self.backgrounds_cdm2)[:, None], len(self.abscissae), axis=1)
+        everywhere = self.formula == "whittle"
+        if everywhere:
+            # Curves on the darkest backgrounds cross: they are ordered only where they lie above
+            # all on lighter ones.
+            lighter = place[:, None] > place[None, :]
+            above = known[:, None] > known[None, :]
+            place = np.where((above | ~lighter).all(axis=1), place, np.nan)
+        # The darkest square is what all are compared with.
+        place[:, 0] = np.nan
         darkest = min(self.backgrounds_cdm2)
-        at = np.array(self.abscissae)
         return [
             Curve(
                 "ach",
                 f"on {background:.3g} cd/m2",
                 background,
-                human=self._human(background) if background == darkest else (),
-                # The darkest square is what all are compared with.
-                ideal=(math.nan, *(-background,) * (len(at) - 1)),
+                human=_numbers(responses) if everywhere or background == darkest else (),
+                ideal=_numbers(places),
             )
-            for background in self.backgrounds_cdm2
+            for background, responses, places in zip(
+                self.backgrounds_cdm2, known, place, strict=True
+            )
         ]
 
-    def _human(self, background_cdm2: float) -> tuple[float, ...]:
-        at = np.array(self.abscissae)
-        return _numbers(human.brightness(at, background_cdm2, formula=self.formula))
+    def _human(self, background_cdm2: float) -> Floats:
+        return human.brightness(self.abscissae, background_cdm2, formula=self.formula)
 
     def shown(self, curve: int, x: float, seed: int, space: OpponentSpace) -> Shown:
         """Return a square, and the darkest one."""

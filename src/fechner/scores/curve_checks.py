@@ -116,7 +116,7 @@ def _crispens(curves: CurveSet) -> Passed:
         background = curves.level[number]
         # Backgrounds outside of the tests cannot have the steepest place among them.
         if x[1] < background < x[-2]:
-            steepest = int(np.argmax(np.diff(y)))
+            steepest = int(np.argmax(np.diff(y) / np.diff(np.log(x))))
             step = x[steepest + 1] - x[steepest]
             passed.append(x[steepest] - step <= background <= x[steepest + 1] + step)
     return np.array(passed, dtype=bool)
@@ -199,7 +199,7 @@ SATURATES_BOTH_SIDES = Check(
 )
 CRISPENS = Check(
     "crispens",
-    "a curve is steepest within one step of its background's luminance",
+    "a curve is steepest, over log luminance, within one step of its background's luminance",
     _crispens,
 )
 ORDERED = Check(

@@ -16,7 +16,7 @@ from fechner.stimuli.gamut import contrast_limit, fits_gamut
 from fechner.stimuli.manipulated import Manipulated
 from fechner.stimuli.natural import NaturalBand
 from fechner.stimuli.noise import Noise, octave_noise
-from fechner.stimuli.oriented_noise import OrientedNoise
+from fechner.stimuli.oriented_noise import OrientedNoise, RoundWindow
 from fechner.stimuli.painting import Frames, Light, paint
 from fechner.stimuli.parts import Part, part_that_differs
 from fechner.stimuli.patterns import Gabor, Gaussian, Grating, Pattern, Product, Sum
@@ -63,6 +63,7 @@ __all__ = [
     "Picture",
     "PictureSet",
     "Product",
+    "RoundWindow",
     "Square",
     "Stimulus",
     "Sum",

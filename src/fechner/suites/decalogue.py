@@ -3,14 +3,15 @@
 Nine tests: chromatic and achromatic sensitivity (properties 3 and 4) and contrast responses with
 their order over frequency (6 and 7) are measured together, brightness and colour (2) apart. In
 ``published`` mode the order of curves is the pooled rank correlation of the paper, in which ties of
-the ideal order are broken by chance, and brightness is CIEDE2000; the default counts pairs of
-curves that have an order, and takes lightness.
+the ideal order are broken by chance, brightness is CIEDE2000, and amplitudes of T and D are taken
+for the contrasts of Mullen's gratings; the default counts pairs of curves that have an order,
+follows Whittle's brightness and converts contrasts.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -43,7 +44,7 @@ from fechner.scores.curve_checks import (
     Check,
 )
 from fechner.stimuli import ATD, Display, Field, OpponentSpace, display
-from fechner.stimuli.colour import as_triple
+from fechner.stimuli.colour import DIRECTION_NAMES, as_triple
 from fechner.suites.grids import spaced
 from fechner.suites.suite import Options, Suite, Test
 
@@ -56,16 +57,33 @@ _SCENE = Scene(Field(128, 128, 64.0), display("decalogue"), ATD, whole=True)
 
 _CHANNELS = ("ach", "rg", "yb")
 _FREQUENCIES = spaced(1, 24, 12)
-_CONTRASTS = _steps(0.03, 0.3, 10)
 _TESTED_CPD = (1.5, 3.0, 6.0, 12.0, 24.0)
-_MASKED_CPD = {"low": 3.0, "high": 12.0}
 _ADAPTORS_CPD = (3.0, 6.0, 12.0)
-
-#: Contrast of adaptors, and of masks of another frequency or orientation.
-_MASK = 0.2
 
 #: A test without a mask lies above all others, which are ordered by octaves or degrees apart.
 _NO_MASK = 1000.0
+
+
+class _Masking(NamedTuple):
+    """Where masking is measured in a channel.
+
+    Chromatic noise is weaker, since more cannot be shown, and coarser, since people's chromatic
+    vision is.
+    """
+
+    contrasts: tuple[float, ...]
+    masks: tuple[float, ...]
+    mask: float
+    tested_cpd: Mapping[str, float]
+
+
+_ACHROMATIC = _Masking(
+    _steps(0.03, 0.3, 10), (0.0, 0.075, 0.15, 0.225, 0.3), 0.2, {"low": 3.0, "high": 12.0}
+)
+_CHROMATIC = _Masking(
+    _steps(0.006, 0.06, 10), (0.0, 0.02, 0.04, 0.06, 0.08), 0.06, {"low": 3.0, "high": 6.0}
+)
+_MASKING = {"ach": _ACHROMATIC, "rg": _CHROMATIC, "yb": _CHROMATIC}
 
 
 _BRIGHTNESS = Brightness(_steps(0.5, 120, 20), _steps(1, 160, 5))
@@ -73,91 +91,113 @@ _COLOUR = Colour(_steps(-20, 20, 15), (-150 / 7, -60 / 7, 0.0, 60 / 7, 150 / 7))
 _SENSITIVITY = NoiseCurves(
     "frequency_cpd", _FREQUENCIES, tuple(Condition(channel) for channel in _CHANNELS)
 )
-_ADAPTATION = NoiseCurves(
-    "frequency_cpd",
-    _FREQUENCIES,
-    (
-        Condition(label="not adapted"),
-        *(
-            Condition(
-                mask_frequency_cpd=cpd,
-                mask_contrast=_MASK,
-                label=f"adapted to {cpd:g} cpd",
-                level=cpd,
-            )
-            for cpd in _ADAPTORS_CPD
-        ),
-    ),
-)
 _CONTRAST = NoiseCurves(
     "contrast",
-    _CONTRASTS,
+    _ACHROMATIC.contrasts,
     tuple(
         Condition(channel, cpd, label=f"{cpd:g} cpd", level=cpd, group=channel)
         for channel in _CHANNELS
         for cpd in _TESTED_CPD
     ),
     seeds=5,
+    # Noise of the higher chromatic contrasts cannot be shown.
+    test="grating",
 )
-_ENERGY = NoiseCurves(
-    "contrast",
-    _CONTRASTS,
-    tuple(
+
+
+def _adaptation(channel: str) -> NoiseCurves:
+    adapted = tuple(
         Condition(
-            frequency_cpd=cpd,
+            channel,
             mask_frequency_cpd=cpd,
-            mask_contrast=mask,
-            label=f"mask {mask:g}" if mask else "no mask",
-            level=mask,
-            group=group,
-            place=-mask,
-            known=not mask,
+            mask_contrast=_MASKING[channel].mask,
+            label=f"adapted to {cpd:g} cpd",
+            level=cpd,
         )
-        for group, cpd in _MASKED_CPD.items()
-        for mask in (0.0, 0.075, 0.15, 0.225, 0.3)
-    ),
-    seeds=5,
-)
-_FREQUENCY = NoiseCurves(
-    "contrast",
-    _CONTRASTS,
-    tuple(
-        Condition(
-            frequency_cpd=cpd,
-            mask_frequency_cpd=mask,
-            mask_contrast=_MASK if mask else 0.0,
-            label=f"mask {mask:g} cpd" if mask else "no mask",
-            level=mask,
-            group=group,
-            # The nearer in frequency, the lower; rounded, so that octaves to both sides are tied.
-            place=round(abs(math.log2(cpd / mask)), 6) if mask else _NO_MASK,
-            known=not mask,
-        )
-        for group, cpd in _MASKED_CPD.items()
-        for mask in (0.0, *_TESTED_CPD)
-    ),
-    seeds=5,
-)
-_ORIENTATION = NoiseCurves(
-    "contrast",
-    _CONTRASTS,
-    tuple(
-        Condition(
-            frequency_cpd=cpd,
-            mask_frequency_cpd=cpd,
-            mask_contrast=0.0 if angle is None else _MASK,
-            mask_angle_deg=angle or 0.0,
-            label="no mask" if angle is None else f"mask at {angle:g} deg",
-            level=-1.0 if angle is None else angle,
-            group=group,
-            place=_NO_MASK if angle is None else min(angle, 180 - angle),
-            known=angle is None,
-        )
-        for group, cpd in _MASKED_CPD.items()
-        for angle in (None, *(22.5 * step for step in range(8)))
-    ),
-    seeds=5,
-)
+        for cpd in _ADAPTORS_CPD
+    )
+    return NoiseCurves(
+        "frequency_cpd",
+        _FREQUENCIES,
+        (Condition(channel, label="not adapted"), *adapted),
+        contrast=0.05 if channel == "ach" else 0.03,
+    )
+
+
+def _energy(channel: str) -> NoiseCurves:
+    at = _MASKING[channel]
+    return NoiseCurves(
+        "contrast",
+        at.contrasts,
+        tuple(
+            Condition(
+                channel,
+                cpd,
+                mask_frequency_cpd=cpd,
+                mask_contrast=mask,
+                label=f"mask {mask:g}" if mask else "no mask",
+                level=mask,
+                group=group,
+                place=-mask,
+                known=not mask,
+            )
+            for group, cpd in at.tested_cpd.items()
+            for mask in at.masks
+        ),
+        seeds=5,
+    )
+
+
+def _frequency(channel: str) -> NoiseCurves:
+    at = _MASKING[channel]
+    return NoiseCurves(
+        "contrast",
+        at.contrasts,
+        tuple(
+            Condition(
+                channel,
+                cpd,
+                mask_frequency_cpd=mask,
+                mask_contrast=at.mask if mask else 0.0,
+                label=f"mask {mask:g} cpd" if mask else "no mask",
+                level=mask,
+                group=group,
+                # The nearer in frequency, the lower; rounded, so that octaves to both sides are
+                # tied.
+                place=round(abs(math.log2(cpd / mask)), 6) if mask else _NO_MASK,
+                known=not mask,
+            )
+            for group, cpd in at.tested_cpd.items()
+            for mask in (0.0, *_TESTED_CPD)
+        ),
+        seeds=5,
+    )
+
+
+def _orientation(channel: str) -> NoiseCurves:
+    at = _MASKING[channel]
+    return NoiseCurves(
+        "contrast",
+        at.contrasts,
+        tuple(
+            Condition(
+                channel,
+                cpd,
+                mask_frequency_cpd=cpd,
+                mask_contrast=0.0 if angle is None else at.mask,
+                mask_angle_deg=angle or 0.0,
+                label="no mask" if angle is None else f"mask at {angle:g} deg",
+                level=-1.0 if angle is None else angle,
+                group=group,
+                place=_NO_MASK if angle is None else min(angle, 180 - angle),
+                known=angle is None,
+            )
+            for group, cpd in at.tested_cpd.items()
+            for angle in (None, *(22.5 * step for step in range(8)))
+        ),
+        seeds=5,
+    )
+
 
 #: What people look at: Figures 5 to 8 of the paper, in equal steps.
 _BRIGHTNESS_GALLERY = replace(_BRIGHTNESS, abscissae=_steps(0.5, 120, 8))
@@ -187,7 +227,7 @@ _ORIENTATION_GALLERY = NoiseCurves(
         Condition(
             frequency_cpd=6.0,
             mask_frequency_cpd=6.0,
-            mask_contrast=_MASK,
+            mask_contrast=_ACHROMATIC.mask,
             mask_angle_deg=angle,
             label=f"mask at {angle:g} deg",
         )
@@ -212,6 +252,7 @@ class _Row(NamedTuple):
     gallery: CurveTask | None = None
     space: OpponentSpace = ATD
     published: Mapping[str, Any] = MappingProxyType({})
+    by_default: bool = True
 
 
 @lru_cache
@@ -247,11 +288,12 @@ def _rows(screen: Display) -> tuple[_Row, ...]:
             _SENSITIVITY,
             (BAND_PASS, LOW_PASS),
             CurvePanels(log=True),
+            published={"chromatic_unit": "opponent"},
         ),
         _Row(
             "adaptation",
             "Receptive fields by adaptation (property 5)",
-            _ADAPTATION,
+            _adaptation("ach"),
             (PEAKS_AT_ADAPTOR,),
             CurvePanels(elevation=True),
         ),
@@ -260,32 +302,73 @@ def _rows(screen: Display) -> tuple[_Row, ...]:
             "Contrast responses over frequency (properties 6 and 7)",
             _CONTRAST,
             (SATURATES, ORDERED),
+            published={"chromatic_unit": "opponent", "test": "noise"},
         ),
         _Row(
             "masking-energy",
             "Masking by contrast (property 8)",
-            _ENERGY,
+            _energy("ach"),
             (ATTENUATES, ORDERED),
             gallery=_ENERGY_GALLERY,
         ),
         _Row(
             "masking-frequency",
             "Masking by frequency (property 9)",
-            _FREQUENCY,
+            _frequency("ach"),
             (ATTENUATES, ORDERED),
         ),
         _Row(
             "masking-orientation",
             "Masking by orientation (property 10)",
-            _ORIENTATION,
+            _orientation("ach"),
             (ATTENUATES, ORDERED),
             gallery=_ORIENTATION_GALLERY,
         ),
+        *(row for channel in ("rg", "yb") for row in _chromatic(channel)),
     )
 
 
+def _chromatic(channel: str) -> Iterator[_Row]:
+    """Yield adaptation and masking by colour, which are run where they are named."""
+    name = DIRECTION_NAMES[channel]
+    opponent = {"chromatic_unit": "opponent"}
+    for id, title, task, checks, panels in (
+        (
+            "adaptation",
+            "Receptive fields by adaptation",
+            _adaptation,
+            (PEAKS_AT_ADAPTOR,),
+            CurvePanels(elevation=True),
+        ),
+        ("masking-energy", "Masking by contrast", _energy, (ATTENUATES, ORDERED), CurvePanels()),
+        (
+            "masking-frequency",
+            "Masking by frequency",
+            _frequency,
+            (ATTENUATES, ORDERED),
+            CurvePanels(),
+        ),
+        (
+            "masking-orientation",
+            "Masking by orientation",
+            _orientation,
+            (ATTENUATES, ORDERED),
+            CurvePanels(),
+        ),
+    ):
+        yield _Row(
+            f"{id}-{channel}",
+            f"{title}, {name}",
+            task(channel),
+            checks,
+            panels,
+            published=opponent,
+            by_default=False,
+        )
+
+
 def tests(options: Options) -> list[Test]:
-    """Return the nine tests."""
+    """Return the nine tests, and eight more that are run where they are named."""
     published = options.mode == "published"
     scene = options.shown_in(_SCENE)
     if options.ppd is not None:
@@ -308,7 +391,9 @@ def tests(options: Options) -> list[Test]:
             "pooled" if published else "concordance", row.panels.elevation, row.checks
         )
         gallery = replace(experiment, task=row.gallery) if row.gallery else None
-        found.append(Test(experiment, scorer, row.panels, gallery=gallery))
+        found.append(
+            Test(experiment, scorer, row.panels, gallery=gallery, by_default=row.by_default)
+        )
     return found
 
 
