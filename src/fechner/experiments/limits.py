@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 #: Why a point is left out of the score; stored as the flag of each point.
 REASONS = ("kept", "aliased", "out-of-gamut", "contrast-above-1", "noise-clipped", "window-cut")
 
+#: At the Nyquist limit itself, what pixels show of a grating is a matter of its phase.
+_BELOW_NYQUIST = 1 - 1e-9
+
 #: Noise whose pixels leave the display's range more often than this is left out.
 _CLIPPED_SHARE = 0.01
 
@@ -82,7 +85,7 @@ def flag_stimulus(stimulus: Stimulus, display: Display, drawn: Field, seen: Fiel
 
 def _geometry(layers: Sequence[Layer], drawn: Field, seen: Field) -> str:
     """Say why patterns do not fit the pixels, the frames or the extent of a field."""
-    nyquist_cpd = min(drawn.nyquist_cpd, seen.nyquist_cpd)
+    nyquist_cpd = _BELOW_NYQUIST * min(drawn.nyquist_cpd, seen.nyquist_cpd)
     for layer in layers:
         hz = 0.0 if layer.flicker is None else layer.flicker.frequency_hz
         if layer.pattern.highest_cpd > nyquist_cpd or hz > drawn.fps / 2:

@@ -80,11 +80,11 @@ def brightness(
 def whittle_brightness(luminances_cdm2: ArrayLike, background_cdm2: float) -> Floats:
     """Return the brightness of patches against their background: 0 where they are equal.
 
-    With W = (L - Lb) / min(L, Lb), equal steps of brightness are those of sign(W) log(1 + k abs(W)).
-    Of the constant, k = 7, only the order of magnitude is known: fits to discrimination and
-    brightness give 5 to 10. Over the tests of suite ``decalogue`` any k in that range, or two
-    different ones for increments and decrements, gives curves that correlate above 0.997 with
-    those of k = 7.
+    With W = (L - Lb) / min(L, Lb), equal steps of brightness are those of
+    sign(W) log(1 + k abs(W)). Of the constant, k = 7, only the order of magnitude is known: fits
+    to discrimination and brightness give 5 to 10. Over the tests of suite ``decalogue`` any k in
+    that range, or two different ones for increments and decrements, gives curves that correlate
+    above 0.997 with those of k = 7.
 
     Parameters
     ----------

@@ -73,6 +73,9 @@ def difference(first: Resampled, second: Resampled) -> Difference:
         raise ValueError("scores of other clusters cannot be paired; use Scorer.shared.")
     values = (first.score.value, second.score.value)
     clusters = len(first.clusters)
+    if np.isnan(values).any():  # nothing was resampled
+        nothing = float("nan")
+        return Difference(first.score, second.score, nothing, nothing, nothing, nothing, clusters)
     low, high, p = difference_interval(
         values,
         np.stack([first.values, second.values]),
