@@ -7,7 +7,7 @@ attenuation by masks: properties 3 to 10 of Vila-Tomás et al. (2026).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -17,7 +17,15 @@ from fechner import human
 from fechner.experiments.curves import Curve, Shown
 from fechner.experiments.tasks import ABSCISSAE
 from fechner.observers.abilities import Need
-from fechner.stimuli import Gabor, Layer, OpponentSpace, OrientedNoise, Pattern, Stimulus
+from fechner.stimuli import (
+    Gabor,
+    Layer,
+    OpponentSpace,
+    OrientedNoise,
+    Pattern,
+    RingNoise,
+    Stimulus,
+)
 from fechner.stimuli.colour import DIRECTION_NAMES
 
 if TYPE_CHECKING:
@@ -56,6 +64,8 @@ class Condition:
         Its place in that order, the same at every abscissa; None follows people's responses.
     known
         Whether people's curve is compared with.
+    ranked
+        Whether it has a place in the order at all.
     """
 
     channel: str = "ach"
@@ -68,6 +78,7 @@ class Condition:
     group: str = ""
     place: float | None = None
     known: bool = True
+    ranked: bool = True
 
 
 @dataclass(frozen=True)
@@ -84,6 +95,16 @@ class NoiseCurves:
         Sides of the squares in which test and mask are windowed.
     test
         Noise, or a Gabor patch in its place.
+    rings
+        Noise of other kinds for tests and masks, of which frequency, orientation and seed are set;
+        None is `OrientedNoise`.
+    masks
+        Whether masks are added as light, or to encoded values (`Stimulus.overlay`).
+    draws
+        Whether all conditions and abscissae share their draws of noise, and each draw of a test has
+        a mask of its own; or every point has draws of its own, all on one mask for each condition.
+    step
+        As in `human.contrast_response`.
     """
 
     over: Literal["frequency_cpd", "contrast"]
@@ -97,6 +118,10 @@ class NoiseCurves:
     mask_size_deg: float = 2.0
     orientation_deg: float = 0.0
     test: Literal["noise", "gabor"] = "noise"
+    rings: tuple[RingNoise, RingNoise] | None = None
+    masks: Literal["light", "encoded"] = "light"
+    draws: Literal["shared", "own"] = "shared"
+    step: float | None = None
 
     by_channel = False
 
@@ -115,7 +140,8 @@ class NoiseCurves:
         """What is shown and what is known of people."""
         channels = dict.fromkeys(DIRECTION_NAMES[each.channel] for each in self.conditions)
         low, high = self.abscissae[0], self.abscissae[-1]
-        what = f"Noise patches ({', '.join(channels)}) of {self.size_deg:g} degree at "
+        size_deg = self.size_deg if self.rings is None else 2 * (self.rings[0].window_deg or 1)
+        what = f"Noise patches ({', '.join(channels)}) of {size_deg:g} degree at "
         if self.over == "frequency_cpd":
             what += (
                 f"{self.luminance_cdm2:g} cd/m2 and a contrast of {self.contrast:g} (the root of 2 "
@@ -158,6 +184,8 @@ class NoiseCurves:
             words += " at the same frequency"
         if any(each.mask_angle_deg for each in masks):
             words += f", turned by {_listed(each.mask_angle_deg for each in masks)} degrees"
+        if self.masks == "encoded":
+            words += ", which is added to encoded values"
         return words
 
     def __len__(self) -> int:
@@ -173,13 +201,14 @@ class NoiseCurves:
 
     def _curve(self, condition: Condition) -> Curve:
         response = tuple(float(value) for value in self._human(condition))
+        place = response if condition.place is None else (condition.place,) * len(self.abscissae)
         return Curve(
             condition.channel,
             condition.label,
             condition.level,
             condition.group,
             response if condition.known else (),
-            response if condition.place is None else (condition.place,) * len(self.abscissae),
+            place if condition.ranked else (),
         )
 
     def _human(self, condition: Condition) -> Floats:
@@ -192,7 +221,9 @@ class NoiseCurves:
                 "mask_angle_deg": condition.mask_angle_deg,
             }
         if self.over == "contrast":
-            return human.contrast_response(at, condition.frequency_cpd, condition.channel, **mask)
+            return human.contrast_response(
+                at, condition.frequency_cpd, condition.channel, step=self.step, **mask
+            )
         sensitivity = _CSF[condition.channel](at)
         return sensitivity / human.threshold_elevation(at, **mask) if mask else sensitivity
 
@@ -201,27 +232,46 @@ class NoiseCurves:
         condition = self.conditions[curve]
         frequency = x if self.over == "frequency_cpd" else condition.frequency_cpd
         contrast = x if self.over == "contrast" else self.contrast
+        own = self.draws == "own"
         background = space.background_xyz(self.luminance_cdm2)
         masks: tuple[Layer, ...] = ()
         if condition.mask_contrast:
-            mask = OrientedNoise(
+            mask = self._noise(
+                1,
                 condition.mask_frequency_cpd,
                 self.orientation_deg + condition.mask_angle_deg,
-                size_deg=self.mask_size_deg,
-                seed=(self.seed, seed, 1),
+                (0, 1, curve) if own else (seed, 1),
             )
             luminance = space.modulation_xyz("ach", self.luminance_cdm2)
             masks = (Layer(mask, luminance, condition.mask_contrast),)
         along = space.modulation_xyz(condition.channel, self.luminance_cdm2)
-        test = Layer(self._pattern(frequency, seed), along, contrast)
-        return Shown(Stimulus(background, (*masks, test)), Stimulus(background, masks))
+        seeds = (seed, 0, curve, self.abscissae.index(x)) if own else (seed, 0)
+        test = Layer(self._pattern(frequency, seeds), along, contrast)
+        if self.masks == "light":
+            return Shown(Stimulus(background, (*masks, test)), Stimulus(background, masks))
+        overlay = Stimulus(background, masks) if masks else None
+        return Shown(Stimulus(background, (test,), overlay), Stimulus(background, (), overlay))
 
-    def _pattern(self, frequency_cpd: float, seed: int) -> Pattern:
+    def _pattern(self, frequency_cpd: float, seeds: tuple[int, ...]) -> Pattern:
         if self.test == "gabor":
             return Gabor(frequency_cpd, self.size_deg / 6, self.orientation_deg, phase_deg=90.0)
-        return OrientedNoise(
-            frequency_cpd,
-            self.orientation_deg,
-            size_deg=self.size_deg,
-            seed=(self.seed, seed, 0),
-        )
+        return self._noise(0, frequency_cpd, self.orientation_deg, seeds)
+
+    def _noise(
+        self,
+        of: Literal[0, 1],
+        frequency_cpd: float,
+        orientation_deg: float,
+        seeds: tuple[int, ...],
+    ) -> Pattern:
+        """Return the noise of a test (0) or a mask (1)."""
+        seed = (self.seed, *seeds)
+        if self.rings is not None:
+            return replace(
+                self.rings[of],
+                frequency_cpd=frequency_cpd,
+                orientation_deg=orientation_deg,
+                seed=seed,
+            )
+        size_deg = (self.size_deg, self.mask_size_deg)[of]
+        return OrientedNoise(frequency_cpd, orientation_deg, size_deg=size_deg, seed=seed)

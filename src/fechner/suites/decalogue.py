@@ -1,10 +1,11 @@
 """Ten properties of the path from retina to V1 (Vila-Tomás et al. 2026).
 
 Nine tests: chromatic and achromatic sensitivity (properties 3 and 4) and contrast responses with
-their order over frequency (6 and 7) are measured together, brightness and colour (2) apart. In
-``published`` mode the order of curves is the pooled rank correlation of the paper, in which ties of
-the ideal order are broken by chance, and brightness is CIEDE2000; the default counts pairs of
-curves that have an order, and takes lightness.
+their order over frequency (6 and 7) are measured together, brightness and colour (2) apart.
+``published`` mode has the stimuli of the authors' public generator at the settings of the paper,
+their formulas for people and their rank correlation of curves. The default has equiluminant
+colours, masks that are added as light, noise of the frequency that it is called by, and counts the
+pairs of curves that have an order.
 """
 
 from __future__ import annotations
@@ -42,7 +43,15 @@ from fechner.scores.curve_checks import (
     SATURATES_BOTH_SIDES,
     Check,
 )
-from fechner.stimuli import ATD, Display, Field, OpponentSpace, display
+from fechner.stimuli import (
+    ATD,
+    ATD_VILA_TOMAS2026,
+    Display,
+    Field,
+    OpponentSpace,
+    RingNoise,
+    display,
+)
 from fechner.stimuli.colour import as_triple
 from fechner.suites.grids import spaced
 from fechner.suites.suite import Options, Suite, Test
@@ -64,8 +73,12 @@ _ADAPTORS_CPD = (3.0, 6.0, 12.0)
 #: Contrast of adaptors, and of masks of another frequency or orientation.
 _MASK = 0.2
 
-#: A test without a mask lies above all others, which are ordered by octaves or degrees apart.
-_NO_MASK = 1000.0
+#: The noise of tests and masks in the authors' generator. Rings are 3 cpd wide to either side at
+#: the highest frequency of a series, 12 or 24 cpd, and narrower in proportion below; masks fill the
+#: field.
+_NARROW, _WIDE = RingNoise(1.0, half_width=3 / 24), RingNoise(1.0, half_width=3 / 12)
+_NARROW_MASK, _WIDE_MASK = (replace(noise, window_deg=None) for noise in (_NARROW, _WIDE))
+_AS_PUBLISHED = MappingProxyType({"masks": "encoded", "draws": "own"})
 
 
 _BRIGHTNESS = Brightness(_steps(0.5, 120, 20), _steps(1, 160, 5))
@@ -88,6 +101,11 @@ _ADAPTATION = NoiseCurves(
             for cpd in _ADAPTORS_CPD
         ),
     ),
+)
+#: Contrast of adaptors in the public code; the paper has none.
+_ADAPTATION_PUBLISHED = tuple(
+    replace(each, mask_contrast=0.0125 / 0.3 if each.mask_contrast else 0.0)
+    for each in _ADAPTATION.conditions
 )
 _CONTRAST = NoiseCurves(
     "contrast",
@@ -130,8 +148,9 @@ _FREQUENCY = NoiseCurves(
             level=mask,
             group=group,
             # The nearer in frequency, the lower; rounded, so that octaves to both sides are tied.
-            place=round(abs(math.log2(cpd / mask)), 6) if mask else _NO_MASK,
+            place=round(abs(math.log2(cpd / mask)), 6) if mask else None,
             known=not mask,
+            ranked=mask > 0,
         )
         for group, cpd in _MASKED_CPD.items()
         for mask in (0.0, *_TESTED_CPD)
@@ -150,13 +169,23 @@ _ORIENTATION = NoiseCurves(
             label="no mask" if angle is None else f"mask at {angle:g} deg",
             level=-1.0 if angle is None else angle,
             group=group,
-            place=_NO_MASK if angle is None else min(angle, 180 - angle),
+            place=None if angle is None else min(angle, 180 - angle),
             known=angle is None,
+            ranked=angle is not None,
         )
         for group, cpd in _MASKED_CPD.items()
         for angle in (None, *(22.5 * step for step in range(8)))
     ),
     seeds=5,
+)
+
+#: In the public code the order at 12 cpd is that at 3 cpd, and 157.5 deg does not count.
+_FREQUENCY_PUBLISHED = tuple(
+    replace(each, place=_FREQUENCY.conditions[number % 6].place)
+    for number, each in enumerate(_FREQUENCY.conditions)
+)
+_ORIENTATION_PUBLISHED = tuple(
+    each for each in _ORIENTATION.conditions if each.mask_angle_deg != 157.5
 )
 
 #: What people look at: Figures 5 to 8 of the paper, in equal steps.
@@ -212,12 +241,19 @@ class _Row(NamedTuple):
     gallery: CurveTask | None = None
     space: OpponentSpace = ATD
     published: Mapping[str, Any] = MappingProxyType({})
+    published_space: OpponentSpace = ATD_VILA_TOMAS2026
 
 
 @lru_cache
 def _spectral(screen: Display) -> SpectralSensitivity:
-    """Return the test whose colours are as pure as a display can show them."""
-    return SpectralSensitivity(spectral_fields(screen))
+    """Return the test whose colours are as pure as a display can show them.
+
+    The Gaussians of the public code fall to 1/e at 5 nm.
+    """
+    wavelengths = np.linspace(400.0, 700.0, 30)
+    return SpectralSensitivity(
+        spectral_fields(screen, wavelengths, sd_nm=5 / math.sqrt(2), flat_cdm2=18.1)
+    )
 
 
 def _rows(screen: Display) -> tuple[_Row, ...]:
@@ -232,7 +268,12 @@ def _rows(screen: Display) -> tuple[_Row, ...]:
             gallery=_BRIGHTNESS_GALLERY,
             # Its white: no other grey can be shown as bright as tests of brightness are.
             space=replace(ATD, white_xyz=as_triple(np.sum(screen.rgb_to_xyz, axis=1))),
-            published={"formula": "ciede2000"},
+            published={
+                "formula": "ciede2000",
+                "abscissae": _steps(0.1, 120, 20),
+                "ranks_darkest": True,
+            },
+            published_space=ATD,
         ),
         _Row(
             "colour",
@@ -240,6 +281,8 @@ def _rows(screen: Display) -> tuple[_Row, ...]:
             _COLOUR,
             (SATURATES_BOTH_SIDES, ORDERED),
             gallery=_COLOUR_GALLERY,
+            published={"abscissae": _steps(-70 / 3, 70 / 3, 15), "background_cdm2": 90.0},
+            published_space=ATD,
         ),
         _Row(
             "sensitivity",
@@ -247,6 +290,7 @@ def _rows(screen: Display) -> tuple[_Row, ...]:
             _SENSITIVITY,
             (BAND_PASS, LOW_PASS),
             CurvePanels(log=True),
+            published={"rings": (_NARROW, _NARROW_MASK), **_AS_PUBLISHED},
         ),
         _Row(
             "adaptation",
@@ -254,12 +298,18 @@ def _rows(screen: Display) -> tuple[_Row, ...]:
             _ADAPTATION,
             (PEAKS_AT_ADAPTOR,),
             CurvePanels(elevation=True),
+            published={
+                "rings": (_NARROW, _WIDE_MASK),
+                "conditions": _ADAPTATION_PUBLISHED,
+                **_AS_PUBLISHED,
+            },
         ),
         _Row(
             "contrast",
             "Contrast responses over frequency (properties 6 and 7)",
             _CONTRAST,
             (SATURATES, ORDERED),
+            published={"rings": (_NARROW, _NARROW_MASK), "step": 0.03, **_AS_PUBLISHED},
         ),
         _Row(
             "masking-energy",
@@ -267,12 +317,19 @@ def _rows(screen: Display) -> tuple[_Row, ...]:
             _ENERGY,
             (ATTENUATES, ORDERED),
             gallery=_ENERGY_GALLERY,
+            published={"rings": (_WIDE, _WIDE_MASK), "step": 0.03, **_AS_PUBLISHED},
         ),
         _Row(
             "masking-frequency",
             "Masking by frequency (property 9)",
             _FREQUENCY,
             (ATTENUATES, ORDERED),
+            published={
+                "rings": (_WIDE, _NARROW_MASK),
+                "step": 0.03,
+                "conditions": _FREQUENCY_PUBLISHED,
+                **_AS_PUBLISHED,
+            },
         ),
         _Row(
             "masking-orientation",
@@ -280,6 +337,12 @@ def _rows(screen: Display) -> tuple[_Row, ...]:
             _ORIENTATION,
             (ATTENUATES, ORDERED),
             gallery=_ORIENTATION_GALLERY,
+            published={
+                "rings": (_WIDE, _WIDE_MASK),
+                "step": 0.03,
+                "conditions": _ORIENTATION_PUBLISHED,
+                **_AS_PUBLISHED,
+            },
         ),
     )
 
@@ -291,6 +354,9 @@ def tests(options: Options) -> list[Test]:
     if options.ppd is not None:
         # Patches are as large as the field, in degrees.
         scene = replace(scene, field=Field.of(degrees=_SCENE.field.width_deg, ppd=options.ppd))
+    if published:
+        # Values above the peak are passed on.
+        scene = replace(scene, display=replace(scene.display, clips=False))
     found = []
     for row in _rows(scene.display):
         changes = dict(row.published) if published else {}
@@ -302,10 +368,14 @@ def tests(options: Options) -> list[Test]:
             row.title,
             "vila_tomas2026",
             replace(task, **changes),
-            replace(scene, space=row.space),
+            replace(scene, space=row.published_space if published else row.space),
+            cut=published,
         )
         scorer = CurveAgreement(
-            "pooled" if published else "concordance", row.panels.elevation, row.checks
+            "pooled" if published else "concordance",
+            row.panels.elevation,
+            floor=1e-6 if published else 0.0,
+            checks=row.checks,
         )
         gallery = replace(experiment, task=row.gallery) if row.gallery else None
         found.append(Test(experiment, scorer, row.panels, gallery=gallery))
