@@ -124,9 +124,10 @@ class ComparesChannels(ComparesFeatures):
             def tap(activation: Tensor) -> None:
                 if activation.ndim != 4:
                     return
-                size = activation.shape[-2:]
-                weights = torch.nn.functional.adaptive_avg_pool2d(where[None, None].double(), size)
-                weights = (weights / weights.sum()).flatten()
+                height, width = activation.shape[-2:]
+                pool = torch.nn.AdaptiveAvgPool2d((height, width))
+                pooled: Tensor = pool(where[None, None].double()).flatten()
+                weights = pooled / pooled.sum()
 
                 def means(rows: Tensor) -> Tensor:
                     groups = rows.reshape(len(rows), channels[layer], -1, len(weights))[:, :3]

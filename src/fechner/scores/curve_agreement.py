@@ -148,7 +148,7 @@ class CurveAgreement:
         ]
         note = left_out(data["dropped"])
         # A channel that an observer lacks has no answers at all, which is not undefined.
-        answered = data.isel(curve=np.isfinite(data["response"]).any(("seed", "x")).values)
+        answered = data.isel(curve=data["response"].notnull().any(("seed", "x")).values)
         if is_undefined(answered if answered.sizes["curve"] else data):
             note, cells = join_notes(note, UNDEFINED), []
         elif len(curves.abscissae) < _FEWEST_POINTS or not cells:
@@ -184,7 +184,7 @@ class CurveAgreement:
 
 def _same_curves(first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
     """Leave the curves that both have; where one has no channels, both are read by distance."""
-    has = [np.isfinite(part["response"]).any(("seed", "x")) for part in (first, second)]
+    has = [part["response"].notnull().any(("seed", "x")) for part in (first, second)]
     if bool((has[0] == has[1]).all()):
         return first, second
     both = has[0] & has[1]
