@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 EQUAL = 1e-6
 
 #: The same for whole pictures on backgrounds of other luminances, in which rounding differs.
-_LISTED_AS_EQUAL = 1e-5
+_LISTED_AS_EQUAL = 4e-6
 
 
 def above(first: Floats, second: Floats, equal: float = EQUAL) -> Floats:
