@@ -146,7 +146,7 @@ def spectral_fields(
     (36.6, 86.7)
     >>> fields = spectral_fields(display("decalogue"), flat_cdm2=18.1)
     >>> round(fields.flat_xyz[1], 1), round(max(y for _, y, _ in fields.fields_xyz), 1)
-    (18.1, 42.9)
+    (18.1, 42.8)
     """
     default = np.linspace(380.0, 720.0, 30)
     asked = default if wavelengths_nm is None else np.atleast_1d(wavelengths_nm)
