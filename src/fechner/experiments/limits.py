@@ -70,17 +70,21 @@ def flag_contrasts(
     return flags
 
 
-def flag_stimulus(stimulus: Stimulus, display: Display, drawn: Field, seen: Field) -> int:
+def flag_stimulus(
+    stimulus: Stimulus, display: Display, drawn: Field, seen: Field, *, cut: bool = False
+) -> int:
     """Say why a stimulus cannot be shown as meant, to the last pixel; 0 if it can.
 
     Parameters
     ----------
     drawn, seen
         The field that is drawn, and what is left of its pixels after resampling.
+    cut
+        Whether light that the display cannot show is meant to be cut.
     """
     if reason := _geometry(stimulus.layers, drawn, seen):
         return REASONS.index(reason)
-    return 0 if fits_gamut(stimulus, drawn, display) else REASONS.index("out-of-gamut")
+    return 0 if cut or fits_gamut(stimulus, drawn, display) else REASONS.index("out-of-gamut")
 
 
 def _geometry(layers: Sequence[Layer], drawn: Field, seen: Field) -> str:

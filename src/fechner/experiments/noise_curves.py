@@ -7,7 +7,7 @@ attenuation by masks: properties 3 to 10 of Vila-Tomás et al. (2026).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -26,6 +26,7 @@ from fechner.stimuli import (
     OrientedNoise,
     Pattern,
     Product,
+    RingNoise,
     RoundWindow,
     Stimulus,
 )
@@ -73,6 +74,8 @@ class Condition:
         Its place in that order, the same at every abscissa; None follows people's responses.
     known
         Whether people's curve is compared with.
+    ranked
+        Whether it has a place in the order at all.
     """
 
     channel: str = "ach"
@@ -85,6 +88,7 @@ class Condition:
     group: str = ""
     place: float | None = None
     known: bool = True
+    ranked: bool = True
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,16 @@ class NoiseCurves:
         What the human formulas take chromatic contrasts for. ``"cone"`` converts them to the
         contrast of Mullen's gratings by cone contrast; ``"opponent"`` takes the amplitude of T or
         D over luminance for it, as Vila-Tomás et al. (2026) do.
+    rings
+        Noise of other kinds for tests and masks, of which frequency, orientation and seed are set;
+        None is `OrientedNoise`.
+    masks
+        Whether masks are added as light, or to encoded values (`Stimulus.overlay`).
+    draws
+        Whether all conditions and abscissae share their draws of noise, and each draw of a test has
+        a mask of its own; or every point has draws of its own, all on one mask for each condition.
+    step
+        As in `human.contrast_response`.
     """
 
     over: Literal["frequency_cpd", "contrast"]
@@ -120,6 +134,10 @@ class NoiseCurves:
     orientation_deg: float = 0.0
     test: Literal["noise", "grating", "gabor"] = "noise"
     chromatic_unit: Literal["cone", "opponent"] = "cone"
+    rings: tuple[RingNoise, RingNoise] | None = None
+    masks: Literal["light", "encoded"] = "light"
+    draws: Literal["shared", "own"] = "shared"
+    step: float | None = None
 
     by_channel = False
 
@@ -139,7 +157,8 @@ class NoiseCurves:
         channels = dict.fromkeys(DIRECTION_NAMES[each.channel] for each in self.conditions)
         low, high = self.abscissae[0], self.abscissae[-1]
         kind, unit = _KINDS[self.test]
-        what = f"{kind} ({', '.join(channels)}) of {self.size_deg:g} degree at "
+        size_deg = self.size_deg if self.rings is None else 2 * (self.rings[0].window_deg or 1)
+        what = f"{kind} ({', '.join(channels)}) of {size_deg:g} degree at "
         if self.over == "frequency_cpd":
             what += (
                 f"{self.luminance_cdm2:g} cd/m2 and a contrast of {self.contrast:g} ({unit}) at "
@@ -197,6 +216,8 @@ class NoiseCurves:
             words += " at the same frequency"
         if any(each.mask_angle_deg for each in masks):
             words += f", turned by {_listed(each.mask_angle_deg for each in masks)} degrees"
+        if self.masks == "encoded":
+            words += ", which is added to encoded values"
         return words
 
     def __len__(self) -> int:
@@ -212,13 +233,14 @@ class NoiseCurves:
 
     def _curve(self, condition: Condition) -> Curve:
         response = tuple(float(value) for value in self._human(condition))
+        place = response if condition.place is None else (condition.place,) * len(self.abscissae)
         return Curve(
             condition.channel,
             condition.label,
             condition.level,
             condition.group,
             response if condition.known else (),
-            response if condition.place is None else (condition.place,) * len(self.abscissae),
+            place if condition.ranked else (),
         )
 
     def _human(self, condition: Condition) -> Floats:
@@ -232,8 +254,9 @@ class NoiseCurves:
                 "mask_angle_deg": condition.mask_angle_deg,
             }
         if self.over == "contrast":
-            frequency = condition.frequency_cpd
-            return human.contrast_response(unit * at, frequency, condition.channel, **mask)
+            return human.contrast_response(
+                unit * at, condition.frequency_cpd, condition.channel, step=self.step, **mask
+            )
         sensitivity = unit * _CSF[condition.channel](at)
         return sensitivity / human.threshold_elevation(at, **mask) if mask else sensitivity
 
@@ -249,30 +272,49 @@ class NoiseCurves:
         condition = self.conditions[curve]
         frequency = x if self.over == "frequency_cpd" else condition.frequency_cpd
         contrast = x if self.over == "contrast" else self.contrast
+        own = self.draws == "own"
         background = space.background_xyz(self.luminance_cdm2)
         along = space.modulation_xyz(condition.channel, self.luminance_cdm2)
         masks: tuple[Layer, ...] = ()
         if condition.mask_contrast:
-            mask = OrientedNoise(
+            mask = self._noise(
+                1,
                 condition.mask_frequency_cpd,
                 self.orientation_deg + condition.mask_angle_deg,
-                size_deg=self.mask_size_deg,
-                seed=(self.seed, seed, 1),
+                (0, 1, curve) if own else (seed, 1),
             )
             masks = (Layer(mask, along, condition.mask_contrast),)
-        test = Layer(self._pattern(frequency, seed), along, contrast)
-        return Shown(Stimulus(background, (*masks, test)), Stimulus(background, masks))
+        seeds = (seed, 0, curve, self.abscissae.index(x)) if own else (seed, 0)
+        test = Layer(self._pattern(frequency, seeds), along, contrast)
+        if self.masks == "light":
+            return Shown(Stimulus(background, (*masks, test)), Stimulus(background, masks))
+        overlay = Stimulus(background, masks) if masks else None
+        return Shown(Stimulus(background, (test,), overlay), Stimulus(background, (), overlay))
 
-    def _pattern(self, frequency_cpd: float, seed: int) -> Pattern:
+    def _pattern(self, frequency_cpd: float, seeds: tuple[int, ...]) -> Pattern:
         if self.test == "gabor":
             return Gabor(frequency_cpd, self.size_deg / 6, self.orientation_deg, phase_deg=90.0)
         if self.test == "grating":
-            phase = 360 * np.random.default_rng((self.seed, seed, 0)).random()
+            phase = 360 * np.random.default_rng((self.seed, *seeds)).random()
             carrier = Grating(frequency_cpd, self.orientation_deg, float(phase))
             return Product(carrier, RoundWindow(self.size_deg))
-        return OrientedNoise(
-            frequency_cpd,
-            self.orientation_deg,
-            size_deg=self.size_deg,
-            seed=(self.seed, seed, 0),
-        )
+        return self._noise(0, frequency_cpd, self.orientation_deg, seeds)
+
+    def _noise(
+        self,
+        of: Literal[0, 1],
+        frequency_cpd: float,
+        orientation_deg: float,
+        seeds: tuple[int, ...],
+    ) -> Pattern:
+        """Return the noise of a test (0) or a mask (1)."""
+        seed = (self.seed, *seeds)
+        if self.rings is not None:
+            return replace(
+                self.rings[of],
+                frequency_cpd=frequency_cpd,
+                orientation_deg=orientation_deg,
+                seed=seed,
+            )
+        size_deg = (self.size_deg, self.mask_size_deg)[of]
+        return OrientedNoise(frequency_cpd, orientation_deg, size_deg=size_deg, seed=seed)

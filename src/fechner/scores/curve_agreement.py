@@ -51,12 +51,15 @@ class CurveAgreement:
     elevation
         Whether curves are compared as threshold elevations: the response under the first condition
         over that under another, less 1, cut at 0 and divided by its maximum.
+    floor
+        What elevations of nothing are set to instead of 0 before they are divided.
     checks
         What is asked of the curves in words.
     """
 
     order: Literal["concordance", "pooled"] = "concordance"
     elevation: bool = False
+    floor: float = 0.0
     checks: tuple[Check, ...] = ()
 
     def __call__(self, data: xr.Dataset, *others: Any) -> Sequence[Score]:
@@ -114,8 +117,8 @@ class CurveAgreement:
         return self._scores(data, str(data["layer"].values), str(data["readout"].values))[0]
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-        """Leave the points that both were shown."""
-        a, b = in_common(first, second, x="abscissa")
+        """Leave the points that both were shown, and the curves that both have."""
+        a, b = _same_curves(*in_common(first, second, x="abscissa"))
         either = np.maximum(a["dropped"].values, b["dropped"].values)
         if all(np.array_equal(part["dropped"].values > 0, either > 0) for part in (a, b)):
             return a, b
@@ -129,7 +132,7 @@ class CurveAgreement:
 
     def compared(self, data: xr.Dataset) -> CurveSet:
         """Return the curves of one layer and read-out as they are compared."""
-        return curves_of(data, self.elevation)
+        return curves_of(data, self.elevation, self.floor)
 
     def _scores(
         self, data: xr.Dataset, layer: str, readout: str
@@ -144,7 +147,9 @@ class CurveAgreement:
             )
         ]
         note = left_out(data["dropped"])
-        if is_undefined(data):
+        # A channel that an observer lacks has no answers at all, which is not undefined.
+        answered = data.isel(curve=data["response"].notnull().any(("seed", "x")).values)
+        if is_undefined(answered if answered.sizes["curve"] else data):
             note, cells = join_notes(note, UNDEFINED), []
         elif len(curves.abscissae) < _FEWEST_POINTS or not cells:
             note = join_notes(note, TOO_FEW)
@@ -175,6 +180,21 @@ class CurveAgreement:
         parts = " and ".join(cell.name for cell in cells)
         how = f"mean of {parts}" if len(cells) > 1 else parts
         return scored(main, join_notes(note, how)), [scored(cell, note) for cell in cells]
+
+
+def _same_curves(first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Leave the curves that both have; where one has no channels, both are read by distance."""
+    has = [part["response"].notnull().any(("seed", "x")) for part in (first, second)]
+    if bool((has[0] == has[1]).all()):
+        return first, second
+    both = has[0] & has[1]
+    parts = []
+    for part in (first, second):
+        response = part["response"]
+        if "distance" in part:
+            response = part["distance"].expand_dims(curve=response.sizes["curve"])
+        parts.append(part.assign(response=response.where(both).transpose(*part["response"].dims)))
+    return parts[0], parts[1]
 
 
 def _without_a_point(curves: CurveSet) -> str:
@@ -232,9 +252,10 @@ def _orders(
     curves: CurveSet, counts: Floats, *, pooled: bool
 ) -> Iterator[tuple[str, float, Floats, int]]:
     """Yield the order of each group of curves."""
-    groups = [g for g in dict.fromkeys(curves.group) if (curves.group == g).sum() > 1]
+    ranked = np.isfinite(curves.ideal).any(axis=1)
+    groups = [g for g in dict.fromkeys(curves.group) if (ranked & (curves.group == g)).sum() > 1]
     for group in groups:
-        chosen = curves.group == group
+        chosen = ranked & (curves.group == group)
         ideal, response = curves.ideal[chosen], curves.response[chosen]
         name = f"order-{group}" if group else "order"
         if pooled:

@@ -176,8 +176,8 @@ def _attenuates(curves: CurveSet) -> Passed:
     passed: list[bool] = []
     for group in dict.fromkeys(curves.group):
         rows = np.flatnonzero(curves.group == group)
-        # The highest place in the order is that without a mask.
-        alone = rows[np.argmax(curves.ideal[rows, 0])]
+        # The first of a group is without a mask.
+        alone = rows[0]
         for row in rows[rows != alone]:
             there = np.isfinite(curves.response[[alone, row]]).all(axis=0)
             if there.any():

@@ -101,7 +101,9 @@ class CurvePanels:
             return np.array([_CHANNELS.index(each) for each in channel]), "channels"
         if self.elevation:
             return _ranks(level), "adaptors"
-        place = np.nanmax(np.where(np.isnan(ideal), -np.inf, ideal), axis=1)
+        # A curve without a place is shown on nothing: what the others are held against.
+        ranked = np.isfinite(ideal).any(axis=1)
+        place = np.where(ranked, np.where(np.isnan(ideal), -np.inf, ideal).max(axis=1), np.inf)
         fixed = (np.isnan(ideal) | (ideal == place[:, None])).all() and len(set(place)) > 1
         if not fixed:
             return _ranks(level), ""

@@ -28,7 +28,7 @@ class CurveSet(NamedTuple):
     group: NDArray[np.str_]
 
 
-def curves_of(data: xr.Dataset, elevation: bool = False) -> CurveSet:
+def curves_of(data: xr.Dataset, elevation: bool = False, floor: float = 0.0) -> CurveSet:
     """Return the curves of one layer and read-out: means over draws, NaN where not shown."""
     kept = data["dropped"].values == 0
     response = np.where(kept, data["response"].mean("seed").values, np.nan)
@@ -42,19 +42,19 @@ def curves_of(data: xr.Dataset, elevation: bool = False) -> CurveSet:
         data["level"].values,
         data["group"].values.astype(str),
     )
-    return _as_elevations(found) if elevation else found
+    return _as_elevations(found, floor) if elevation else found
 
 
-def _as_elevations(curves: CurveSet) -> CurveSet:
+def _as_elevations(curves: CurveSet, floor: float) -> CurveSet:
     """Compare every curve with the first: how much higher a threshold is, largest 1."""
 
     def elevated(values: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
             raised = np.maximum(values[:1] / values[1:] - 1, 0)
         # Where there is no response at all, nothing can be said of it.
-        raised = np.where(np.isfinite(raised), np.where(raised > EQUAL, raised, 0.0), np.nan)
+        raised = np.where(np.isfinite(raised), np.where(raised > EQUAL, raised, floor), np.nan)
         largest = np.nanmax(np.where(np.isnan(raised), 0, raised), axis=1, keepdims=True)
-        return np.asarray(raised / np.where(largest > 0, largest, 1.0))
+        return np.asarray(raised / np.where(largest > floor, largest, 1.0))
 
     return CurveSet(
         curves.abscissae,

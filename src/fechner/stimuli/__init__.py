@@ -4,6 +4,7 @@ from fechner.stimuli.albums import Album, open_album
 from fechner.stimuli.bands import Band, BandNoise, Suppressed
 from fechner.stimuli.colour import (
     ATD,
+    ATD_VILA_TOMAS2026,
     OPPONENT,
     OPPONENT_CAI2025,
     OPPONENT_HAMMOU2025,
@@ -23,12 +24,14 @@ from fechner.stimuli.patterns import Gabor, Gaussian, Grating, Pattern, Product,
 from fechner.stimuli.photographs import Photograph
 from fechner.stimuli.picture_sets import PictureSet, open_pictures, virtual_pictures
 from fechner.stimuli.pictures import Perturbation, Perturbed, Picture
+from fechner.stimuli.ring_noise import RingNoise
 from fechner.stimuli.shapes import Bar, Bessel, Checkerboard, Disk, Edge, Square
 from fechner.stimuli.stimulus import Flicker, Layer, Stimulus
 from fechner.stimuli.video import Clips
 
 __all__ = [
     "ATD",
+    "ATD_VILA_TOMAS2026",
     "OPPONENT",
     "OPPONENT_CAI2025",
     "OPPONENT_HAMMOU2025",
@@ -63,6 +66,7 @@ __all__ = [
     "Picture",
     "PictureSet",
     "Product",
+    "RingNoise",
     "RoundWindow",
     "Square",
     "Stimulus",

@@ -6,7 +6,7 @@ differentiable. Matrices are row-major tuples, so that whatever holds one stays 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -269,4 +269,10 @@ OPPONENT_HAMMOU2025 = OpponentSpace(D65_XYZ, XYZ_TO_LMS2006, _GREY_LMS)
 #: contrast 1 is A, T or D of one background luminance, and T and D leave luminance as it is.
 ATD = OpponentSpace(
     (1.0, 1.0, 1.0), XYZ_TO_LMS1975, axes=XYZ_TO_ATD, directions=("ach", "rg", "yb")
+)
+
+#: The same as in their public code, where chromatic patterns modulate luminance as well: contrast 1
+#: of red-green is A = T of one background luminance, of yellow-blue A = D.
+ATD_VILA_TOMAS2026 = replace(
+    ATD, axes=inverse(((1.0, 2.0, 1.0), (1.0, 1.0, 1.0), (1.0, 1.0, -1.5)))
 )

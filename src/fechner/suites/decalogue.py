@@ -1,17 +1,18 @@
 """Ten properties of the path from retina to V1 (Vila-Tomás et al. 2026).
 
 Nine tests: chromatic and achromatic sensitivity (properties 3 and 4) and contrast responses with
-their order over frequency (6 and 7) are measured together, brightness and colour (2) apart. In
-``published`` mode the order of curves is the pooled rank correlation of the paper, in which ties of
-the ideal order are broken by chance, brightness is CIEDE2000, and amplitudes of T and D are taken
-for the contrasts of Mullen's gratings; the default counts pairs of curves that have an order,
-follows Whittle's brightness and converts contrasts.
+their order over frequency (6 and 7) are measured together, brightness and colour (2) apart.
+``published`` mode has the stimuli of the authors' public generator at the settings of the paper,
+their formulas for people and their rank correlation of curves. The default has equiluminant
+colours, masks that are added as light, noise of the frequency that it is called by, contrasts in
+the unit of the human formulas and Whittle's brightness, and counts the pairs of curves that have an
+order.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -43,7 +44,15 @@ from fechner.scores.curve_checks import (
     SATURATES_BOTH_SIDES,
     Check,
 )
-from fechner.stimuli import ATD, Display, Field, OpponentSpace, display
+from fechner.stimuli import (
+    ATD,
+    ATD_VILA_TOMAS2026,
+    Display,
+    Field,
+    OpponentSpace,
+    RingNoise,
+    display,
+)
 from fechner.stimuli.colour import DIRECTION_NAMES, as_triple
 from fechner.suites.grids import spaced
 from fechner.suites.suite import Options, Suite, Test
@@ -60,8 +69,12 @@ _FREQUENCIES = spaced(1, 24, 12)
 _TESTED_CPD = (1.5, 3.0, 6.0, 12.0, 24.0)
 _ADAPTORS_CPD = (3.0, 6.0, 12.0)
 
-#: A test without a mask lies above all others, which are ordered by octaves or degrees apart.
-_NO_MASK = 1000.0
+#: The noise of tests and masks in the authors' generator. Rings are 3 cpd wide to either side at
+#: the highest frequency of a series, 12 or 24 cpd, and narrower in proportion below; masks fill the
+#: field.
+_NARROW, _WIDE = RingNoise(1.0, half_width=3 / 24), RingNoise(1.0, half_width=3 / 12)
+_NARROW_MASK, _WIDE_MASK = (replace(noise, window_deg=None) for noise in (_NARROW, _WIDE))
+_AS_PUBLISHED = MappingProxyType({"masks": "encoded", "draws": "own", "chromatic_unit": "opponent"})
 
 
 class _Masking(NamedTuple):
@@ -164,8 +177,9 @@ def _frequency(channel: str) -> NoiseCurves:
                 group=group,
                 # The nearer in frequency, the lower; rounded, so that octaves to both sides are
                 # tied.
-                place=round(abs(math.log2(cpd / mask)), 6) if mask else _NO_MASK,
+                place=round(abs(math.log2(cpd / mask)), 6) if mask else None,
                 known=not mask,
+                ranked=mask > 0,
             )
             for group, cpd in at.tested_cpd.items()
             for mask in (0.0, *_TESTED_CPD)
@@ -189,8 +203,9 @@ def _orientation(channel: str) -> NoiseCurves:
                 label="no mask" if angle is None else f"mask at {angle:g} deg",
                 level=-1.0 if angle is None else angle,
                 group=group,
-                place=_NO_MASK if angle is None else min(angle, 180 - angle),
+                place=None if angle is None else min(angle, 180 - angle),
                 known=angle is None,
+                ranked=angle is not None,
             )
             for group, cpd in at.tested_cpd.items()
             for angle in (None, *(22.5 * step for step in range(8)))
@@ -252,17 +267,25 @@ class _Row(NamedTuple):
     gallery: CurveTask | None = None
     space: OpponentSpace = ATD
     published: Mapping[str, Any] = MappingProxyType({})
+    published_space: OpponentSpace = ATD_VILA_TOMAS2026
     by_default: bool = True
 
 
 @lru_cache
 def _spectral(screen: Display) -> SpectralSensitivity:
-    """Return the test whose colours are as pure as a display can show them."""
-    return SpectralSensitivity(spectral_fields(screen))
+    """Return the test whose colours are as pure as a display can show them.
+
+    The Gaussians of the public code fall to 1/e at 5 nm.
+    """
+    wavelengths = np.linspace(400.0, 700.0, 30)
+    return SpectralSensitivity(
+        spectral_fields(screen, wavelengths, sd_nm=5 / math.sqrt(2), flat_cdm2=18.1)
+    )
 
 
 def _rows(screen: Display) -> tuple[_Row, ...]:
     """Return the tests as they are shown on a display."""
+    adaptation, *masking = _with_masks("ach")
     return (
         _Row("spectral", "Spectral sensitivities (property 1)", _spectral(screen), (OPPONENT,)),
         _Row(
@@ -273,7 +296,12 @@ def _rows(screen: Display) -> tuple[_Row, ...]:
             gallery=_BRIGHTNESS_GALLERY,
             # Its white: no other grey can be shown as bright as tests of brightness are.
             space=replace(ATD, white_xyz=as_triple(np.sum(screen.rgb_to_xyz, axis=1))),
-            published={"formula": "ciede2000"},
+            published={
+                "formula": "ciede2000",
+                "abscissae": _steps(0.1, 120, 20),
+                "ranks_darkest": True,
+            },
+            published_space=ATD,
         ),
         _Row(
             "colour",
@@ -281,6 +309,8 @@ def _rows(screen: Display) -> tuple[_Row, ...]:
             _COLOUR,
             (SATURATES_BOTH_SIDES, ORDERED),
             gallery=_COLOUR_GALLERY,
+            published={"abscissae": _steps(-70 / 3, 70 / 3, 15), "background_cdm2": 90.0},
+            published_space=ATD,
         ),
         _Row(
             "sensitivity",
@@ -288,83 +318,96 @@ def _rows(screen: Display) -> tuple[_Row, ...]:
             _SENSITIVITY,
             (BAND_PASS, LOW_PASS),
             CurvePanels(log=True),
-            published={"chromatic_unit": "opponent"},
+            published={"rings": (_NARROW, _NARROW_MASK), **_AS_PUBLISHED},
         ),
-        _Row(
-            "adaptation",
-            "Receptive fields by adaptation (property 5)",
-            _adaptation("ach"),
-            (PEAKS_AT_ADAPTOR,),
-            CurvePanels(elevation=True),
-        ),
+        adaptation,
         _Row(
             "contrast",
             "Contrast responses over frequency (properties 6 and 7)",
             _CONTRAST,
             (SATURATES, ORDERED),
-            published={"chromatic_unit": "opponent", "test": "noise"},
+            published={
+                "rings": (_NARROW, _NARROW_MASK),
+                "test": "noise",
+                "step": 0.03,
+                **_AS_PUBLISHED,
+            },
         ),
-        _Row(
-            "masking-energy",
-            "Masking by contrast (property 8)",
-            _energy("ach"),
-            (ATTENUATES, ORDERED),
-            gallery=_ENERGY_GALLERY,
-        ),
-        _Row(
-            "masking-frequency",
-            "Masking by frequency (property 9)",
-            _frequency("ach"),
-            (ATTENUATES, ORDERED),
-        ),
-        _Row(
-            "masking-orientation",
-            "Masking by orientation (property 10)",
-            _orientation("ach"),
-            (ATTENUATES, ORDERED),
-            gallery=_ORIENTATION_GALLERY,
-        ),
-        *(row for channel in ("rg", "yb") for row in _chromatic(channel)),
+        *masking,
+        *_with_masks("rg"),
+        *_with_masks("yb"),
     )
 
 
-def _chromatic(channel: str) -> Iterator[_Row]:
-    """Yield adaptation and masking by colour, which are run where they are named."""
-    name = DIRECTION_NAMES[channel]
-    opponent = {"chromatic_unit": "opponent"}
-    for id, title, task, checks, panels in (
-        (
-            "adaptation",
-            "Receptive fields by adaptation",
-            _adaptation,
-            (PEAKS_AT_ADAPTOR,),
-            CurvePanels(elevation=True),
-        ),
-        ("masking-energy", "Masking by contrast", _energy, (ATTENUATES, ORDERED), CurvePanels()),
-        (
-            "masking-frequency",
-            "Masking by frequency",
-            _frequency,
-            (ATTENUATES, ORDERED),
-            CurvePanels(),
-        ),
-        (
-            "masking-orientation",
-            "Masking by orientation",
-            _orientation,
-            (ATTENUATES, ORDERED),
-            CurvePanels(),
-        ),
-    ):
-        yield _Row(
-            f"{id}-{channel}",
-            f"{title}, {name}",
+def _with_masks(channel: str) -> Iterator[_Row]:
+    """Yield adaptation and masking in a channel; those by colour are run where they are named."""
+    achromatic = channel == "ach"
+
+    def row(
+        id: str,
+        title: str,
+        task: Callable[[str], NoiseCurves],
+        rings: tuple[RingNoise, RingNoise],
+        conditions: Sequence[Condition],
+        checks: tuple[Check, ...] = (ATTENUATES, ORDERED),
+        **others: Any,
+    ) -> _Row:
+        # The authors' contrasts and frequencies are alike in all channels.
+        theirs = task("ach")
+        return _Row(
+            id if achromatic else f"{id}-{channel}",
+            title if achromatic else f"{title}, {DIRECTION_NAMES[channel]}",
             task(channel),
             checks,
-            panels,
-            published=opponent,
-            by_default=False,
+            published={
+                "rings": rings,
+                "abscissae": theirs.abscissae,
+                "contrast": theirs.contrast,
+                "conditions": tuple(replace(each, channel=channel) for each in conditions),
+                "step": 0.03 if theirs.over == "contrast" else None,
+                **_AS_PUBLISHED,
+            },
+            by_default=achromatic,
+            **others,
         )
+
+    adapted = _adaptation("ach").conditions
+    masked = _frequency("ach").conditions
+    yield row(
+        "adaptation",
+        "Receptive fields by adaptation (property 5)",
+        _adaptation,
+        (_NARROW, _WIDE_MASK),
+        # The contrast of adaptors is that of the public code; the paper has none.
+        [adapted[0], *(replace(each, mask_contrast=0.0125 / 0.3) for each in adapted[1:])],
+        (PEAKS_AT_ADAPTOR,),
+        panels=CurvePanels(elevation=True),
+    )
+    yield row(
+        "masking-energy",
+        "Masking by contrast (property 8)",
+        _energy,
+        (_WIDE, _WIDE_MASK),
+        _energy("ach").conditions,
+        gallery=_ENERGY_GALLERY if achromatic else None,
+    )
+    yield row(
+        "masking-frequency",
+        "Masking by frequency (property 9)",
+        _frequency,
+        (_WIDE, _NARROW_MASK),
+        # In the public code the order at 12 cpd is that at 3 cpd.
+        [replace(each, place=masked[number % 6].place) for number, each in enumerate(masked)],
+    )
+    yield row(
+        "masking-orientation",
+        "Masking by orientation (property 10)",
+        _orientation,
+        (_WIDE, _WIDE_MASK),
+        # In the public code 157.5 deg does not count.
+        [each for each in _orientation("ach").conditions if each.mask_angle_deg != 157.5],
+        gallery=_ORIENTATION_GALLERY if achromatic else None,
+    )
 
 
 def tests(options: Options) -> list[Test]:
@@ -374,6 +417,9 @@ def tests(options: Options) -> list[Test]:
     if options.ppd is not None:
         # Patches are as large as the field, in degrees.
         scene = replace(scene, field=Field.of(degrees=_SCENE.field.width_deg, ppd=options.ppd))
+    if published:
+        # Values above the peak are passed on.
+        scene = replace(scene, display=replace(scene.display, clips=False))
     found = []
     for row in _rows(scene.display):
         changes = dict(row.published) if published else {}
@@ -385,10 +431,14 @@ def tests(options: Options) -> list[Test]:
             row.title,
             "vila_tomas2026",
             replace(task, **changes),
-            replace(scene, space=row.space),
+            replace(scene, space=row.published_space if published else row.space),
+            cut=published,
         )
         scorer = CurveAgreement(
-            "pooled" if published else "concordance", row.panels.elevation, row.checks
+            "pooled" if published else "concordance",
+            row.panels.elevation,
+            floor=1e-6 if published else 0.0,
+            checks=row.checks,
         )
         gallery = replace(experiment, task=row.gallery) if row.gallery else None
         found.append(
