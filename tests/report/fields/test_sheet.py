@@ -100,7 +100,7 @@ def test_windows_fit_fields_and_bars_their_scale() -> None:
         assert largest.argmax() == pytest.approx(largest.size / 2, abs=largest.shape[1])
         assert largest[0].max() < 0.1 * largest.max()
     (figure,) = draw_sheets([narrow, wide])
-    lengths_mm = [float(np.ptp(each.get_xdata())) * 178 for each in figure.lines]
+    lengths_mm = [float(np.ptp(each.get_xdata())) * 178 for each in figure.artists]
     expected = [28 * scale_bar(side / 64) / (side / 64) for side in sides]
     assert lengths_mm == pytest.approx(expected)
 
