@@ -12,7 +12,7 @@ from fechner.observers.abilities import Wants
 from fechner.stimuli import ATD, Stimulus
 from fechner.suites import Options, preset, suite
 
-TESTS = {test.id: test for test in suite("decalogue").tests(Options())}
+TESTS = {test.id: test for test in suite("decalogue").tests(Options()) if test.by_default}
 PUBLISHED = {test.id: test for test in suite("decalogue").tests(Options(mode="published"))}
 
 

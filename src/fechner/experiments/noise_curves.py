@@ -7,7 +7,7 @@ attenuation by masks: properties 3 to 10 of Vila-Tomás et al. (2026).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -18,7 +18,7 @@ from fechner.experiments.curves import Curve, Shown
 from fechner.experiments.tasks import ABSCISSAE
 from fechner.observers.abilities import Need
 from fechner.stimuli import Gabor, Layer, OpponentSpace, OrientedNoise, Pattern, Stimulus
-from fechner.stimuli.colour import DIRECTION_NAMES
+from fechner.stimuli.colour import DIRECTION_NAMES, Triple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,6 +56,12 @@ class Condition:
         Its place in that order, the same at every abscissa; None follows people's responses.
     known
         Whether people's curve is compared with.
+    white_xyz
+        The light that background and achromatic patterns have the colour of, at Y = 1; None is the
+        white of the scene. Chromatic patterns are the same in every light.
+    transmission
+        Share of the light of the scene that reaches the observer through fog, which fills up the
+        rest with light of the mean: contrasts of test and mask are multiplied by it.
     """
 
     channel: str = "ach"
@@ -68,6 +74,8 @@ class Condition:
     group: str = ""
     place: float | None = None
     known: bool = True
+    white_xyz: Triple | None = None
+    transmission: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -135,14 +143,14 @@ class NoiseCurves:
             else "Human responses add up 1/threshold over contrast"
         )
         response = "The response is the difference from what it is shown on"
-        return f"{what}{self._masks}. {response}. {known}."
+        return f"{what}{self._masks}{self._light}. {response}. {known}."
 
     @property
     def _frequencies(self) -> str:
         """Frequencies of tests, with the groups that they are called by."""
         named = {each.frequency_cpd: each.group for each in self.conditions}
-        groups = [group for group in named.values() if group and group not in DIRECTION_NAMES]
-        told = len(set(groups)) == len(named)
+        groups = {each.group for each in self.conditions} - {"", *DIRECTION_NAMES}
+        told = len(groups) == len(named)
         return _listed(f"{cpd:g} ({group})" if told else cpd for cpd, group in named.items())
 
     @property
@@ -151,13 +159,26 @@ class NoiseCurves:
         masks = [each for each in self.conditions if each.mask_contrast]
         if not masks:
             return ""
-        words = f", alone and on noise of a contrast of {_listed(m.mask_contrast for m in masks)}"
+        alone = "alone and " if len(masks) < len(self.conditions) else ""
+        words = f", {alone}on noise of a contrast of {_listed(m.mask_contrast for m in masks)}"
         if any(each.mask_frequency_cpd != each.frequency_cpd for each in masks):
             words += f" at {_listed(each.mask_frequency_cpd for each in masks)} cycles/degree"
         else:
             words += " at the same frequency"
         if any(each.mask_angle_deg for each in masks):
             words += f", turned by {_listed(each.mask_angle_deg for each in masks)} degrees"
+        return words
+
+    @property
+    def _light(self) -> str:
+        """Lights and fog, and what these do to people."""
+        words = ""
+        lights = dict.fromkeys(e.label for e in self.conditions if e.white_xyz is not None)
+        if lights:
+            words += f", also in {_listed(lights)}, which people adapt to cone by cone (von Kries)"
+        foggy = [each.transmission for each in self.conditions if each.transmission != 1]
+        if foggy:
+            words += f", in clear air and in fog that lets {_listed(foggy)} of all contrast through"
         return words
 
     def __len__(self) -> int:
@@ -188,19 +209,26 @@ class NoiseCurves:
         if condition.mask_contrast:
             mask = {
                 "mask_frequency_cpd": condition.mask_frequency_cpd,
-                "mask_contrast": condition.mask_contrast,
+                "mask_contrast": condition.transmission * condition.mask_contrast,
                 "mask_angle_deg": condition.mask_angle_deg,
             }
+        gain = condition.transmission
+        if condition.white_xyz is not None:
+            gain *= human.von_kries_gain(condition.channel, condition.white_xyz)
         if self.over == "contrast":
-            return human.contrast_response(at, condition.frequency_cpd, condition.channel, **mask)
-        sensitivity = _CSF[condition.channel](at)
+            return human.contrast_response(
+                gain * at, condition.frequency_cpd, condition.channel, **mask
+            )
+        sensitivity = gain * _CSF[condition.channel](at)
         return sensitivity / human.threshold_elevation(at, **mask) if mask else sensitivity
 
     def shown(self, curve: int, x: float, seed: int, space: OpponentSpace) -> Shown:
         """Return a patch on its mask, and the mask alone."""
         condition = self.conditions[curve]
         frequency = x if self.over == "frequency_cpd" else condition.frequency_cpd
-        contrast = x if self.over == "contrast" else self.contrast
+        contrast = condition.transmission * (x if self.over == "contrast" else self.contrast)
+        lit = condition.white_xyz is not None
+        space = replace(space, white_xyz=condition.white_xyz) if condition.white_xyz else space
         background = space.background_xyz(self.luminance_cdm2)
         masks: tuple[Layer, ...] = ()
         if condition.mask_contrast:
@@ -211,8 +239,16 @@ class NoiseCurves:
                 seed=(self.seed, seed, 1),
             )
             luminance = space.modulation_xyz("ach", self.luminance_cdm2)
-            masks = (Layer(mask, luminance, condition.mask_contrast),)
+            masks = (
+                Layer(
+                    mask,
+                    background if lit else luminance,
+                    condition.transmission * condition.mask_contrast,
+                ),
+            )
         along = space.modulation_xyz(condition.channel, self.luminance_cdm2)
+        if lit and condition.channel == "ach":
+            along = background
         test = Layer(self._pattern(frequency, seed), along, contrast)
         return Shown(Stimulus(background, (*masks, test)), Stimulus(background, masks))
 

@@ -1,6 +1,11 @@
 """What people see: contrast sensitivity models as functions, data sets with their source."""
 
-from fechner.human.appearance import brightness, colour_difference_2000, colour_response
+from fechner.human.appearance import (
+    brightness,
+    colour_difference_2000,
+    colour_response,
+    von_kries_gain,
+)
 from fechner.human.castle import (
     GREY_LMS_PER_CDM2,
     LMS_TO_MECHANISMS,
@@ -81,5 +86,6 @@ __all__ = [
     "spectral_fields",
     "standard_spatial_observer",
     "threshold_elevation",
+    "von_kries_gain",
     "watson_ahumada_csf",
 ]

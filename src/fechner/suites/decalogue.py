@@ -34,6 +34,8 @@ from fechner.scores.curve_checks import (
     ATTENUATES,
     BAND_PASS,
     CRISPENS,
+    DISCOUNTS_LIGHT,
+    ENHANCES,
     LOW_PASS,
     OPPONENT,
     ORDERED,
@@ -43,7 +45,7 @@ from fechner.scores.curve_checks import (
     Check,
 )
 from fechner.stimuli import ATD, Display, Field, OpponentSpace, display
-from fechner.stimuli.colour import as_triple
+from fechner.stimuli.colour import as_triple, daylight_xyz
 from fechner.suites.grids import spaced
 from fechner.suites.suite import Options, Suite, Test
 
@@ -159,6 +161,58 @@ _ORIENTATION = NoiseCurves(
     seeds=5,
 )
 
+#: Colours of light, with their temperatures; the equal-energy white is near daylight of 5455 K.
+_LIGHTS = {
+    "white-light": (5455.0, None),
+    "warm-light": (4000.0, daylight_xyz(4000.0)),
+    "cool-light": (10000.0, daylight_xyz(10000.0)),
+}
+#: Figure 16 (left): the same patterns in other lights.
+_LIT = NoiseCurves(
+    "frequency_cpd",
+    _FREQUENCIES,
+    tuple(
+        Condition(
+            channel, label=light.replace("-", " "), level=kelvin, group=light, white_xyz=white
+        )
+        for light, (kelvin, white) in _LIGHTS.items()
+        for channel in _CHANNELS
+    ),
+)
+_LIT_CONTRAST = NoiseCurves(
+    "contrast",
+    _steps(0.01, 0.1, 10),
+    tuple(
+        Condition(
+            channel, 3.0, label=light.replace("-", " "), level=kelvin, group=light, white_xyz=white
+        )
+        for light, (kelvin, white) in _LIGHTS.items()
+        for channel in _CHANNELS
+    ),
+    seeds=5,
+)
+#: Figure 16 (right): tests on a texture at right angles, through more and more fog.
+_FOG = NoiseCurves(
+    "contrast",
+    _CONTRASTS,
+    tuple(
+        Condition(
+            frequency_cpd=cpd,
+            mask_frequency_cpd=cpd,
+            mask_contrast=_MASK,
+            mask_angle_deg=90.0,
+            label="clear air" if through == 1 else f"fog, {through:g} let through",
+            level=through,
+            group=group,
+            place=through,
+            transmission=through,
+        )
+        for group, cpd in _MASKED_CPD.items()
+        for through in (1.0, 0.75, 0.5, 0.25)
+    ),
+    seeds=5,
+)
+
 #: What people look at: Figures 5 to 8 of the paper, in equal steps.
 _BRIGHTNESS_GALLERY = replace(_BRIGHTNESS, abscissae=_steps(0.5, 120, 8))
 _COLOUR_GALLERY = replace(_COLOUR, abscissae=_steps(-20, 20, 9))
@@ -212,6 +266,7 @@ class _Row(NamedTuple):
     gallery: CurveTask | None = None
     space: OpponentSpace = ATD
     published: Mapping[str, Any] = MappingProxyType({})
+    by_default: bool = True
 
 
 @lru_cache
@@ -281,11 +336,33 @@ def _rows(screen: Display) -> tuple[_Row, ...]:
             (ATTENUATES, ORDERED),
             gallery=_ORIENTATION_GALLERY,
         ),
+        _Row(
+            "sensitivity-light",
+            "Contrast sensitivity in warm and cool light (Figure 16)",
+            _LIT,
+            (DISCOUNTS_LIGHT,),
+            CurvePanels(log=True),
+            by_default=False,
+        ),
+        _Row(
+            "contrast-light",
+            "Contrast responses in warm and cool light (Figure 16)",
+            _LIT_CONTRAST,
+            (DISCOUNTS_LIGHT,),
+            by_default=False,
+        ),
+        _Row(
+            "contrast-fog",
+            "Contrast responses in fog (Figure 16)",
+            _FOG,
+            (ENHANCES, ORDERED),
+            by_default=False,
+        ),
     )
 
 
 def tests(options: Options) -> list[Test]:
-    """Return the nine tests."""
+    """Return the nine tests, and three that are run if they are named."""
     published = options.mode == "published"
     scene = options.shown_in(_SCENE)
     if options.ppd is not None:
@@ -308,7 +385,9 @@ def tests(options: Options) -> list[Test]:
             "pooled" if published else "concordance", row.panels.elevation, row.checks
         )
         gallery = replace(experiment, task=row.gallery) if row.gallery else None
-        found.append(Test(experiment, scorer, row.panels, gallery=gallery))
+        found.append(
+            Test(experiment, scorer, row.panels, gallery=gallery, by_default=row.by_default)
+        )
     return found
 
 
