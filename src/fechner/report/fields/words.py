@@ -113,7 +113,7 @@ def _seen(field: ReceptiveField) -> Window:
     least = np.full(sizes.shape, _VISIBLE * sizes.max())
     if field.errors is not None:
         least = np.maximum(least, _BEYOND_ERRORS * field.errors)
-    inside = Window.around(((sizes >= least) & (sizes > 0)).any(axis=0))
+    inside = Window.around(np.asarray(((sizes >= least) & (sizes > 0)).any(axis=0)))
     own = field.window
     return Window(
         own.top + inside.top,
