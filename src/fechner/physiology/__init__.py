@@ -9,7 +9,12 @@ from fechner.physiology.least_squares import Profile
 from fechner.physiology.methods import by_deltas, by_jacobian, by_noise
 from fechner.physiology.receptive_field import ReceptiveField, Window
 from fechner.physiology.recording import Recording, record
-from fechner.physiology.redundancy import LayerRedundancy, Redundancy, measure_redundancy
+from fechner.physiology.redundancy import (
+    Estimate,
+    LayerRedundancy,
+    Redundancy,
+    measure_redundancy,
+)
 from fechner.physiology.tuning import KINDS, RULES, Tuning, describe, kind_of
 from fechner.physiology.units import Site, Unit
 
@@ -19,6 +24,7 @@ __all__ = [
     "ColourWeights",
     "Conditions",
     "DogFit",
+    "Estimate",
     "GaborFit",
     "LayerRedundancy",
     "Profile",

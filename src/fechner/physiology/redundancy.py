@@ -1,11 +1,12 @@
 """How much neighbouring responses to photographs say about each other, layer by layer.
 
 Neighbouring pixels of photographs are alike, and so are the energies of neighbouring wavelet
-coefficients. Vila-Tomás et al. (2026, Figure 17) argue that responses that are normalised by their
-neighbours are more independent (Malo & Laparra 2010). Here the redundancy of a layer is the mutual
-information of pairs of its responses: of one channel at neighbouring places, and of two channels at
-one place. A coarse map has neighbours that are farther apart in the picture, where pixels say less
-about each other, too: every layer stands beside the picture's own redundancy at its distance.
+coefficients. Vila-Tomás et al. (2026, ``vila_tomas2026``, Figure 17) argue that responses that are
+normalised by their neighbours are more independent (Malo & Laparra 2010, ``malo_laparra2010``).
+Here the redundancy of a layer is the mutual information of pairs of its responses: of one channel
+at neighbouring places, and of two channels at one place. A coarse map has neighbours that are
+farther apart in the picture, where pixels say less about each other, too: every layer stands beside
+the picture's own redundancy at its distance.
 """
 
 from __future__ import annotations
