@@ -173,9 +173,10 @@ class NoiseCurves:
     def _light(self) -> str:
         """Lights and fog, and what these do to people."""
         words = ""
-        lights = dict.fromkeys(e.label for e in self.conditions if e.white_xyz is not None)
+        lights = dict.fromkeys(e.group for e in self.conditions if e.white_xyz is not None)
         if lights:
-            words += f", also in {_listed(lights)}, which people adapt to cone by cone (von Kries)"
+            named = _listed(lights).replace("-", " ")
+            words += f", also in {named}, which people adapt to cone by cone (von Kries)"
         foggy = [each.transmission for each in self.conditions if each.transmission != 1]
         if foggy:
             words += f", in clear air and in fog that lets {_listed(foggy)} of all contrast through"

@@ -172,9 +172,7 @@ _LIT = NoiseCurves(
     "frequency_cpd",
     _FREQUENCIES,
     tuple(
-        Condition(
-            channel, label=light.replace("-", " "), level=kelvin, group=light, white_xyz=white
-        )
+        Condition(channel, level=kelvin, group=light, white_xyz=white)
         for light, (kelvin, white) in _LIGHTS.items()
         for channel in _CHANNELS
     ),
@@ -183,9 +181,7 @@ _LIT_CONTRAST = NoiseCurves(
     "contrast",
     _steps(0.01, 0.1, 10),
     tuple(
-        Condition(
-            channel, 3.0, label=light.replace("-", " "), level=kelvin, group=light, white_xyz=white
-        )
+        Condition(channel, 3.0, level=kelvin, group=light, white_xyz=white)
         for light, (kelvin, white) in _LIGHTS.items()
         for channel in _CHANNELS
     ),
