@@ -20,7 +20,7 @@ READOUTS = ["l2", "l1", "minkowski4", "linf", "angle", "energy"]
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     torch.manual_seed(0)
-    parts = {"first": nn.Conv2d(3, 4, 5), "bent": nn.ReLU(), "second": nn.Conv2d(4, 6, 5, 2)}
+    parts = {"first": nn.Conv2d(3, 4, 5, 4), "bent": nn.ReLU(), "second": nn.Conv2d(4, 6, 5, 2)}
     network = nn.Sequential(OrderedDict(parts))
     folder: Path = tmp_path_factory.mktemp("study") / "run"
     return fechner.evaluate(
