@@ -30,7 +30,7 @@ from fechner.stimuli import (
     RoundWindow,
     Stimulus,
 )
-from fechner.stimuli.colour import DIRECTION_NAMES
+from fechner.stimuli.colour import DIRECTION_NAMES, Triple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,6 +76,12 @@ class Condition:
         Whether people's curve is compared with.
     ranked
         Whether it has a place in the order at all.
+    white_xyz
+        The light that background and achromatic patterns have the colour of, at Y = 1; None is the
+        white of the scene. Chromatic patterns are the same in every light.
+    transmission
+        Share of the light of the scene that reaches the observer through fog, which fills up the
+        rest with light of the mean: contrasts of test and mask are multiplied by it.
     """
 
     channel: str = "ach"
@@ -89,6 +95,8 @@ class Condition:
     place: float | None = None
     known: bool = True
     ranked: bool = True
+    white_xyz: Triple | None = None
+    transmission: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -176,7 +184,7 @@ class NoiseCurves:
             else "Human responses add up 1/threshold over contrast"
         )
         response = "The response is the difference from what it is shown on"
-        return f"{what}{self._masks}. {response}. {known}.{self._units}"
+        return f"{what}{self._masks}{self._light}. {response}. {known}.{self._units}"
 
     @property
     def _units(self) -> str:
@@ -199,8 +207,8 @@ class NoiseCurves:
     def _frequencies(self) -> str:
         """Frequencies of tests, with the groups that they are called by."""
         named = {each.frequency_cpd: each.group for each in self.conditions}
-        groups = [group for group in named.values() if group and group not in DIRECTION_NAMES]
-        told = len(set(groups)) == len(named)
+        groups = {each.group for each in self.conditions} - {"", *DIRECTION_NAMES}
+        told = len(groups) == len(named)
         return _listed(f"{cpd:g} ({group})" if told else cpd for cpd, group in named.items())
 
     @property
@@ -209,7 +217,8 @@ class NoiseCurves:
         masks = [each for each in self.conditions if each.mask_contrast]
         if not masks:
             return ""
-        words = f", alone and on noise of a contrast of {_listed(m.mask_contrast for m in masks)}"
+        alone = "alone and " if len(masks) < len(self.conditions) else ""
+        words = f", {alone}on noise of a contrast of {_listed(m.mask_contrast for m in masks)}"
         if any(each.mask_frequency_cpd != each.frequency_cpd for each in masks):
             words += f" at {_listed(each.mask_frequency_cpd for each in masks)} cycles/degree"
         else:
@@ -218,6 +227,19 @@ class NoiseCurves:
             words += f", turned by {_listed(each.mask_angle_deg for each in masks)} degrees"
         if self.masks == "encoded":
             words += ", which is added to encoded values"
+        return words
+
+    @property
+    def _light(self) -> str:
+        """Lights and fog, and what these do to people."""
+        words = ""
+        lights = dict.fromkeys(e.group for e in self.conditions if e.white_xyz is not None)
+        if lights:
+            named = _listed(lights).replace("-", " ")
+            words += f", also in {named}, which people adapt to cone by cone (von Kries)"
+        foggy = [each.transmission for each in self.conditions if each.transmission != 1]
+        if foggy:
+            words += f", in clear air and in fog that lets {_listed(foggy)} of all contrast through"
         return words
 
     def __len__(self) -> int:
@@ -250,14 +272,17 @@ class NoiseCurves:
         if condition.mask_contrast:
             mask = {
                 "mask_frequency_cpd": condition.mask_frequency_cpd,
-                "mask_contrast": unit * condition.mask_contrast,
+                "mask_contrast": unit * condition.transmission * condition.mask_contrast,
                 "mask_angle_deg": condition.mask_angle_deg,
             }
+        gain = unit * condition.transmission
+        if condition.white_xyz is not None:
+            gain *= human.von_kries_gain(condition.channel, condition.white_xyz)
         if self.over == "contrast":
             return human.contrast_response(
-                unit * at, condition.frequency_cpd, condition.channel, step=self.step, **mask
+                gain * at, condition.frequency_cpd, condition.channel, step=self.step, **mask
             )
-        sensitivity = unit * _CSF[condition.channel](at)
+        sensitivity = gain * _CSF[condition.channel](at)
         return sensitivity / human.threshold_elevation(at, **mask) if mask else sensitivity
 
     def _unit(self, channel: str) -> float:
@@ -271,10 +296,14 @@ class NoiseCurves:
         """Return a patch on its mask, and the mask alone."""
         condition = self.conditions[curve]
         frequency = x if self.over == "frequency_cpd" else condition.frequency_cpd
-        contrast = x if self.over == "contrast" else self.contrast
+        contrast = condition.transmission * (x if self.over == "contrast" else self.contrast)
         own = self.draws == "own"
+        lit = condition.white_xyz is not None
+        space = replace(space, white_xyz=condition.white_xyz) if condition.white_xyz else space
         background = space.background_xyz(self.luminance_cdm2)
         along = space.modulation_xyz(condition.channel, self.luminance_cdm2)
+        if lit and condition.channel == "ach":
+            along = background
         masks: tuple[Layer, ...] = ()
         if condition.mask_contrast:
             mask = self._noise(
@@ -283,7 +312,7 @@ class NoiseCurves:
                 self.orientation_deg + condition.mask_angle_deg,
                 (0, 1, curve) if own else (seed, 1),
             )
-            masks = (Layer(mask, along, condition.mask_contrast),)
+            masks = (Layer(mask, along, condition.transmission * condition.mask_contrast),)
         seeds = (seed, 0, curve, self.abscissae.index(x)) if own else (seed, 0)
         test = Layer(self._pattern(frequency, seeds), along, contrast)
         if self.masks == "light":

@@ -4,6 +4,7 @@ from fechner.human.appearance import (
     brightness,
     colour_difference_2000,
     colour_response,
+    von_kries_gain,
     whittle_brightness,
 )
 from fechner.human.castle import (
@@ -87,6 +88,7 @@ __all__ = [
     "spectral_fields",
     "standard_spatial_observer",
     "threshold_elevation",
+    "von_kries_gain",
     "watson_ahumada_csf",
     "whittle_brightness",
 ]

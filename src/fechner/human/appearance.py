@@ -13,10 +13,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fechner.human.arguments import checked
-from fechner.stimuli.colour import as_triple, xyz_to_lab
+from fechner.stimuli.colour import ATD, Triple, as_triple, inverse, transform, xyz_to_lab
 from fechner.stimuli.colour_difference import delta_e_2000
 
-__all__ = ["brightness", "colour_difference_2000", "colour_response", "whittle_brightness"]
+__all__ = [
+    "brightness",
+    "colour_difference_2000",
+    "colour_response",
+    "von_kries_gain",
+    "whittle_brightness",
+]
 
 Floats = NDArray[np.float64]
 
@@ -144,6 +150,43 @@ def colour_response(tests_xyz: ArrayLike, background_xyz: ArrayLike, channel: st
     side = lab[..., 1 if channel == "rg" else 2]
     sign = np.where(np.abs(side) < _NO_CHROMA, 0.0, np.sign(side))
     return np.asarray(sign * colour_difference_2000(lab, np.array([100.0, 0.0, 0.0])))[()]
+
+
+def von_kries_gain(channel: str, white_xyz: Triple) -> float:
+    """Return how much larger a modulation of A, T or D is to eyes that are adapted to a light.
+
+    Each cone is divided by its response to the light (von Kries, as in Fairchild 2013), and brought
+    back to the equal-energy white. An achromatic modulation has the colour of the light.
+
+    Parameters
+    ----------
+    channel : str
+        ``"ach"``, ``"rg"`` or ``"yb"``: modulations of A, T or D (Jameson & Hurvich 1957).
+    white_xyz : tuple of float
+        The light, at Y = 1.
+
+    Returns
+    -------
+    float
+        A, T or D after adaptation over that of the same modulation in equal-energy white.
+
+    References
+    ----------
+    Fairchild (2013), key ``fairchild2013``; cones of Smith & Pokorny (1975), key
+    ``smith_pokorny1975``.
+
+    Examples
+    --------
+    >>> from fechner.stimuli.colour import daylight_xyz
+    >>> [round(von_kries_gain(each, daylight_xyz(4000.0)), 2) for each in ("ach", "rg", "yb")]
+    [1.0, 1.02, 1.64]
+    """
+    white = np.asarray(white_xyz, dtype=np.float64)
+    to_cones, axes = ATD.xyz_to_lms, np.asarray(ATD.axes)
+    added = white if channel == "ach" else np.asarray(ATD.modulation_xyz(channel, 1.0))
+    gains = transform(to_cones, np.asarray(ATD.white_xyz)) / transform(to_cones, white)
+    adapted = transform(inverse(to_cones), gains * transform(to_cones, added))
+    return float((axes @ adapted)[ATD.directions.index(channel)])
 
 
 def colour_difference_2000(lab: ArrayLike, other_lab: ArrayLike) -> Floats:

@@ -186,6 +186,50 @@ def _attenuates(curves: CurveSet) -> Passed:
     return np.array(passed, dtype=bool)
 
 
+def _discounts_light(curves: CurveSet) -> Passed:
+    """At each abscissa under each other light: whether the ratio of red-green to yellow-blue moves.
+
+    Groups are lights, and levels their colour temperatures; the first group is white.
+    """
+    groups = list(dict.fromkeys(curves.group))
+
+    def ratio(group: str) -> tuple[Floats, float]:
+        of = {
+            each: np.flatnonzero((curves.group == group) & (curves.channel == each))
+            for each in ("rg", "yb")
+        }
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = curves.response[of["rg"][0]] / curves.response[of["yb"][0]]
+        return found, float(curves.level[of["rg"][0]])
+
+    in_white, white = ratio(groups[0])
+    passed: list[bool] = []
+    for group in groups[1:]:
+        found, kelvin = ratio(group)
+        there = np.isfinite(found) & np.isfinite(in_white)
+        wanted = np.sign(kelvin - white)
+        passed += [bool(side == wanted) for side in above(found[there], in_white[there])]
+    return np.array(passed, dtype=bool)
+
+
+#: Share of the contrast that fog takes which a response must give back to count as enhanced.
+_GIVEN_BACK = 0.1
+
+
+def _enhances(curves: CurveSet) -> Passed:
+    passed: list[bool] = []
+    for group in dict.fromkeys(curves.group):
+        rows = np.flatnonzero(curves.group == group)
+        clear = rows[np.argmax(curves.level[rows])]
+        for row in rows[rows != clear]:
+            there = np.isfinite(curves.response[[clear, row]]).all(axis=0)
+            if there.any():
+                in_fog, in_clear = curves.response[[row, clear]][:, there].sum(axis=1)
+                through = curves.level[row] / curves.level[clear]
+                passed.append(bool(in_fog >= (through + _GIVEN_BACK * (1 - through)) * in_clear))
+    return np.array(passed, dtype=bool)
+
+
 SATURATES = Check(
     "saturates",
     "the slope over the last third of a curve is less than half of that over the first; curves of "
@@ -232,4 +276,16 @@ ATTENUATES = Check(
     "attenuates",
     "responses on a mask, summed over contrasts, are below those without",
     _attenuates,
+)
+DISCOUNTS_LIGHT = Check(
+    "discounts-light",
+    "in warm light red-green over yellow-blue responses are smaller than in white light, in cool "
+    "light larger, abscissa by abscissa",
+    _discounts_light,
+)
+ENHANCES = Check(
+    "enhances",
+    "responses in fog, summed over contrasts, have back at least a tenth of the contrast that fog "
+    "takes",
+    _enhances,
 )

@@ -76,6 +76,30 @@ def as_triple(array: Any) -> Triple:
     return first, second, third
 
 
+def daylight_xyz(kelvin: float) -> Triple:
+    """Return XYZ of daylight of a correlated colour temperature, at Y = 1.
+
+    References
+    ----------
+    CIE 015 (2018), key ``cie015_2018``: the locus of daylight, from 4000 to 25,000 K.
+
+    Examples
+    --------
+    >>> [round(value, 3) for value in daylight_xyz(6504.0)]
+    [0.95, 1.0, 1.088]
+    """
+    if not 4000 <= kelvin <= 25000:
+        raise ValueError(f"daylight has 4000 to 25000 K, not {kelvin:g}.")
+    t = 1000 / kelvin
+    x = (
+        0.244063 + 0.09911 * t + 2.9678 * t**2 - 4.6070 * t**3
+        if kelvin <= 7000
+        else 0.237040 + 0.24748 * t + 1.9018 * t**2 - 2.0064 * t**3
+    )
+    y = -3.0 * x**2 + 2.870 * x - 0.275
+    return x / y, 1.0, (1 - x - y) / y
+
+
 def primary_matrix(red_xy: Pair, green_xy: Pair, blue_xy: Pair, white_xyz: Triple) -> Matrix:
     """Return linear RGB to XYZ for the chromaticities of three primaries (smpte1993_rp177).
 

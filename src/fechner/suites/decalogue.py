@@ -36,6 +36,8 @@ from fechner.scores.curve_checks import (
     ATTENUATES,
     BAND_PASS,
     CRISPENS,
+    DISCOUNTS_LIGHT,
+    ENHANCES,
     LOW_PASS,
     OPPONENT,
     ORDERED,
@@ -53,7 +55,7 @@ from fechner.stimuli import (
     RingNoise,
     display,
 )
-from fechner.stimuli.colour import DIRECTION_NAMES, as_triple
+from fechner.stimuli.colour import DIRECTION_NAMES, as_triple, daylight_xyz
 from fechner.suites.grids import spaced
 from fechner.suites.suite import Options, Suite, Test
 
@@ -214,6 +216,54 @@ def _orientation(channel: str) -> NoiseCurves:
     )
 
 
+#: Colours of light, with their temperatures; the equal-energy white is near daylight of 5455 K.
+_LIGHTS = {
+    "white-light": (5455.0, None),
+    "warm-light": (4000.0, daylight_xyz(4000.0)),
+    "cool-light": (10000.0, daylight_xyz(10000.0)),
+}
+#: Figure 16 (left): the same patterns in other lights.
+_LIT = NoiseCurves(
+    "frequency_cpd",
+    _FREQUENCIES,
+    tuple(
+        Condition(channel, level=kelvin, group=light, white_xyz=white)
+        for light, (kelvin, white) in _LIGHTS.items()
+        for channel in _CHANNELS
+    ),
+)
+_LIT_CONTRAST = NoiseCurves(
+    "contrast",
+    _steps(0.01, 0.1, 10),
+    tuple(
+        Condition(channel, 3.0, level=kelvin, group=light, white_xyz=white)
+        for light, (kelvin, white) in _LIGHTS.items()
+        for channel in _CHANNELS
+    ),
+    seeds=5,
+)
+#: Figure 16 (right): tests on a texture at right angles, through more and more fog.
+_FOG = NoiseCurves(
+    "contrast",
+    _ACHROMATIC.contrasts,
+    tuple(
+        Condition(
+            frequency_cpd=cpd,
+            mask_frequency_cpd=cpd,
+            mask_contrast=_ACHROMATIC.mask,
+            mask_angle_deg=90.0,
+            label="clear air" if through == 1 else f"fog, {through:g} let through",
+            level=through,
+            group=group,
+            place=through,
+            transmission=through,
+        )
+        for group, cpd in _ACHROMATIC.tested_cpd.items()
+        for through in (1.0, 0.75, 0.5, 0.25)
+    ),
+    seeds=5,
+)
+
 #: What people look at: Figures 5 to 8 of the paper, in equal steps.
 _BRIGHTNESS_GALLERY = replace(_BRIGHTNESS, abscissae=_steps(0.5, 120, 8))
 _COLOUR_GALLERY = replace(_COLOUR, abscissae=_steps(-20, 20, 9))
@@ -336,6 +386,31 @@ def _rows(screen: Display) -> tuple[_Row, ...]:
         *masking,
         *_with_masks("rg"),
         *_with_masks("yb"),
+        _Row(
+            "sensitivity-light",
+            "Contrast sensitivity in warm and cool light (Figure 16)",
+            _LIT,
+            (DISCOUNTS_LIGHT,),
+            CurvePanels(log=True),
+            published_space=ATD,
+            by_default=False,
+        ),
+        _Row(
+            "contrast-light",
+            "Contrast responses in warm and cool light (Figure 16)",
+            _LIT_CONTRAST,
+            (DISCOUNTS_LIGHT,),
+            published_space=ATD,
+            by_default=False,
+        ),
+        _Row(
+            "contrast-fog",
+            "Contrast responses in fog (Figure 16)",
+            _FOG,
+            (ENHANCES, ORDERED),
+            published_space=ATD,
+            by_default=False,
+        ),
     )
 
 
@@ -411,7 +486,7 @@ def _with_masks(channel: str) -> Iterator[_Row]:
 
 
 def tests(options: Options) -> list[Test]:
-    """Return the nine tests, and eight more that are run where they are named."""
+    """Return the nine tests, and those that are run where they are named."""
     published = options.mode == "published"
     scene = options.shown_in(_SCENE)
     if options.ppd is not None:
