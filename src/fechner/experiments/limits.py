@@ -22,7 +22,15 @@ if TYPE_CHECKING:
     from fechner.stimuli.contrast import Floats
 
 #: Why a point is left out of the score; stored as the flag of each point.
-REASONS = ("kept", "aliased", "out-of-gamut", "contrast-above-1", "noise-clipped", "window-cut")
+REASONS = (
+    "kept",
+    "aliased",
+    "out-of-gamut",
+    "contrast-above-1",
+    "noise-clipped",
+    "window-cut",
+    "no-colour-seen",
+)
 
 #: Noise whose pixels leave the display's range more often than this is left out.
 _CLIPPED_SHARE = 0.01

@@ -107,8 +107,8 @@ class NoiseCurves:
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """Colour, if a channel is chromatic."""
-        return ("colour",) if any(each.channel != "ach" for each in self.conditions) else ()
+        """Colour, if every channel is chromatic."""
+        return ("colour",) if all(each.channel != "ach" for each in self.conditions) else ()
 
     @property
     def method(self) -> str:
@@ -180,6 +180,7 @@ class NoiseCurves:
             condition.group,
             response if condition.known else (),
             response if condition.place is None else (condition.place,) * len(self.abscissae),
+            ("colour",) if condition.channel != "ach" else (),
         )
 
     def _human(self, condition: Condition) -> Floats:
