@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-    from fechner.scores.bootstrap import Scale
+    from fechner.scores.bootstrap import Scale, Source
 
 #: From which share on a check is passed, and passed in part.
 YES, PARTLY = 0.8, 0.4
@@ -122,6 +122,8 @@ class Resampled:
         The scale on which errors of the score are symmetric.
     most
         The largest value the score can have.
+    further
+        What else was resampled, by itself, such as draws of noise.
     """
 
     score: Score
@@ -129,6 +131,7 @@ class Resampled:
     clusters: NDArray[np.float64]
     scale: Scale
     most: float = math.inf
+    further: tuple[Source, ...] = ()
 
 
 class Scorer(Protocol):
