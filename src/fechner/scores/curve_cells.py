@@ -149,11 +149,13 @@ def _pooled_order(curves: CurveSet, drawn: CurveSet) -> Cell | None:
         # Lists of equal curves would be in the order of their numbers.
         return Cell("order", 0.0, np.zeros(len(counts)), np.zeros(len(samples)), n, whole)
     once = PooledKendall(ideal, np.ones((1, n)))
+    # Of few draws there are few different samples.
+    different, which = np.unique(samples, axis=0, return_inverse=True)
     return Cell(
         "order",
         float(once(response)[0]),
         PooledKendall(ideal, counts[:, whole])(response),
-        np.array([once(each)[0] for each in samples]),
+        np.array([once(each)[0] for each in different])[which.ravel()],
         n,
         whole,
     )

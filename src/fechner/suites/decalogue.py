@@ -44,6 +44,7 @@ from fechner.scores.curve_checks import (
 )
 from fechner.stimuli import ATD, Display, Field, OpponentSpace, display
 from fechner.stimuli.colour import as_triple
+from fechner.suites.baselines import with_baselines
 from fechner.suites.grids import spaced
 from fechner.suites.suite import Options, Suite, Test
 
@@ -316,7 +317,7 @@ SUITE = Suite(
     "decalogue",
     "Ten properties of the path from retina to V1",
     "vila_tomas2026",
-    tests,
+    with_baselines("decalogue", tests),
     readouts=("l2",),
     takes=frozenset({"display"}),
 )
