@@ -17,7 +17,7 @@ import numpy as np
 from fechner.experiments.base import Piece, Sample, Scene, geometry
 from fechner.experiments.limits import REASONS, flag_stimulus
 from fechner.experiments.presentation import Presenter
-from fechner.observers.abilities import Ability, Need
+from fechner.observers.abilities import Ability, Need, lacks
 from fechner.stimuli import OpponentSpace, Stimulus
 from fechner.stimuli.colour import DIRECTION_NAMES
 
@@ -49,6 +49,8 @@ class Curve:
     ideal
         Numbers whose order is that of the curves in their group, at each abscissa; empty for a
         curve that has no place in it.
+    needs
+        What an observer must be able to see to be asked this curve; others may still be.
     """
 
     channel: str
@@ -57,6 +59,7 @@ class Curve:
     group: str = ""
     human: tuple[float, ...] = ()
     ideal: tuple[float, ...] = ()
+    needs: tuple[Need, ...] = ()
 
 
 class Shown(NamedTuple):
@@ -99,7 +102,7 @@ class CurveTask(Protocol):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """What an observer must be able to see."""
+        """What an observer must be able to see to be asked any curve at all."""
         ...
 
     @property
@@ -188,6 +191,9 @@ class Curves:
             for number in range(piece.start, piece.stop)
         ]
         dropped = self._dropped(grid, presenter)
+        lacking = lacks(presenter.observer.wants)
+        unseen = [any(need in lacking for need in curve.needs) for curve in curves]
+        dropped[np.array(unseen)] = REASONS.index("no-colour-seen")
         kept = np.broadcast_to(dropped[:, None] == 0, (len(grid), self.task.seeds, len(abscissae)))
         points, places = ("curve", "x"), ("seed", "x", "layer", "readout")
         if self.task.by_channel:

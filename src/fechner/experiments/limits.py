@@ -22,7 +22,15 @@ if TYPE_CHECKING:
     from fechner.stimuli.contrast import Floats
 
 #: Why a point is left out of the score; stored as the flag of each point.
-REASONS = ("kept", "aliased", "out-of-gamut", "contrast-above-1", "noise-clipped", "window-cut")
+REASONS = (
+    "kept",
+    "aliased",
+    "out-of-gamut",
+    "contrast-above-1",
+    "noise-clipped",
+    "window-cut",
+    "no-colour-seen",
+)
 
 #: At the Nyquist limit itself, what pixels show of a grating is a matter of its phase.
 _BELOW_NYQUIST = 1 - 1e-9

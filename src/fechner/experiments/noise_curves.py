@@ -156,8 +156,8 @@ class NoiseCurves:
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """Colour, if a channel is chromatic."""
-        return ("colour",) if any(each.channel != "ach" for each in self.conditions) else ()
+        """Colour, if every channel is chromatic."""
+        return ("colour",) if all(each.channel != "ach" for each in self.conditions) else ()
 
     @property
     def method(self) -> str:
@@ -263,6 +263,7 @@ class NoiseCurves:
             condition.group,
             response if condition.known else (),
             place if condition.ranked else (),
+            ("colour",) if condition.channel != "ach" else (),
         )
 
     def _human(self, condition: Condition) -> Floats:

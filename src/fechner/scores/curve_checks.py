@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     Passed = NDArray[np.bool_]
 
 
+#: A curve that ends below this share of its largest value falls: it does not saturate.
+_HELD = 0.95
+
+
 @dataclass(frozen=True)
 class Check:
     """A question about curves, and the rule that answers it.
@@ -96,7 +100,7 @@ def _saturates(curves: CurveSet) -> Passed:
 
 def _flattens(x: Floats, y: Floats) -> bool:
     first, last = _thirds(x, y)
-    return first > 0 and last < first / 2
+    return first > 0 and last < first / 2 and bool(y[-1] >= _HELD * y.max())
 
 
 def _saturates_on_both_sides(curves: CurveSet) -> Passed:
@@ -106,7 +110,8 @@ def _saturates_on_both_sides(curves: CurveSet) -> Passed:
             continue
         slope = np.diff(y) / np.diff(x)
         middle = slope[len(slope) // 2 - 1 : len(slope) // 2 + 1].mean()
-        passed.append(max(slope[:2].mean(), slope[-2:].mean()) < middle / 2)
+        held = y[-1] >= _HELD * y.max() and y[0] <= _HELD * y.min()
+        passed.append(held and max(slope[:2].mean(), slope[-2:].mean()) < middle / 2)
     return np.array(passed, dtype=bool)
 
 
@@ -232,13 +237,14 @@ def _enhances(curves: CurveSet) -> Passed:
 
 SATURATES = Check(
     "saturates",
-    "the slope over the last third of a curve is less than half of that over the first; curves of "
-    "which that is not so in people are not asked",
+    "the slope over the last third of a curve is less than half of that over the first, and its "
+    "end within 5 % of its largest value; curves of which that is not so in people are not asked",
     _saturates,
 )
 SATURATES_BOTH_SIDES = Check(
     "saturates",
-    "on grey, slopes at both ends are less than half of that in the middle",
+    "on grey, slopes at both ends are less than half of that in the middle, and both ends are "
+    "within 5 % of the largest values",
     _saturates_on_both_sides,
 )
 CRISPENS = Check(

@@ -56,6 +56,7 @@ from fechner.stimuli import (
     display,
 )
 from fechner.stimuli.colour import DIRECTION_NAMES, as_triple, daylight_xyz
+from fechner.suites.baselines import with_baselines
 from fechner.suites.grids import spaced
 from fechner.suites.suite import Options, Suite, Test
 
@@ -526,7 +527,7 @@ SUITE = Suite(
     "decalogue",
     "Ten properties of the path from retina to V1",
     "vila_tomas2026",
-    tests,
+    with_baselines("decalogue", tests),
     readouts=("l2",),
     takes=frozenset({"display"}),
 )
