@@ -145,7 +145,8 @@ def shuffled(run: Run, layers: list[str]) -> Iterable[tuple[str, list[float]]]:
         for layer in layers:
             part = data.sel(layer=layer).isel(readout=0)
             # No intervals are wanted: of means over draws there is nothing to resample.
-            part = part.assign(response=part["response"].mean("seed").expand_dims("seed", 1))
+            mean = part["response"].mean("seed").expand_dims("seed", 1)
+            part = part.drop_vars("response").assign(response=mean)
             for _ in range(10):
                 order = np.arange(part.sizes["curve"])
                 for group in np.unique(part["group"].values):
@@ -177,21 +178,40 @@ def write(rows: list[dict[str, str]]) -> None:
 
 
 def table(rows: list[dict[str, str]]) -> None:
-    print("| suite | mode | test | score | formula | untrained networks | pixels |")
+    """Print main scores as Markdown, a row for each test."""
+    stored_rows = {tuple(row[each] for each in COLUMNS[:4]): row for row in rows}
+    print("| suite | test | by formula | default | `pixels` | shuffled | published |")
     print("|---|---|---|---|---|---|---|")
-    main = {
-        (name, mode, test.id): test.scorer.printed(math.nan, test.experiment)
-        for name in SUITES
-        for mode in ("default", "published")
-        for test in suite(name).tests(Options(mode))
-    }
-    for row in rows:
-        score = main[row["suite"], row["mode"], row["test"]]
-        if not row["score"].startswith(score.name) or row["score"].startswith(f"{score.name}-"):
-            continue
-        cells = [row[each] for each in ("suite", "mode", "test", "score")]
-        spread = f"{float(row['median']):.2f} ({float(row['low']):.2f} to {float(row['high']):.2f})"
-        print(f"| {' | '.join(cells)} | {spread} | {row['pixels']} |")
+    for name in SUITES:
+        by_mode = {
+            mode: {test.id: test for test in suite(name).tests(Options(mode))}
+            for mode in ("default", "published")
+        }
+
+        def spread(mode: str, test: str, score: str, pixels: bool = False, of: str = name) -> str:
+            row = stored_rows.get((of, mode, test, score))
+            if row is None:
+                return ""
+            if pixels:
+                return f"{float(row['pixels']):.2f}" if row["pixels"] else ""
+            low, high = float(row["low"]), float(row["high"])
+            return f"{float(row['median']):.2f} ({low:.2f} to {high:.2f})"
+
+        for id, test in by_mode["default"].items():
+            main = test.scorer.scorer.printed(math.nan, test.experiment)
+            cells = [
+                f"{main.chance:.3g}",
+                spread("default", id, main.name),
+                spread("default", id, main.name, pixels=True),
+                spread("default", id, f"{main.name} (curves shuffled)"),
+            ]
+            if other := by_mode["published"].get(id):
+                printed = other.scorer.scorer.printed(math.nan, other.experiment)
+                what = "" if printed.name == main.name else f" `{printed.name}`"
+                cells.append(f"{spread('published', id, printed.name)}{what}")
+            else:
+                cells.append("")
+            print(f"| `{name}` | `{id}` | {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -65,12 +65,16 @@ class MeasuredChance:
     ----------
     suite, mode, test
         Where its baselines are found.
+    noted
+        Whether notes say who is no better than untrained networks: where stimuli are shown as these
+        were shown them.
     """
 
     scorer: Scorer
     suite: str
     mode: str
     test: str
+    noted: bool = field(default=True, compare=False)
 
     def __call__(self, data: xr.Dataset, *others: Any) -> Sequence[Score]:
         """Score all layers and read-outs."""
@@ -95,7 +99,8 @@ class MeasuredChance:
             return score
         nearer = max if score.higher_is_better else min
         chance = nearer(score.chance, found.median)
-        return replace(score, chance=chance, note=join_notes(score.note, _compared(score, found)))
+        note = _compared(score, found) if self.noted else ""
+        return replace(score, chance=chance, note=join_notes(score.note, note))
 
 
 def _compared(score: Score, found: Baseline) -> str:
@@ -113,8 +118,11 @@ def with_baselines(
     """Give the scorers of a suite the chance levels that were measured for its tests."""
 
     def measured(options: Options) -> list[Test]:
+        asked = options.asked
+        chosen = (options.ppd, options.resize, asked.display)
+        own = chosen == (None, None, None) and asked.match == "response"
         return [
-            replace(test, scorer=MeasuredChance(test.scorer, suite, options.mode, test.id))
+            replace(test, scorer=MeasuredChance(test.scorer, suite, options.mode, test.id, own))
             for test in tests(options)
         ]
 
