@@ -22,7 +22,7 @@ def watch(test: Tensor, reference: Tensor) -> Tensor:
 
 
 def _small(row: metrics._Row) -> metrics._Row:
-    field = replace(row.field, width_px=48, height_px=36, ppd=4.0)
+    field = replace(row.field, width_px=48, height_px=36, ppd=4.1)
     if not field.is_video:
         return replace(row, field=field)
     return replace(

@@ -16,6 +16,7 @@ from fechner.scores.paired import Difference, difference, in_common, paired
 from fechner.scores.ranks import Spearman
 from fechner.scores.score import Resampled, Scorer
 from fechner.suites import Options, suite
+from fechner.suites.baselines import baselines
 
 RATIOS = np.geomspace(0.5, 2, 10)
 SIMULATIONS = 250
@@ -344,7 +345,8 @@ def test_other_clusters_are_not_paired_by_mistake() -> None:
 def test_printed_scores_are_as_far_from_people_as_measured_ones() -> None:
     tests = {test.id: test for test in suite("encoders").tests(Options("published"))}
     align = tests["area"].scorer.printed(0.8, tests["area"].experiment)
-    assert (align.name, align.value, align.best, align.chance) == ("alignment", 0.8, 1.0, 0.0)
+    assert (align.name, align.value, align.best) == ("alignment", 0.8, 1.0)
+    assert align.chance == baselines()["encoders", "published", "area", "alignment"].median
     assert np.isnan([align.low, align.high]).all()
     matching = tests["matching-frequency"]
     printed = matching.scorer.printed(0.3, matching.experiment)
@@ -354,7 +356,8 @@ def test_printed_scores_are_as_far_from_people_as_measured_ones() -> None:
     )
     measured = MatchingError(DATASETS["georgeson_sullivan1975"].uncertainty_db).resample(data)
     assert printed.name == measured.score.name
-    assert printed.chance == pytest.approx(measured.score.chance)
+    # Untrained networks are closer than random contrasts.
+    assert printed.chance < measured.score.chance
     assert not printed.higher_is_better
 
 

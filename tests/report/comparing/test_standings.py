@@ -20,6 +20,7 @@ from fechner.report.comparing.standings import (
 )
 from fechner.scores import distance
 from fechner.suites import preset
+from fechner.suites.baselines import baselines
 
 TESTS = ["masking-coherent", "matching-frequency"]
 
@@ -164,8 +165,9 @@ def test_printed_scores() -> None:
     }
     assert found.asked == "encoders, as printed by Cai et al. 2025"
     assert (found.family, found.answers, problems) == ("DINO", {}, [])
-    assert distance(found.scores["area"]) == pytest.approx(1 - 0.9686)
-    assert 0 < distance(found.scores["matching-frequency"]) < 1
+    chance = baselines()["encoders", "published", "area", "alignment"].median
+    assert distance(found.scores["area"]) == pytest.approx((1 - 0.9686) / (1 - chance))
+    assert 0 < distance(found.scores["matching-frequency"]) < 2
     assert all(np.isnan(score.low) for score in found.scores.values())
 
 

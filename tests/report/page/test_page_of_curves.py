@@ -84,7 +84,7 @@ def test_colours_are_there_for_both_grounds(shown: Chapter) -> None:
 def test_the_check_list_is_seen_and_not_among_the_numbers(page: Page) -> None:
     table = page.locator(".checklist")
     assert table.locator("tbody tr").count() == 6
-    assert "a curve is steepest within one step" in table.inner_text()
+    assert "a curve is steepest, over log luminance" in table.inner_text()
     words = table.locator("td").all_inner_texts()
     assert set(words) <= {"yes", "partly", "no", "unknown"}
     assert "of 5 pass" in (table.locator("td.yes").first.get_attribute("title") or "")

@@ -27,9 +27,10 @@ def luminance(asked: Point) -> np.ndarray:
     encoded = np.asarray(image, dtype=np.float64) / 255
     linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
     black, peak = asked.screen.black_cdm2, asked.screen.peak_cdm2
-    light = black + linear * (peak - black)
-    if shows_srgb(asked.screen):  # the room adds to what is sent; else the picture holds all light
-        light = light + asked.screen.reflected_cdm2
+    if shows_srgb(asked.screen):  # the room adds to what is sent
+        light = black + linear * (peak - black) + asked.screen.reflected_cdm2
+    else:  # the picture holds all light, up to HDR reference white
+        light = linear * min(peak, 203)
     return light @ np.array([0.2126729, 0.7151522, 0.0721750])
 
 
