@@ -288,9 +288,6 @@ def tests(options: Options) -> list[Test]:
     """Return the nine tests."""
     published = options.mode == "published"
     scene = options.shown_in(_SCENE)
-    if options.ppd is not None:
-        # Patches are as large as the field, in degrees.
-        scene = replace(scene, field=Field.of(degrees=_SCENE.field.width_deg, ppd=options.ppd))
     found = []
     for row in _rows(scene.display):
         changes = dict(row.published) if published else {}
