@@ -7,13 +7,15 @@ The responses, in ``src/fechner/observers/data/vila_tomas2026_masking.csv``, are
 12 cpd in A, T and D on masks of five contrasts. Noise is shown here as the paper and its code say:
 2 degrees at 64 pixels per degree, on 40 cd/m2, in a ring of half-width f/8 and a band of 30
 degrees; chromatic noise is equiluminant.
-The data hardly tell gains apart (with a third of the pull, 0.065 log10 units at 1, 0.075 at 3). The achromatic one is the
-smallest of a grid at which no mask raises a response at stage 3; the chromatic one fits best. Kappa
-of each band and channel minimises the squared log10 ratio of the model's responses to those
-published, with a pull to the size that responses to photographs have before they are divided, since
-frequencies other than 3 and 12 cpd are not in the data. Responses are sums of absolute differences:
-with these, one kappa for a whole channel brings T and D within 0.08 log10 units of the data; with
-Euclidean distances, within 0.2. No score of suite decalogue takes part.
+
+The data hardly tell gains apart (with a third of the pull, 0.065 log10 units at 1, 0.075 at 3). The
+achromatic one is the smallest of a grid at which no mask raises a response at stage 3; the
+chromatic one fits best. Kappa of each band and channel minimises the squared log10 ratio of the
+model's responses to those published, with a pull to the size that responses to photographs have
+before they are divided, since frequencies other than 3 and 12 cpd are not in the data. Responses
+are sums of absolute differences: with these, one kappa for a whole channel brings T and D within
+0.08 log10 units of the data; with Euclidean distances, within 0.2. No score of suite decalogue
+takes part.
 """
 
 import argparse
