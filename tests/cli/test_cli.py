@@ -82,7 +82,7 @@ def test_other_formats(run_folder: Path) -> None:
         (["run", "nowhere.py:make", "--tests", "area"], "there is no file 'nowhere.py'"),
         (["run", "model.py"], "name the function or class in it"),
         (["run", "pixels", "--ppd", "-5"], "pixels per degree are a number above 0, not -5"),
-        (["run", "pixels", "--ppd", "abc"], "is not a list of numbers"),
+        (["run", "pixels", "--ppd", "abc"], "--ppd 'abc' is not a number"),
         (["run", "pixels", "--seed", "0-x"], "is not a list of seeds, as in 0,1,2 or 0-9"),
         (["run", "pixels@x=1"], "there is no setting named 'x'; pixels has none"),
         (["run", "pixels", "cvvdp", "--weights", "w.pt"], "write NAME@weights=PATH for each"),

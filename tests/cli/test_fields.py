@@ -39,8 +39,8 @@ def test_a_table_on_the_screen(fields) -> None:
     assert code == 0
     assert "0 oriented" in out
     assert "1 oriented" in out
-    assert "2 oriented\n" not in out.replace("2 units: 2 oriented\n", "")
-    assert out.endswith("0: 2 units: 2 oriented\n")
+    assert "2 oriented\n" not in out.replace("units: 2 oriented\n", "")
+    assert out.endswith("0: 2 of 3 units: 2 oriented\n")
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_sheets_in_every_way(fields, how: list[str], tmp_path: Path) -> None:
     outs = ["--out", "sheet.html", "--out", "fits.csv"]
     code, out, err = fields("bank.py:make", "--layer", "0", "--units", 1, *how, *outs)
     assert code == 0, err
-    assert out.startswith("sheet.html: 1 units\nfits.csv: 1 units\n0: 1 unit: ")
+    assert out.startswith("sheet.html: 1 units\nfits.csv: 1 units\n0: 1 of 3 units: ")
     assert (tmp_path / "sheet.html").read_text("utf-8").startswith("<!doctype html>")
 
 

@@ -18,6 +18,7 @@ from fechner.experiments import (
     Scene,
     SpectralSensitivity,
 )
+from fechner.experiments.limits import REASONS
 from fechner.human import spectral_fields
 from fechner.observers.abilities import Wants
 from fechner.observers.lifts import lift
@@ -205,3 +206,24 @@ def test_observers_that_are_made_for_certain_pixels_per_degree(
 def test_pixels_per_degree_that_are_none() -> None:
     with pytest.raises(ValueError, match="pixels per degree above 0, not 0"):
         Wants(ppd=0)
+
+
+def test_an_observer_without_colour_is_asked_the_achromatic_curves() -> None:
+    class Luma:
+        name, fingerprint, layers, readouts = "luma", None, ("output",), ("l2",)
+        wants = Wants(channels=1)
+
+        def remember(self, reference):
+            return reference.pixels
+
+        def difference(self, test, memory, which):
+            return (test.pixels - memory[which]).square().mean((1, 2, 3))[:, None, None].sqrt()
+
+    assert Curves("t", "T", "vila_tomas2026", TASKS["noise"], SCENE).needs == ()
+    data = measured(TASKS["noise"], Luma())
+    flags = data["dropped"].values
+    assert (flags[:2, 0] == 0).all()
+    assert (flags[2] == REASONS.index("no-colour-seen")).all()
+    response = data["response"].values
+    assert np.isfinite(response[:2, :, 0]).all()
+    assert np.isnan(response[2]).all()

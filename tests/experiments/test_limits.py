@@ -41,9 +41,9 @@ def grey(luminance: float = 100.0, *masks: Layer) -> Stimulus:
     return Stimulus(OPPONENT.background_xyz(luminance), masks)
 
 
-def test_above_nyquist() -> None:
-    assert reasons(grey(), layer(Gabor(30.0, 0.3)), [0.1]) == ["kept"]
-    assert reasons(grey(), layer(Gabor(30.1, 0.3)), [0.1, 0.2]) == ["aliased"] * 2
+def test_at_and_above_nyquist() -> None:
+    assert reasons(grey(), layer(Gabor(29.9, 0.3)), [0.1]) == ["kept"]
+    assert reasons(grey(), layer(Gabor(30.0, 0.3)), [0.1, 0.2]) == ["aliased"] * 2
     # The mask counts too, and a noise band by its upper edge.
     masked = grey(100.0, layer(Grating(31.0), contrast=0.1))
     assert reasons(masked, layer(Gabor(2.0, 0.3)), [0.1]) == ["aliased"]

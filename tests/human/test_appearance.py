@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from fechner.human import brightness, colour_difference_2000, colour_response
+from fechner.human import (
+    brightness,
+    colour_difference_2000,
+    colour_response,
+    whittle_brightness,
+)
 
 with np.printoptions():  # it changes how NumPy prints, for everybody
     import colour
@@ -78,21 +83,28 @@ def test_at_equal_luminance_the_zero_is_the_background(channel: str, shift: floa
 
 
 def test_brightness_saturates_and_falls_with_the_background() -> None:
-    luminance = np.linspace(0.5, 120, 20)
-    curves = np.array([brightness(luminance, background) for background in np.linspace(1, 160, 5)])
+    luminance = np.geomspace(0.5, 120, 40)
+    curves = np.array([whittle_brightness(luminance, b) for b in np.linspace(1, 160, 5)])
     assert np.all(np.diff(curves, axis=1) > 0)
-    assert np.all(np.diff(curves[:, 1:], axis=0) < 0)
-    assert np.all(curves[:, 5] > 5 / 19 * curves[:, -1])
+    assert np.all(np.diff(curves, axis=0) < 0)
+    # Straight in log luminance far from the background, on both sides.
+    slope = np.diff(curves, axis=1) / np.diff(np.log(luminance))
+    assert slope[0, -1] == pytest.approx(1, abs=0.02)
+    assert slope[-1, 0] == pytest.approx(1, abs=0.02)
 
 
 @pytest.mark.parametrize("background", [1.0, 40.0, 160.0])
-def test_brightness_is_a_difference_of_lightness(background: float) -> None:
-    luminance = np.array([background / 50, background / 3, background, 4 * background])
-    lightness = 116 * np.cbrt(luminance / background) - 16
-    np.testing.assert_allclose(brightness(luminance, background), lightness - lightness[0])
+def test_brightness_is_steepest_at_the_background(background: float) -> None:
+    """Crispening; and an increment counts as much as the decrement of the same ratio."""
+    ratio = np.geomspace(1 / 8, 8, 61)
+    steps = whittle_brightness(background * ratio, background)
+    np.testing.assert_allclose(steps, -steps[::-1], atol=1e-12)
+    assert np.argmax(np.diff(steps)) in (29, 30)
+    whole = brightness(background * ratio, background)
+    np.testing.assert_allclose(whole, steps - steps[0])
 
 
-@pytest.mark.parametrize("formula", ["lightness", "ciede2000"])
+@pytest.mark.parametrize("formula", ["whittle", "ciede2000"])
 def test_a_darkest_of_ones_own(formula) -> None:
     alone = brightness(20.0, 40.0, darkest_cdm2=5.0, formula=formula)
     assert alone == pytest.approx(brightness([5.0, 20.0], 40.0, formula=formula)[1])

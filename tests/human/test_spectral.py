@@ -126,3 +126,15 @@ def test_a_display_with_a_black_needs_a_stronger_flat_spectrum() -> None:
     assert rgb.min() == pytest.approx(1.0, rel=1e-9)
     assert rgb.max() == pytest.approx(100.0, rel=1e-9)
     assert grey.flat_xyz[1] > dark.flat_xyz[1]
+
+
+def test_the_flat_spectrum_can_be_given() -> None:
+    fields = spectral_fields(SCREEN, flat_cdm2=18.1)
+    assert fields.flat_xyz[1] == pytest.approx(18.1)
+    rgb = SCREEN.linear_rgb(np.array(fields.fields_xyz))
+    # The highest energy: one channel is at black, since a flat spectrum this weak leaves less room
+    # below it than above.
+    assert rgb.min() == pytest.approx(0, abs=1e-9 * SCREEN.peak_cdm2)
+    assert rgb.max() < SCREEN.peak_cdm2
+    with pytest.raises(ValueError, match="cannot show a flat spectrum of 900 cd/m2"):
+        spectral_fields(SCREEN, flat_cdm2=900)

@@ -496,12 +496,12 @@ def test_a_silent_reference_has_no_angle_and_may_be_read_out_otherwise() -> None
 
     found = validated(edges)
     assert found.problems == []
-    assert "angle at output cannot be scored" in found.verdict
+    assert "angle at output is undefined" in found.verdict
     assert "--readout l2" in found.verdict
     assert validated(edges, readouts=("l2",)).verdict == "mine is fit to run."
 
 
 def test_one_number_has_no_angle() -> None:
     found = validated(lambda pictures: pictures.var(dim=(1, 2, 3)))
-    assert "angle at output cannot be scored" in found.verdict
+    assert "angle at output is undefined" in found.verdict
     assert len(found.warnings) == 1

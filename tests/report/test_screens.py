@@ -38,6 +38,12 @@ def test_grey_is_neutral_and_as_light_as_it_was(luminance: float) -> None:
     assert light(seen)[1] == pytest.approx(luminance / TUBE.peak_cdm2, rel=1e-3)
 
 
+def test_hdr_white_is_reference_white() -> None:
+    """So that what is shown at 10 cd/m2 is not black on a page."""
+    grey = (10 * 0.9505, 10.0, 10 * 1.0888)
+    assert light(on_screen(field(grey, display("hdr-pq-1000"))))[1] == pytest.approx(10 / 203, 1e-3)
+
+
 def test_white_is_white_unless_another_grey_is_meant() -> None:
     white = field(as_triple(TUBE.peak_cdm2 * np.array(WHITE)))
     assert on_screen(white).amin() > 0.999

@@ -39,6 +39,16 @@ def test_a_run_keeps_how_it_matched(direct: Run) -> None:
     assert np.isfinite(results[0].score.value)
 
 
+def test_a_printed_score_stands_beside_answers_to_the_same_question_only(tmp_path: Path) -> None:
+    own = evaluate("pixels", tests="area", published=True, scores_only=True, progress=False)
+    assert own.scores()[0].published == pytest.approx(0.898, abs=5e-4)
+    for options in ({"ppd": 40}, {"ppd": 60, "match": "direct"}):
+        other = evaluate(
+            "pixels", tests="area", published=True, scores_only=True, progress=False, **options
+        )
+        assert np.isnan(other.scores()[0].published) == (options["ppd"] == 40)
+
+
 def test_matches_of_one_kind_are_not_mixed_with_the_other(direct: Run) -> None:
     with pytest.raises(RunFolderError, match="--match direct, not --match response"):
         look(direct.folder)

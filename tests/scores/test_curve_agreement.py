@@ -6,18 +6,18 @@ import xarray as xr
 
 from fechner.experiments.limits import REASONS
 from fechner.scores import CurveAgreement
-from fechner.scores.curve_checks import ORDERED, SATURATES
+from fechner.scores.curve_checks import ORDERED, SATURATES, SATURATES_BOTH_SIDES
 from fechner.scores.paired import paired
 
 X = np.linspace(0.03, 0.3, 10)
 HUMAN = np.array([np.tanh(gain * X) for gain in (12.0, 6.0, 3.0)])
 
 
-def curves(response, human=HUMAN, ideal=HUMAN, seeds: int = 1, **changes) -> xr.Dataset:
+def curves(response, human=HUMAN, ideal=HUMAN, seeds: int = 1, x=X, **changes) -> xr.Dataset:
     response = np.repeat(np.asarray(response)[:, None, :, None, None], seeds, axis=1)
     n = len(human)
     coords = {
-        "abscissa": ("x", X),
+        "abscissa": ("x", x),
         "channel": ("curve", ["ach"] * n),
         "condition": ("curve", [f"c{i}" for i in range(n)]),
         "level": ("curve", np.arange(float(n))),
@@ -178,3 +178,139 @@ def test_checks_say_so_and_have_their_rule() -> None:
     assert check.is_check
     assert (check.claim, check.verdict, check.rule) == ("saturates", "yes", SATURATES.rule)
     assert not found["agreement"].is_check
+
+
+def drawn(generator: np.random.Generator, draws: int, size: float, human=HUMAN) -> xr.Dataset:
+    """Return curves in which every draw is larger or smaller as a whole, curve by curve."""
+    scatter = 1 + size * generator.standard_normal((len(human), draws, 1, 1, 1))
+    data = curves(human, seeds=draws, human=human, ideal=human)
+    return data.assign(response=data["response"] * scatter)
+
+
+def test_draws_are_resampled_beside_abscissae() -> None:
+    alike, apart = (
+        scores(drawn(np.random.default_rng(1), 5, size))["order"] for size in (0.0, 0.5)
+    )
+    once = scores(curves(HUMAN))["order"]
+    assert (once.resampled, alike.resampled) == ("abscissae", "abscissae and draws")
+    assert (alike.low, alike.high) == (once.low, once.high)
+    assert apart.high - apart.low > 0.3
+    note = scores(drawn(np.random.default_rng(1), 5, 0.5))["agreement"].note
+    assert "over draws alone [" in note
+
+
+def test_observers_that_err_in_the_same_draws_are_told_apart() -> None:
+    """Draws are shared: an observer that is worse in every draw is, however much draws differ."""
+    first = drawn(np.random.default_rng(2), 8, 0.3)
+    at = {"layer": 0, "readout": 0}
+    worse = first.assign(response=first["response"] + np.linspace(0, 0.4, 10)[:, None, None])
+    difference = paired(CurveAgreement(), first.isel(at), worse.isel(at))
+    apart = [scores(each)["agreement"] for each in (first, worse)]
+    width = max(each.high - each.low for each in apart)
+    assert difference.high - difference.low < width
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("draws", [5, 10])
+def test_intervals_over_abscissae_and_draws_cover(draws: int) -> None:
+    """Grids and draws of one population: 95 % intervals hold the score of all of it."""
+    generator = np.random.default_rng(4)
+    x, many = np.linspace(0.03, 0.3, 80), 200
+    human = np.array([np.tanh(gain * x) for gain in (12.0, 6.0, 3.0)])
+    own = human + 0.15 * np.sin(40 * x + np.arange(3.0)[:, None])
+    each = own[:, None] * (1 + 0.15 * generator.standard_normal((3, many, 1)))
+
+    def sample(at: np.ndarray, which: np.ndarray) -> dict:
+        data = curves(own[:, at], human=human[:, at], ideal=human[:, at], x=x[at], seeds=len(which))
+        return scores(
+            data.assign(response=data["response"].copy(data=each[:, which][..., at, None, None]))
+        )
+
+    truth = sample(np.arange(80), np.arange(many))
+    found = [
+        sample(np.sort(generator.integers(80, size=10)), generator.integers(many, size=draws))
+        for _ in range(300)
+    ]
+    for name in ("agreement", "pearson", "order"):
+        inside = [each[name].low <= truth[name].value <= each[name].high for each in found]
+        assert 0.92 < np.mean(inside) < 0.995, name
+
+
+def test_size_of_elevations_is_scored_beside_their_shape() -> None:
+    raised = np.array([1 + 4 * np.exp(-((np.arange(10) - peak) ** 2) / 4) for peak in (3, 6)])
+    human = np.stack([HUMAN[0], *(HUMAN[0] / raised)])
+    twice = np.stack([HUMAN[0], *(HUMAN[0] / (2 * raised))])
+    same, larger, nothing = (
+        scores(curves(each, human=human, ideal=human, seeds=3), elevation=True)["magnitude-db"]
+        for each in (human, twice, np.tile(HUMAN[0], (3, 1)))
+    )
+    assert same.value == pytest.approx(0)
+    assert larger.value == pytest.approx(20 * np.log10(2))
+    assert nothing.value == nothing.chance == pytest.approx(-20 * np.log10(5))
+    assert "people's 4, 4" in same.note
+    assert same.low <= same.value <= same.high
+
+
+def test_each_channel_has_its_own_unadapted_curve() -> None:
+    raised = np.array([1 + 4 * np.exp(-((np.arange(10) - peak) ** 2) / 4) for peak in (3, 6)])
+    human = np.stack([HUMAN[0], *(HUMAN[0] / raised)])
+    both = xr.concat(
+        [
+            curves(5 * human, human=human, ideal=human),
+            curves(human, human=human, ideal=human).assign_coords(
+                group=("curve", ["rg"] * 3), channel=("curve", ["rg"] * 3)
+            ),
+        ],
+        "curve",
+    )
+    found = scores(both, elevation=True)
+    for name in ("pearson", "order", "order-rg", "pearson-rg", "agreement-chromatic"):
+        assert found[name].value == pytest.approx(1), name
+    assert found["magnitude-db"].value == pytest.approx(0)
+    assert found["magnitude-db-rg"].value == pytest.approx(0)
+
+
+def test_halves_and_channels_have_scores_of_their_own() -> None:
+    channels = {"channel": ("curve", ["ach", "rg", "yb"])}
+    # Right in colour, upside down in luminance.
+    wrong = HUMAN * np.array([[-1.0], [1.0], [1.0]])
+    found = scores(curves(wrong).assign_coords(channels))
+    assert found["pearson-ach"].value == found["agreement-ach"].value == pytest.approx(-1)
+    assert found["pearson-rg"].value == found["pearson-yb"].value == pytest.approx(1)
+    assert found["agreement-chromatic"].value == pytest.approx(1)
+    assert "agreement-ach" not in scores(curves(HUMAN))
+
+
+def test_an_observer_without_a_channel_is_scored_in_the_others() -> None:
+    channels = {"channel": ("curve", ["ach", "rg", "yb"])}
+    silent = HUMAN.copy()
+    silent[1:] = np.nan
+    found = scores(curves(silent).assign_coords(channels))
+    assert found["agreement"].value == pytest.approx(1)
+    assert "pearson-rg" not in found
+    # But a hole in a channel that it has is none of its curves.
+    silent[0, 3] = np.nan
+    found = scores(curves(silent).assign_coords(channels))
+    assert "undefined" in found["agreement"].note
+
+
+@pytest.mark.parametrize(
+    "shape", [lambda x: x * np.exp(-6 * x), lambda x: np.sin(np.pi * x / 0.3), lambda x: -x]
+)
+def test_a_curve_that_falls_does_not_saturate(shape) -> None:
+    falls = scores(curves(np.tile(shape(X), (3, 1))), checks=(SATURATES,))
+    assert falls["check-saturates"].value == 0
+
+
+def test_a_curve_that_falls_at_its_ends_does_not_saturate() -> None:
+    x = np.linspace(-20, 20, 10)
+    nothing = np.full((1, 10), np.nan)
+
+    def passed(values: np.ndarray) -> float:
+        data = curves(values[None], human=nothing, ideal=nothing)
+        data = data.assign_coords(abscissa=("x", x), level=("curve", [0.0]))
+        return scores(data, checks=(SATURATES_BOTH_SIDES,))["check-saturates"].value
+
+    assert passed(np.tanh(x / 5)) == 1
+    assert passed(x * np.exp(-((x / 8) ** 2))) == 0
+    assert passed(-np.tanh(x / 5)) == 0

@@ -114,10 +114,11 @@ def test_people_are_scaled_by_one_factor_to_the_observer() -> None:
     for panel in TESTS["contrast"].panels(data):
         for label, line in lines(panel, human=True).items():
             np.testing.assert_allclose(line.y, lines(panel)[label].y)
-    # Not so those whose largest is 1 by definition.
+    # Not so elevations, which have a unit of their own: 3.3-fold thresholds are people's.
     (panel,) = panels("adaptation")
     assert panel.kind == "elevations"
-    assert all(line.y.max() == pytest.approx(1) for line in lines(panel, human=True).values())
+    for line in lines(panel, human=True).values():
+        assert 2.1 < line.y.max() < 2.4
 
 
 def test_curves_without_a_point_are_not_drawn() -> None:
@@ -137,3 +138,27 @@ def test_people_are_drawn_only_where_they_are_compared_with() -> None:
     (panel,) = panels("spectral", lambda k, x: nothing * x)
     assert not lines(panel)
     assert len(lines(panel, human=True)) == 3
+
+
+def test_bands_are_intervals_over_draws() -> None:
+    """Half-widths are Student's t times the standard error of the mean of the draws."""
+    data = answers("masking-energy", lambda k, x: x)
+    scatter = 0.01 * np.random.default_rng(0).standard_normal(5)
+    drawn = data.isel(seed=[0] * 5)
+    drawn["response"] = drawn["response"] + xr.DataArray(scatter, dims="seed")
+    low, _ = CurvePanels()(TESTS["masking-energy"].experiment, drawn)
+    expected = 2.776 * scatter.std(ddof=1) / np.sqrt(5)
+    for line in lines(low).values():
+        np.testing.assert_allclose(line.high - line.y, expected, rtol=0.05)
+        np.testing.assert_allclose(line.y - line.low, expected, rtol=0.05)
+    (once, _) = CurvePanels()(TESTS["masking-energy"].experiment, data)
+    assert all(line.low is None for line in lines(once).values())
+
+
+def test_adaptation_of_several_channels_has_a_panel_each() -> None:
+    data = answers("adaptation", lambda k, x: x / (1 + k))
+    both = xr.concat([data, data.assign_coords(group=data["group"].copy(data=["rg"] * 4))], "curve")
+    found = CurvePanels(elevation=True)(TESTS["adaptation"].experiment, both)
+    assert len(found) == 2
+    for panel in found:
+        assert [line.y.max() for line in lines(panel).values()] == pytest.approx([1, 2, 3])

@@ -212,6 +212,9 @@ def test_a_display_in_a_file(tmp_path: Path) -> None:
         ("peak_cdm2 = 20000\neotf = 'pq'", "20000"),
         ("peak_cdm2 = 100\nambient_lux = -1", "ambient"),
         ("peak_cdm2 =", "mine.toml"),
+        ("peak_cdm = 350", "did you mean 'peak_cdm2'"),
+        ("peak_cdm2 = inf", "finite number"),
+        ("peak_cdm2 = 100\nprimaries = 'bt2020'\nrgb_to_xyz = [[1]]", "one of the two"),
     ],
 )
 def test_files_that_are_no_displays(text: str, said: str, tmp_path: Path) -> None:

@@ -9,10 +9,15 @@ import xarray as xr
 from fechner import human
 from fechner.experiments import Curves
 from fechner.observers.abilities import Wants
-from fechner.stimuli import ATD, Stimulus
+from fechner.stimuli import ATD, Square, Stimulus
 from fechner.suites import Options, preset, suite
 
-TESTS = {test.id: test for test in suite("decalogue").tests(Options())}
+# Yellow-blue masks are those of red-green in another direction.
+TESTS = {
+    test.id: test
+    for test in suite("decalogue").tests(Options())
+    if test.by_default or test.id.endswith("-rg")
+}
 PUBLISHED = {test.id: test for test in suite("decalogue").tests(Options(mode="published"))}
 
 
@@ -37,12 +42,8 @@ class ByFormula:
         return np.array(found)[:, None, None]
 
     def channel_changes(self, tests, references, scene) -> np.ndarray:
-        return np.array(
-            [
-                [_atd(np.array(t.background_xyz) - np.array(r.background_xyz))]
-                for t, r in zip(tests, references, strict=True)
-            ]
-        )
+        assert not any(each.layers for each in references)
+        return np.array([[_atd(np.array(test.layers[0].modulation_xyz))] for test in tests])
 
 
 def _atd(xyz: np.ndarray) -> np.ndarray:
@@ -56,33 +57,39 @@ def measured(experiment: Curves, presenter: ByFormula) -> xr.Dataset:
 
 def person(test: Stimulus, reference: Stimulus) -> float:
     """See contrast as people do: the formula behind properties 3 to 10, or CIEDE2000."""
-    if not test.layers:
-        return abs(test.background_xyz[1] - reference.background_xyz[1])
     *masks, target = test.layers
-    if not hasattr(target.pattern, "frequency_cpd"):
+    masks += test.overlay.layers if test.overlay else ()
+    if isinstance(target.pattern, Square):
         return _seen_patch(test, reference)
+    channel = ATD.directions[int(np.argmax(np.abs(_atd(np.array(target.modulation_xyz)))))]
+    unit = _unit(channel)
     mask = {}
     if masks:
         angle = masks[0].pattern.orientation_deg - target.pattern.orientation_deg
         mask = {
             "mask_frequency_cpd": masks[0].pattern.frequency_cpd,
-            "mask_contrast": masks[0].contrast,
+            "mask_contrast": unit * masks[0].contrast,
             "mask_angle_deg": angle,
         }
-    atd = _atd(np.array(target.modulation_xyz))
-    channel = ATD.directions[int(np.argmax(np.abs(atd)))]
-    return float(
-        human.contrast_response([target.contrast], target.pattern.frequency_cpd, channel, **mask)[0]
-    )
+    carrier = getattr(target.pattern, "carrier", target.pattern)
+    contrast = unit * target.contrast
+    return float(human.contrast_response([contrast], carrier.frequency_cpd, channel, **mask)[0])
+
+
+def _unit(channel: str) -> float:
+    """What one unit of T or D over luminance is in Mullen's contrast."""
+    return {"ach": 1.0, "rg": 1.20999, "yb": 2.52653}[channel]
 
 
 def _seen_patch(test: Stimulus, reference: Stimulus) -> float:
     background = np.array(test.background_xyz)
     patch = background + np.array(test.layers[0].modulation_xyz)
-    if reference.layers:
+    if not reference.layers:
+        return abs(test.layers[0].modulation_xyz[1])
+    if not np.isclose(patch[1], background[1]):
         other = background + np.array(reference.layers[0].modulation_xyz)
         return float(human.brightness([other[1], patch[1]], background[1])[1])
-    channel = "rg" if test.background_xyz[0] != patch[0] else "yb"
+    channel = "rg" if test.layers[0].modulation_xyz[2] == 0 else "yb"
     return abs(float(human.colour_response([patch], background, channel)[0]))
 
 
@@ -95,7 +102,7 @@ def near_threshold(test: Stimulus, reference: Stimulus) -> float:
         "rg": human.chromatic_rg_csf,
         "yb": human.chromatic_yb_csf,
     }[channel]
-    return float(target.contrast * csf(target.pattern.frequency_cpd))
+    return float(_unit(channel) * target.contrast * csf(target.pattern.frequency_cpd))
 
 
 @pytest.fixture(scope="module")
@@ -119,8 +126,7 @@ def test_people_pass(people: dict[str, xr.Dataset], id: str) -> None:
         assert score.value == pytest.approx(1.0)
     checks = {name: score for name, score in scores.items() if name.startswith("check")}
     assert checks
-    # CIELAB has no crispening; all else that is said of people is true of their formulas.
-    assert {name for name, score in checks.items() if score.value < 0.8} <= {"check-crispens"}
+    assert all(score.value >= 0.8 for score in checks.values())
     assert test.panels(data.isel(layer=0, readout=0))
 
 
@@ -140,17 +146,21 @@ def test_people_pass_in_published_mode_too(people: dict[str, xr.Dataset]) -> Non
 
 
 def test_published_brightness_is_another_curve() -> None:
-    """CIEDE2000 saturates much more than lightness where patches are lighter than white."""
+    """CIEDE2000 is known on the darkest background only, and is another curve there."""
     ours, theirs = (
         np.array(tests["brightness"].experiment.task.curves()[0].human)
         for tests in (TESTS, PUBLISHED)
     )
-    assert np.corrcoef(ours, theirs)[0, 1] < 0.99
-    assert theirs[-1] == pytest.approx(96.19, abs=0.01)
+    assert 0.99 < np.corrcoef(ours, theirs)[0, 1] < 0.998
+    assert theirs[-1] == pytest.approx(110.18, abs=0.01)
 
 
 def test_means_of_printed_cells_are_those_of_the_table() -> None:
     for row in preset("vila_tomas2026"):
-        for id in TESTS:
+        default = [id for id, test in TESTS.items() if test.by_default]
+        own = [id for id in default if id in row.scores]
+        # The first layer was read in properties 1 and 2 only.
+        assert own == (default[:3] if row.layer else default)
+        for id in own:
             cells = [value for name, value in row.scores.items() if name.startswith(f"{id}/")]
             assert row.scores[id] == pytest.approx(np.mean(cells), abs=1e-4)

@@ -282,3 +282,20 @@ def test_printed_numbers_come_with_the_results(published: bool) -> None:
     assert len(others) == 2
     assert all(math.isnan(value) for value in others)
     assert ("paper 0.506" in run.table()) == published
+
+
+def test_printed_numbers_of_a_layer_stand_beside_that_layer() -> None:
+    run = evaluate(
+        "bio-multilayer",
+        suite="decalogue",
+        tests=["spectral"],
+        layers=["opponent", "csf", "wavelets"],
+        published=True,
+        progress=False,
+    )
+    found = {(r.score.layer, r.score.name): r.published for r in run.scores()}
+    assert found["opponent", "pearson"] == 0.76
+    assert found["opponent", "order"] == -0.17
+    assert found["wavelets", "pearson"] == 0.73
+    assert math.isnan(found["csf", "pearson"])
+    assert expand(["@vila_tomas2026"]) == ["bio-multilayer"]

@@ -20,6 +20,7 @@ from fechner.cli import (
     listing,
     objects,
     people,
+    redundancy,
     report,
     run,
     scores,
@@ -69,6 +70,7 @@ app.add_typer(listing.app, name="list")
 app.command("show")(show.command)
 app.command("layers")(layers.command)
 app.command("fields")(fields.command)
+app.command("redundancy")(redundancy.command)
 app.command("validate")(validate.command)
 app.command("doctor")(doctor.command)
 

@@ -50,8 +50,8 @@ def command(
     out: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Sheet to write: PNG, PDF, SVG or HTML, or CSV for the fits; default: a table "
-            "on the screen."
+            help="Sheet to write: PNG, PDF, SVG (pages of 225 mm at most) or HTML, or CSV for the "
+            "fits; default: a table on the screen."
         ),
     ] = None,
     ppd: Annotated[float, typer.Option(help="Pixels per degree.")] = 64.0,
@@ -128,6 +128,6 @@ def command(
         typer.echo(write_sheet(tunings, path))
     if not paths:
         rows = [(t.field.layer, *caption(t)) for t in tunings]
-        print_table(("layer", "unit", "Gabor", "explained"), rows)
+        print_table(("layer", "unit", "fit", "explained"), rows)
     for section in sections(tunings):
         typer.echo(f"{section.layer}: {section.counts}")

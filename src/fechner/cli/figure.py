@@ -37,10 +37,10 @@ def command(
         str | None, typer.Option(help="Comma-separated observers, in this order; default: all.")
     ] = None,
     layer: Annotated[
-        str | None, typer.Option(help="Layer to show; default: the last one measured.")
+        str | None, typer.Option(help="Layer to show, or all; default: the last one measured.")
     ] = None,
     readout: Annotated[
-        str | None, typer.Option(help="Read-out to show; default: the first one measured.")
+        str | None, typer.Option(help="Read-out to show, or all; default: the first one measured.")
     ] = None,
     columns: Annotated[int, typer.Option(help="Width: 1 column (85 mm) or 2 (178 mm).")] = 2,
     dpi: Annotated[

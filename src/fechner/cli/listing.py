@@ -103,7 +103,7 @@ def _show_preset(name: str) -> None:
     print_table(
         ("observer", "family", "architecture", "trained on", "read out as published"),
         (
-            (row.observer, row.family, row.architecture, row.training_data, row.readout)
+            (row.label, row.family, row.architecture, row.training_data, row.readout)
             for row in preset(name)
         ),
     )

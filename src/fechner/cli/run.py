@@ -288,4 +288,4 @@ def _numbers(text: str | None) -> list[float | None]:
     try:
         return [float(part) for part in split_names(text) or ()] or [None]
     except ValueError:
-        raise typer.BadParameter(f"'{text}' is not a list of numbers.") from None
+        raise typer.BadParameter(f"--ppd '{text}' is not a number or a list of numbers.") from None

@@ -17,7 +17,7 @@ import numpy as np
 from fechner.experiments.base import Piece, Sample, Scene, geometry
 from fechner.experiments.limits import REASONS, flag_stimulus
 from fechner.experiments.presentation import Presenter
-from fechner.observers.abilities import Ability, Need
+from fechner.observers.abilities import Ability, Need, lacks
 from fechner.stimuli import OpponentSpace, Stimulus
 from fechner.stimuli.colour import DIRECTION_NAMES
 
@@ -49,6 +49,8 @@ class Curve:
     ideal
         Numbers whose order is that of the curves in their group, at each abscissa; empty for a
         curve that has no place in it.
+    needs
+        What an observer must be able to see to be asked this curve; others may still be.
     """
 
     channel: str
@@ -57,6 +59,7 @@ class Curve:
     group: str = ""
     human: tuple[float, ...] = ()
     ideal: tuple[float, ...] = ()
+    needs: tuple[Need, ...] = ()
 
 
 class Shown(NamedTuple):
@@ -99,7 +102,7 @@ class CurveTask(Protocol):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """What an observer must be able to see."""
+        """What an observer must be able to see to be asked any curve at all."""
         ...
 
     @property
@@ -122,14 +125,21 @@ class CurveTask(Protocol):
 
 @dataclass(frozen=True)
 class Curves:
-    """Measure the curves of a task."""
+    """Measure the curves of a task.
+
+    Parameters
+    ----------
+    cut
+        Whether light that the display cannot show is cut; otherwise the point is left out.
+    """
 
     id: str
     title: str
     reference: str
     task: CurveTask
     scene: Scene
-    version: int = 1
+    cut: bool = False
+    version: int = 2
 
     asks: ClassVar[Ability] = "compares"
 
@@ -148,8 +158,8 @@ class Curves:
         """What is shown and asked, made from the parameters."""
         draws = f" Each is drawn {self.task.seeds} times." if self.task.seeds > 1 else ""
         return (
-            f"{self.task.method}{draws} What the display cannot show is left out and named. "
-            f"{self.scene.method}"
+            f"{self.task.method}{draws} What the display cannot show is "
+            f"{'cut' if self.cut else 'left out and named'}. {self.scene.method}"
         )
 
     def pieces(self) -> Sequence[Piece]:
@@ -181,11 +191,20 @@ class Curves:
             for number in range(piece.start, piece.stop)
         ]
         dropped = self._dropped(grid, presenter)
-        response = self._responses(grid, dropped, presenter)
-        points = ("curve", "x")
+        lacking = lacks(presenter.observer.wants)
+        unseen = [any(need in lacking for need in curve.needs) for curve in curves]
+        dropped[np.array(unseen)] = REASONS.index("no-colour-seen")
+        kept = np.broadcast_to(dropped[:, None] == 0, (len(grid), self.task.seeds, len(abscissae)))
+        points, places = ("curve", "x"), ("seed", "x", "layer", "readout")
+        if self.task.by_channel:
+            response, distance = self._by_channel(grid, kept, presenter)
+            further = {"distance": (places, distance)}
+        else:
+            response, further = self._responses(grid, kept, presenter), {}
         return xr.Dataset(
             {
-                "response": (("curve", "seed", "x", "layer", "readout"), response),
+                "response": (("curve", *places), response),
+                **further,
                 "dropped": (points, dropped, {"meanings": " ".join(REASONS)}),
                 "human": (points, _known([curve.human for curve in curves], len(abscissae))),
                 "ideal": (points, _known([curve.ideal for curve in curves], len(abscissae))),
@@ -208,35 +227,42 @@ class Curves:
         drawn, seen = self.scene.fields(wants)
         flags = np.array(
             [
-                [[flag_stimulus(s.test, display, drawn, seen) for s in draw] for draw in draws]
+                [
+                    [flag_stimulus(s.test, display, drawn, seen, cut=self.cut) for s in draw]
+                    for draw in draws
+                ]
                 for draws in grid
             ],
             dtype=np.uint8,
         )
         return np.asarray(flags.max(axis=1))
 
-    def _responses(self, grid: _Grid, dropped: NDArray[np.uint8], presenter: Presenter) -> Floats:
+    def _responses(self, grid: _Grid, kept: NDArray[np.bool_], presenter: Presenter) -> Floats:
         """Show what can be shown; the rest stays NaN."""
-        shape = (len(grid), self.task.seeds, len(self.task.abscissae))
-        found = np.full((*shape, len(presenter.layers), len(presenter.readouts)), np.nan)
-        kept = np.broadcast_to(dropped[:, None] == 0, shape)
-        if self.task.by_channel:
-            # All curves show the same fields: the first stands for all of them.
-            tests, references, _ = _chosen(grid[:1], kept[:1])
-            if tests:
-                there = kept[0]
-                found[0, there] = presenter.differences(tests, references, self.scene)
-                changes = presenter.channel_changes(tests, references, self.scene)
-                if changes is not None:
-                    signed = np.moveaxis(changes, -1, 0)[..., None]
-                    has_channels = np.isfinite(signed).all(axis=(0, 1))
-                    found[:, there] = np.where(has_channels, signed, found[:, there])
-            return found
+        found = np.full((*kept.shape, len(presenter.layers), len(presenter.readouts)), np.nan)
         tests, references, signs = _chosen(grid, kept)
         if tests:
             differences = presenter.differences(tests, references, self.scene)
             found[kept] = np.array(signs)[:, None, None] * differences
         return found
+
+    def _by_channel(
+        self, grid: _Grid, kept: NDArray[np.bool_], presenter: Presenter
+    ) -> tuple[Floats, Floats]:
+        """Return the change of each channel, and the distance, which is all that some have.
+
+        All curves show the same: the first stands for all of them.
+        """
+        distance = self._responses(grid[:1], kept[:1], presenter)[0]
+        found = np.full((len(grid), *distance.shape), np.nan)
+        found[0] = distance
+        tests, references, _ = _chosen(grid[:1], kept[:1])
+        changes = presenter.channel_changes(tests, references, self.scene) if tests else None
+        if changes is not None:
+            signed = np.moveaxis(changes, -1, 0)[..., None]
+            has_channels = np.isfinite(signed).all(axis=(0, 1))
+            found[:, kept[0]] = np.where(has_channels, signed, found[:, kept[0]])
+        return found, distance
 
     def samples(self) -> Sequence[Sequence[Sample]]:
         """Return a row of tests for each curve; curves that show the same have one row."""

@@ -22,7 +22,18 @@ if TYPE_CHECKING:
     from fechner.stimuli.contrast import Floats
 
 #: Why a point is left out of the score; stored as the flag of each point.
-REASONS = ("kept", "aliased", "out-of-gamut", "contrast-above-1", "noise-clipped", "window-cut")
+REASONS = (
+    "kept",
+    "aliased",
+    "out-of-gamut",
+    "contrast-above-1",
+    "noise-clipped",
+    "window-cut",
+    "no-colour-seen",
+)
+
+#: At the Nyquist limit itself, what pixels show of a grating is a matter of its phase.
+_BELOW_NYQUIST = 1 - 1e-9
 
 #: Noise whose pixels leave the display's range more often than this is left out.
 _CLIPPED_SHARE = 0.01
@@ -67,22 +78,26 @@ def flag_contrasts(
     return flags
 
 
-def flag_stimulus(stimulus: Stimulus, display: Display, drawn: Field, seen: Field) -> int:
+def flag_stimulus(
+    stimulus: Stimulus, display: Display, drawn: Field, seen: Field, *, cut: bool = False
+) -> int:
     """Say why a stimulus cannot be shown as meant, to the last pixel; 0 if it can.
 
     Parameters
     ----------
     drawn, seen
         The field that is drawn, and what is left of its pixels after resampling.
+    cut
+        Whether light that the display cannot show is meant to be cut.
     """
     if reason := _geometry(stimulus.layers, drawn, seen):
         return REASONS.index(reason)
-    return 0 if fits_gamut(stimulus, drawn, display) else REASONS.index("out-of-gamut")
+    return 0 if cut or fits_gamut(stimulus, drawn, display) else REASONS.index("out-of-gamut")
 
 
 def _geometry(layers: Sequence[Layer], drawn: Field, seen: Field) -> str:
     """Say why patterns do not fit the pixels, the frames or the extent of a field."""
-    nyquist_cpd = min(drawn.nyquist_cpd, seen.nyquist_cpd)
+    nyquist_cpd = _BELOW_NYQUIST * min(drawn.nyquist_cpd, seen.nyquist_cpd)
     for layer in layers:
         hz = 0.0 if layer.flicker is None else layer.flicker.frequency_hz
         if layer.pattern.highest_cpd > nyquist_cpd or hz > drawn.fps / 2:

@@ -1,4 +1,4 @@
-"""Curves of noise patches: what is seen of a band of frequencies, alone and on other noise.
+"""Curves of noise or gratings: what is seen of a band of frequencies, alone and on noise.
 
 Sensitivity over frequency and its change by an adaptor, responses over contrast and their
 attenuation by masks: properties 3 to 10 of Vila-Tomás et al. (2026).
@@ -7,7 +7,7 @@ attenuation by masks: properties 3 to 10 of Vila-Tomás et al. (2026).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -17,8 +17,20 @@ from fechner import human
 from fechner.experiments.curves import Curve, Shown
 from fechner.experiments.tasks import ABSCISSAE
 from fechner.observers.abilities import Need
-from fechner.stimuli import Gabor, Layer, OpponentSpace, OrientedNoise, Pattern, Stimulus
-from fechner.stimuli.colour import DIRECTION_NAMES
+from fechner.stimuli import (
+    ATD,
+    Gabor,
+    Grating,
+    Layer,
+    OpponentSpace,
+    OrientedNoise,
+    Pattern,
+    Product,
+    RingNoise,
+    RoundWindow,
+    Stimulus,
+)
+from fechner.stimuli.colour import DIRECTION_NAMES, Triple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +41,12 @@ _CSF: dict[str, Callable[..., Floats]] = {
     "ach": human.standard_spatial_observer,
     "rg": human.chromatic_rg_csf,
     "yb": human.chromatic_yb_csf,
+}
+
+_KINDS = {
+    "noise": ("Noise patches", "the root of 2 times RMS"),
+    "grating": ("Patches of gratings of random phase", "Michelson"),
+    "gabor": ("Gabor patches", "Michelson"),
 }
 
 
@@ -47,7 +65,7 @@ class Condition:
     frequency_cpd
         Of the test; not used where frequency is the abscissa.
     mask_frequency_cpd, mask_contrast, mask_angle_deg
-        The mask, turned by an angle against the test; a contrast of 0 is none.
+        The mask, of the test's channel and turned by an angle against it; a contrast of 0 is none.
     label, level
         What is special about it, and the number behind it.
     group
@@ -56,6 +74,14 @@ class Condition:
         Its place in that order, the same at every abscissa; None follows people's responses.
     known
         Whether people's curve is compared with.
+    ranked
+        Whether it has a place in the order at all.
+    white_xyz
+        The light that background and achromatic patterns have the colour of, at Y = 1; None is the
+        white of the scene. Chromatic patterns are the same in every light.
+    transmission
+        Share of the light of the scene that reaches the observer through fog, which fills up the
+        rest with light of the mean: contrasts of test and mask are multiplied by it.
     """
 
     channel: str = "ach"
@@ -68,6 +94,9 @@ class Condition:
     group: str = ""
     place: float | None = None
     known: bool = True
+    ranked: bool = True
+    white_xyz: Triple | None = None
+    transmission: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -83,7 +112,22 @@ class NoiseCurves:
     size_deg, mask_size_deg
         Sides of the squares in which test and mask are windowed.
     test
-        Noise, or a Gabor patch in its place.
+        What is shown: noise, gratings of a random phase, whose peaks are lower, in the same
+        window, or a Gabor patch.
+    chromatic_unit
+        What the human formulas take chromatic contrasts for. ``"cone"`` converts them to the
+        contrast of Mullen's gratings by cone contrast; ``"opponent"`` takes the amplitude of T or
+        D over luminance for it, as Vila-Tomás et al. (2026) do.
+    rings
+        Noise of other kinds for tests and masks, of which frequency, orientation and seed are set;
+        None is `OrientedNoise`.
+    masks
+        Whether masks are added as light, or to encoded values (`Stimulus.overlay`).
+    draws
+        Whether all conditions and abscissae share their draws of noise, and each draw of a test has
+        a mask of its own; or every point has draws of its own, all on one mask for each condition.
+    step
+        As in `human.contrast_response`.
     """
 
     over: Literal["frequency_cpd", "contrast"]
@@ -96,7 +140,12 @@ class NoiseCurves:
     size_deg: float = 2.0
     mask_size_deg: float = 2.0
     orientation_deg: float = 0.0
-    test: Literal["noise", "gabor"] = "noise"
+    test: Literal["noise", "grating", "gabor"] = "noise"
+    chromatic_unit: Literal["cone", "opponent"] = "cone"
+    rings: tuple[RingNoise, RingNoise] | None = None
+    masks: Literal["light", "encoded"] = "light"
+    draws: Literal["shared", "own"] = "shared"
+    step: float | None = None
 
     by_channel = False
 
@@ -107,26 +156,26 @@ class NoiseCurves:
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """Colour, if a channel is chromatic."""
-        return ("colour",) if any(each.channel != "ach" for each in self.conditions) else ()
+        """Colour, if every channel is chromatic."""
+        return ("colour",) if all(each.channel != "ach" for each in self.conditions) else ()
 
     @property
     def method(self) -> str:
         """What is shown and what is known of people."""
         channels = dict.fromkeys(DIRECTION_NAMES[each.channel] for each in self.conditions)
         low, high = self.abscissae[0], self.abscissae[-1]
-        what = f"Noise patches ({', '.join(channels)}) of {self.size_deg:g} degree at "
+        kind, unit = _KINDS[self.test]
+        size_deg = self.size_deg if self.rings is None else 2 * (self.rings[0].window_deg or 1)
+        what = f"{kind} ({', '.join(channels)}) of {size_deg:g} degree at "
         if self.over == "frequency_cpd":
             what += (
-                f"{self.luminance_cdm2:g} cd/m2 and a contrast of {self.contrast:g} (the root of 2 "
-                f"times RMS) at {len(self.abscissae)} spatial frequencies from {low:g} to "
-                f"{high:g} cycles/degree"
+                f"{self.luminance_cdm2:g} cd/m2 and a contrast of {self.contrast:g} ({unit}) at "
+                f"{len(self.abscissae)} spatial frequencies from {low:g} to {high:g} cycles/degree"
             )
         else:
             what += (
                 f"{self.luminance_cdm2:g} cd/m2 and {self._frequencies} cycles/degree at "
-                f"{len(self.abscissae)} contrasts from {low:g} to {high:g} (the root of 2 times "
-                "RMS)"
+                f"{len(self.abscissae)} contrasts from {low:g} to {high:g} ({unit})"
             )
         known = (
             "Human curves are the contrast sensitivity functions of the Standard Spatial Observer "
@@ -135,14 +184,31 @@ class NoiseCurves:
             else "Human responses add up 1/threshold over contrast"
         )
         response = "The response is the difference from what it is shown on"
-        return f"{what}{self._masks}. {response}. {known}."
+        return f"{what}{self._masks}{self._light}. {response}. {known}.{self._units}"
+
+    @property
+    def _units(self) -> str:
+        """How chromatic contrasts are converted for the human formulas."""
+        factors = {
+            DIRECTION_NAMES[each.channel]: self._unit(each.channel)
+            for each in self.conditions
+            if each.channel != "ach"
+        }
+        if not factors or self.chromatic_unit == "opponent":
+            return ""
+        words = " and ".join(f"{factor:.3g} ({name})" for name, factor in factors.items())
+        return (
+            " Chromatic contrasts are amplitudes of T or D over luminance; for the human formulas "
+            f"they are multiplied by {words}, the contrast of Mullen's gratings of equal cone "
+            "contrast."
+        )
 
     @property
     def _frequencies(self) -> str:
         """Frequencies of tests, with the groups that they are called by."""
         named = {each.frequency_cpd: each.group for each in self.conditions}
-        groups = [group for group in named.values() if group and group not in DIRECTION_NAMES]
-        told = len(set(groups)) == len(named)
+        groups = {each.group for each in self.conditions} - {"", *DIRECTION_NAMES}
+        told = len(groups) == len(named)
         return _listed(f"{cpd:g} ({group})" if told else cpd for cpd, group in named.items())
 
     @property
@@ -151,13 +217,29 @@ class NoiseCurves:
         masks = [each for each in self.conditions if each.mask_contrast]
         if not masks:
             return ""
-        words = f", alone and on noise of a contrast of {_listed(m.mask_contrast for m in masks)}"
+        alone = "alone and " if len(masks) < len(self.conditions) else ""
+        words = f", {alone}on noise of a contrast of {_listed(m.mask_contrast for m in masks)}"
         if any(each.mask_frequency_cpd != each.frequency_cpd for each in masks):
             words += f" at {_listed(each.mask_frequency_cpd for each in masks)} cycles/degree"
         else:
             words += " at the same frequency"
         if any(each.mask_angle_deg for each in masks):
             words += f", turned by {_listed(each.mask_angle_deg for each in masks)} degrees"
+        if self.masks == "encoded":
+            words += ", which is added to encoded values"
+        return words
+
+    @property
+    def _light(self) -> str:
+        """Lights and fog, and what these do to people."""
+        words = ""
+        lights = dict.fromkeys(e.group for e in self.conditions if e.white_xyz is not None)
+        if lights:
+            named = _listed(lights).replace("-", " ")
+            words += f", also in {named}, which people adapt to cone by cone (von Kries)"
+        foggy = [each.transmission for each in self.conditions if each.transmission != 1]
+        if foggy:
+            words += f", in clear air and in fog that lets {_listed(foggy)} of all contrast through"
         return words
 
     def __len__(self) -> int:
@@ -173,55 +255,96 @@ class NoiseCurves:
 
     def _curve(self, condition: Condition) -> Curve:
         response = tuple(float(value) for value in self._human(condition))
+        place = response if condition.place is None else (condition.place,) * len(self.abscissae)
         return Curve(
             condition.channel,
             condition.label,
             condition.level,
             condition.group,
             response if condition.known else (),
-            response if condition.place is None else (condition.place,) * len(self.abscissae),
+            place if condition.ranked else (),
+            ("colour",) if condition.channel != "ach" else (),
         )
 
     def _human(self, condition: Condition) -> Floats:
         at = np.array(self.abscissae)
+        unit = self._unit(condition.channel)
         mask: dict[str, float] = {}
         if condition.mask_contrast:
             mask = {
                 "mask_frequency_cpd": condition.mask_frequency_cpd,
-                "mask_contrast": condition.mask_contrast,
+                "mask_contrast": unit * condition.transmission * condition.mask_contrast,
                 "mask_angle_deg": condition.mask_angle_deg,
             }
+        gain = unit * condition.transmission
+        if condition.white_xyz is not None:
+            gain *= human.von_kries_gain(condition.channel, condition.white_xyz)
         if self.over == "contrast":
-            return human.contrast_response(at, condition.frequency_cpd, condition.channel, **mask)
-        sensitivity = _CSF[condition.channel](at)
+            return human.contrast_response(
+                gain * at, condition.frequency_cpd, condition.channel, step=self.step, **mask
+            )
+        sensitivity = gain * _CSF[condition.channel](at)
         return sensitivity / human.threshold_elevation(at, **mask) if mask else sensitivity
+
+    def _unit(self, channel: str) -> float:
+        """Return what one unit of contrast is in the unit of the human formulas."""
+        if channel == "ach" or self.chromatic_unit == "opponent":
+            return 1.0
+        modulation = ATD.modulation_lms(channel, self.luminance_cdm2)
+        return human.mullen_contrast(modulation, ATD.background_lms(self.luminance_cdm2), channel)
 
     def shown(self, curve: int, x: float, seed: int, space: OpponentSpace) -> Shown:
         """Return a patch on its mask, and the mask alone."""
         condition = self.conditions[curve]
         frequency = x if self.over == "frequency_cpd" else condition.frequency_cpd
-        contrast = x if self.over == "contrast" else self.contrast
+        contrast = condition.transmission * (x if self.over == "contrast" else self.contrast)
+        own = self.draws == "own"
+        lit = condition.white_xyz is not None
+        space = replace(space, white_xyz=condition.white_xyz) if condition.white_xyz else space
         background = space.background_xyz(self.luminance_cdm2)
+        along = space.modulation_xyz(condition.channel, self.luminance_cdm2)
+        if lit and condition.channel == "ach":
+            along = background
         masks: tuple[Layer, ...] = ()
         if condition.mask_contrast:
-            mask = OrientedNoise(
+            mask = self._noise(
+                1,
                 condition.mask_frequency_cpd,
                 self.orientation_deg + condition.mask_angle_deg,
-                size_deg=self.mask_size_deg,
-                seed=(self.seed, seed, 1),
+                (0, 1, curve) if own else (seed, 1),
             )
-            luminance = space.modulation_xyz("ach", self.luminance_cdm2)
-            masks = (Layer(mask, luminance, condition.mask_contrast),)
-        along = space.modulation_xyz(condition.channel, self.luminance_cdm2)
-        test = Layer(self._pattern(frequency, seed), along, contrast)
-        return Shown(Stimulus(background, (*masks, test)), Stimulus(background, masks))
+            masks = (Layer(mask, along, condition.transmission * condition.mask_contrast),)
+        seeds = (seed, 0, curve, self.abscissae.index(x)) if own else (seed, 0)
+        test = Layer(self._pattern(frequency, seeds), along, contrast)
+        if self.masks == "light":
+            return Shown(Stimulus(background, (*masks, test)), Stimulus(background, masks))
+        overlay = Stimulus(background, masks) if masks else None
+        return Shown(Stimulus(background, (test,), overlay), Stimulus(background, (), overlay))
 
-    def _pattern(self, frequency_cpd: float, seed: int) -> Pattern:
+    def _pattern(self, frequency_cpd: float, seeds: tuple[int, ...]) -> Pattern:
         if self.test == "gabor":
             return Gabor(frequency_cpd, self.size_deg / 6, self.orientation_deg, phase_deg=90.0)
-        return OrientedNoise(
-            frequency_cpd,
-            self.orientation_deg,
-            size_deg=self.size_deg,
-            seed=(self.seed, seed, 0),
-        )
+        if self.test == "grating":
+            phase = 360 * np.random.default_rng((self.seed, *seeds)).random()
+            carrier = Grating(frequency_cpd, self.orientation_deg, float(phase))
+            return Product(carrier, RoundWindow(self.size_deg))
+        return self._noise(0, frequency_cpd, self.orientation_deg, seeds)
+
+    def _noise(
+        self,
+        of: Literal[0, 1],
+        frequency_cpd: float,
+        orientation_deg: float,
+        seeds: tuple[int, ...],
+    ) -> Pattern:
+        """Return the noise of a test (0) or a mask (1)."""
+        seed = (self.seed, *seeds)
+        if self.rings is not None:
+            return replace(
+                self.rings[of],
+                frequency_cpd=frequency_cpd,
+                orientation_deg=orientation_deg,
+                seed=seed,
+            )
+        size_deg = (self.size_deg, self.mask_size_deg)[of]
+        return OrientedNoise(frequency_cpd, orientation_deg, size_deg=size_deg, seed=seed)

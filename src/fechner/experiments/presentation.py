@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +14,13 @@ from fechner.experiments.showing import Showing
 from fechner.observers.abilities import Compares, ComparesWithSeveral, ReadsChannels
 from fechner.observers.readouts import MAY_BE_UNDEFINED
 from fechner.stimuli import Frames, Picture, Stimulus
+from fechner.stimuli.painting import resample
 from fechner.stimuli.parts import Part, part_that_differs
+from fechner.stimuli.patterns import drawn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from torch import Tensor
 
 
 class Presenter(Showing[Compares]):
@@ -36,15 +40,29 @@ class Presenter(Showing[Compares]):
     def channel_changes(
         self, tests: Sequence[Stimulus], references: Sequence[Stimulus], scene: Scene
     ) -> NDArray[np.float64] | None:
-        """Return how the mean of each opponent channel changes, [n, layers, 3].
+        """Return how each opponent channel changes where tests differ, [n, layers, 3].
 
-        NaN at layers without such channels; None for observers that have none at all.
+        NaN at layers without such channels; None for observers that have none at all. All tests
+        differ from their references in the same place.
         """
         if not isinstance(self.observer, ReadsChannels):
             return None
         shape = (len(self.layers), 3)
-        ask = self.observer.channel_changes
+        where = self._where(tests[0], references[0], scene)
+        ask = partial(self.observer.channel_changes, where=where)
         return self._asked(ask, shape, tests, references, scene, may_be_undefined=True)
+
+    def _where(self, test: Stimulus, reference: Stimulus, scene: Scene) -> Tensor:
+        """Return 1 at the pixels where a test differs from its reference, 0 elsewhere, [h, w]."""
+        import torch
+
+        drawn_field, seen = scene.fields(self.observer.wants)
+        shape = (drawn_field.height_px, drawn_field.width_px)
+        where = torch.full(shape, float(test.background_xyz != reference.background_xyz))
+        for layer in test.layers:
+            if layer not in reference.layers:
+                where = where.maximum(drawn(layer.pattern, drawn_field).abs().clamp(max=1).float())
+        return resample(where[None, None], (seen.height_px, seen.width_px))[0, 0].to(self.device)
 
     def matches(
         self,
@@ -170,10 +188,10 @@ class Presenter(Showing[Compares]):
         bad = np.isinf(values)
         if not may_be_undefined:
             bad |= np.isnan(values) & [each not in MAY_BE_UNDEFINED for each in self.readouts]
-        bad = bad.any(axis=(1, 2))
-        if bad.any():
+        rows = bad.any(axis=(1, 2))
+        if rows.any():
             raise ObserverError(
-                f"observer '{self.observer.name}' answered NaN or infinity for {bad.sum()} of "
+                f"observer '{self.observer.name}' answered NaN or infinity for {rows.sum()} of "
                 f"{len(values)} pictures in a batch; check it with pictures of low contrast."
             )
         return values

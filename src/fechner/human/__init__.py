@@ -1,6 +1,12 @@
 """What people see: contrast sensitivity models as functions, data sets with their source."""
 
-from fechner.human.appearance import brightness, colour_difference_2000, colour_response
+from fechner.human.appearance import (
+    brightness,
+    colour_difference_2000,
+    colour_response,
+    von_kries_gain,
+    whittle_brightness,
+)
 from fechner.human.castle import (
     GREY_LMS_PER_CDM2,
     LMS_TO_MECHANISMS,
@@ -38,7 +44,7 @@ from fechner.human.spectral import (
     spectral_fields,
 )
 from fechner.human.trials import HumanTrial, HumanTrials, read_trials
-from fechner.human.units import convert_sensitivity
+from fechner.human.units import convert_sensitivity, mullen_contrast
 
 __all__ = [
     "APERTURE_SD_DEG",
@@ -76,10 +82,13 @@ __all__ = [
     "kulikowski_match",
     "load",
     "modelfest_patterns",
+    "mullen_contrast",
     "oblique_effect",
     "read_trials",
     "spectral_fields",
     "standard_spatial_observer",
     "threshold_elevation",
+    "von_kries_gain",
     "watson_ahumada_csf",
+    "whittle_brightness",
 ]

@@ -115,11 +115,13 @@ def spectral_fields(
     wavelengths_nm: ArrayLike | None = None,
     *,
     sd_nm: float = 5.0,
+    flat_cdm2: float | None = None,
 ) -> SpectralFields:
     """Return spectrally narrow fields of equal energy, as pure as a display can show them.
 
     Each is a Gaussian on a flat spectrum. No display shows pure wavelengths, so the flat spectrum
-    is the weakest that makes all of them possible; their common energy is the highest that does.
+    is the weakest that makes all of them possible, unless its luminance is given; their common
+    energy is the highest that is possible then.
 
     Parameters
     ----------
@@ -129,6 +131,8 @@ def spectral_fields(
         Centres of the Gaussians, nm; None is 30 from 380 to 720.
     sd_nm : float
         Standard deviation of the Gaussians, nm.
+    flat_cdm2 : float or None
+        Luminance of the flat spectrum; None is the weakest for the brightest fields.
 
     References
     ----------
@@ -140,6 +144,9 @@ def spectral_fields(
     >>> fields = spectral_fields(display("decalogue"))
     >>> round(fields.flat_xyz[1], 1), round(max(y for _, y, _ in fields.fields_xyz), 1)
     (36.6, 86.7)
+    >>> fields = spectral_fields(display("decalogue"), flat_cdm2=18.1)
+    >>> round(fields.flat_xyz[1], 1), round(max(y for _, y, _ in fields.fields_xyz), 1)
+    (18.1, 42.8)
     """
     default = np.linspace(380.0, 720.0, 30)
     asked = default if wavelengths_nm is None else np.atleast_1d(wavelengths_nm)
@@ -160,6 +167,16 @@ def spectral_fields(
         / (flat_rgb[:, None] - part * flat_rgb[None, :])
     ).clip(0.0)
     scale = high / float((narrow_rgb + share * flat_rgb).max())
+    if flat_cdm2 is not None:
+        luminance = float(checked("flat_cdm2", flat_cdm2))
+        flat = luminance / flat_xyz[1] * flat_rgb
+        if flat.min() < low or flat.max() > high:
+            raise ValueError(
+                f"display '{display.name}' cannot show a flat spectrum of {luminance:g} cd/m2."
+            )
+        room = np.where(narrow_rgb > 0, high - flat, flat - low)
+        scale = float(np.min(room / np.maximum(np.abs(narrow_rgb), 1e-12)))
+        share = luminance / (flat_xyz[1] * scale)
     fields = scale * (narrow_xyz + share * flat_xyz)
     return SpectralFields(
         tuple(centres[:, 0].tolist()),

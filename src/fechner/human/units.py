@@ -1,4 +1,4 @@
-"""Sensitivities in other units than cone contrast."""
+"""Sensitivities and contrasts in other units."""
 
 from __future__ import annotations
 
@@ -9,8 +9,15 @@ from numpy.typing import ArrayLike
 
 from fechner.human.castle import GREY_LMS_PER_CDM2, LMS_TO_MECHANISMS
 from fechner.human.castle_mechanisms import Floats
-from fechner.stimuli.colour import DIRECTIONS, as_triple
-from fechner.stimuli.contrast import Unit, convert_contrast
+from fechner.human.spectral import colour_matching
+from fechner.stimuli.colour import DIRECTIONS, XYZ_TO_LMS1975, Triple, as_triple, transform
+from fechner.stimuli.contrast import Unit, cone_contrasts, convert_contrast
+
+#: Wavelengths of the two lights of Mullen's gratings, nm, which are modulated in antiphase.
+_MULLEN_NM = {"rg": (602.0, 526.0), "yb": (577.0, 470.0)}
+
+#: How cone contrasts make the signal of an opponent mechanism.
+_MECHANISMS = {"rg": (1.0, -1.0, 0.0), "yb": (0.5, 0.5, -1.0)}
 
 
 def convert_sensitivity(
@@ -53,3 +60,40 @@ def convert_sensitivity(
     )
     converted: Floats = np.asarray(sensitivity, dtype=np.float64) / factor
     return converted
+
+
+def mullen_contrast(modulation_lms: Triple, background_lms: Triple, channel: str) -> float:
+    """Return the contrast of Mullen's gratings that is worth a chromatic modulation.
+
+    Mullen's gratings add two lights of equal luminance in antiphase (602 and 526 nm, or 577 and
+    470 nm), and their contrast is that of either light. Two stimuli are worth the same if their
+    cone contrasts make the same signal in the opponent mechanism: L - M, or (L + M) / 2 - S.
+
+    Parameters
+    ----------
+    modulation_lms, background_lms : tuple of float
+        Cone signals of the modulation and of what it is shown on.
+    channel : str
+        ``"rg"`` or ``"yb"``.
+
+    References
+    ----------
+    Mullen (1985), key ``mullen1985``; cone fundamentals of Smith & Pokorny (1975), key
+    ``smith_pokorny1975``.
+
+    Examples
+    --------
+    >>> from fechner.stimuli import ATD
+    >>> [
+    ...     round(mullen_contrast(ATD.modulation_lms(c, 40.0), ATD.background_lms(40.0), c), 3)
+    ...     for c in ("rg", "yb")
+    ... ]
+    [1.21, 2.527]
+    """
+    lights = colour_matching(_MULLEN_NM[channel])
+    # Equal luminance of both: y is 1.
+    one, other = transform(XYZ_TO_LMS1975, lights / lights[:, 1:2])
+    of_mullen = cone_contrasts(as_triple((one - other) / 2), as_triple((one + other) / 2))
+    of_this = cone_contrasts(modulation_lms, background_lms)
+    weights = np.array(_MECHANISMS[channel])
+    return float(weights @ of_this / (weights @ of_mullen))

@@ -228,8 +228,14 @@ class ComparesWithSeveral(Compares, Protocol):
 class ReadsChannels(Compares, Protocol):
     """A comparer that also tells opponent channels apart: achromatic, red-green, yellow-blue."""
 
-    def channel_changes(self, test: Frames, memory: Any, which: Tensor) -> Tensor:
-        """Return how the mean of each channel changes, [n, layers, 3], NaN at layers without."""
+    def channel_changes(self, test: Frames, memory: Any, which: Tensor, where: Tensor) -> Tensor:
+        """Return how each channel changes, [n, layers, 3], NaN at layers without.
+
+        Parameters
+        ----------
+        where
+            Weights of the pixels that are read, [h, w].
+        """
         ...
 
 
@@ -289,7 +295,10 @@ class HasOpponentChannels(Encodes, Protocol):
 
     @property
     def opponent_layers(self) -> Mapping[str, int]:
-        """Such layers, and how many channels each has; activations are [n, channels, ...]."""
+        """Such layers, and in how many groups their channels are: [n, channels, h, w].
+
+        The first three groups, of one or several channels each, are the opponent ones.
+        """
         ...
 
 

@@ -109,19 +109,30 @@ class ComparesChannels(ComparesFeatures):
     encoder: HasOpponentChannels
 
     def channel_changes(
-        self, test: Frames, memory: dict[str, tuple[Tensor, Tensor]], which: Tensor
+        self, test: Frames, memory: dict[str, tuple[Tensor, Tensor]], which: Tensor, where: Tensor
     ) -> Tensor:
-        """Return how the mean of each opponent channel changes, [n, layers, 3]."""
+        """Return how the mean of each opponent channel over some pixels changes, [n, layers, 3].
+
+        NaN at layers whose activations have no places, [h, w].
+        """
         import torch
 
         channels = self.encoder.opponent_layers
         changes: dict[str, Tensor] = {}
 
         def reduce(layer: str) -> Tap:
-            def means(rows: Tensor) -> Tensor:
-                return rows.reshape(len(rows), channels[layer], -1)[:, :3].mean(2).double()
-
             def tap(activation: Tensor) -> None:
+                if activation.ndim != 4:
+                    return
+                height, width = activation.shape[-2:]
+                pool = torch.nn.AdaptiveAvgPool2d((height, width))
+                pooled: Tensor = pool(where[None, None].double()).flatten()
+                weights = pooled / pooled.sum()
+
+                def means(rows: Tensor) -> Tensor:
+                    groups = rows.reshape(len(rows), channels[layer], -1, len(weights))[:, :3]
+                    return (groups.double() @ weights).mean(2)
+
                 changes[layer] = means(activation) - means(memory[layer][0])[which]
 
             return tap

@@ -227,8 +227,9 @@ def _check(comparer: Compares, found: Validation, device: str, n: int) -> None:
             if undefined[:, i, j].any()
         ]
         found.warnings.append(
-            f"{', '.join(where)} cannot be scored, since the features of a uniform field are "
-            "silent, constant or a single number: use --readout l2"
+            f"{', '.join(where)} is undefined against a uniform field, whose features are silent, "
+            "constant or a single number; tests that compare with one are not scored: use "
+            "--readout l2"
         )
 
     scale = answer.abs().amax(dim=0).clamp(min=torch.finfo(torch.float64).tiny)

@@ -114,6 +114,8 @@ class ReceptiveField:
     linear
         Share of the variance of responses to noise that the weights explain, corrected for the
         errors of the weights; 1 is a unit that is linear in light.
+    channels
+        How many channels its layer has, recorded or not; 0 if that is not known.
     """
 
     observer: str
@@ -127,6 +129,7 @@ class ReceptiveField:
     contrast: float | None = None
     errors: NDArray[np.float64] | None = None
     linear: float | None = None
+    channels: int = 0
 
     @property
     def field(self) -> Field:

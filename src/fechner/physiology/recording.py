@@ -184,6 +184,7 @@ class Recording:
                     contrast=contrast,
                     errors=None if errors is None else errors[k][:, rows, columns],
                     linear=None if linear is None else float(linear[k]),
+                    channels=site.shape[site.channel_axis],
                 )
             )
         return tuple(made)

@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fechner.errors import FechnerError, UnknownNameError
 from fechner.report.contenders import Contender
 from fechner.report.depth import depth_panel, ends_of, readout_panels
@@ -27,7 +29,7 @@ from fechner.report.paper.style import check_columns, check_path, paper_style, s
 from fechner.report.printed import draw_printed, is_table
 from fechner.runs import Run
 from fechner.scores import Panel, Score
-from fechner.scores.panels import Line
+from fechner.scores.panels import Floats, Line
 from fechner.suites import Test
 
 if TYPE_CHECKING:
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["KINDS", "PANELS", "check_path", "figure", "save"]
+
+#: Stands for every layer, or every read-out.
+ALL = "all"
 
 #: Kinds of panels that tests of the suites have; those of other makers are drawn as well.
 PANELS = (
@@ -88,7 +93,8 @@ def figure(
         Which to show, in this order; all if None.
     layer, readout
         Where observers are read out, and how; by default the last layer by its first read-out.
-        Observers that have only one are shown with it.
+        Observers that have only one are shown with it. ``"all"`` draws a panel for each of them,
+        with its score, in kinds that are panels of a test.
     columns
         How wide it is printed: over 1 column (85 mm) or 2 (178 mm).
     dpi
@@ -114,7 +120,9 @@ def figure(
     if kind is None and test is None:
         kind = "scores"
     with paper_style():
-        return KINDS[kind](asked) if kind in KINDS else _panels(asked, kind)
+        if kind in KINDS:
+            return KINDS[kind](asked)
+        return _everywhere(asked, kind) if ALL in (layer, readout) else _panels(asked, kind)
 
 
 # Panels of a test
@@ -193,6 +201,85 @@ def _panels(asked: Choice, kind: str | None) -> Figure:
         elif asked.named:
             cells.append(Cell(title, None, nothing="not asked", heading=heading))
     return draw_grid(cells, asked.columns, asked.dpi, Strips(test.experiment))
+
+
+def _everywhere(asked: Choice, kind: str | None) -> Figure:
+    """Draw the panels of a test for all read-outs or layers of each observer, with their scores.
+
+    Read-outs and layers have scales of their own, so responses are drawn relative to the largest.
+    """
+    (test,) = asked.tests
+    scores = {
+        (contender.label, result.score.layer, result.score.readout): result.score
+        for contender, result in asked.results()
+    }
+    several = len(asked.contenders) > 1
+    both = asked.layer == asked.readout == ALL
+    cells: list[Cell] = []
+    for contender in asked.contenders:
+        data = contender.data(test.id)
+        if data is None:
+            continue
+        for layer, readout in _chosen_places(asked, data):
+            panels = test.panels(data.sel(layer=layer, readout=readout), contender.others(test))
+            kinds = _kinds([panels])
+            lines = [each for each in kinds if _has_lines([p for p in panels if p.kind == each])]
+            wanted = kind or (lines or kinds)[0]
+            if wanted not in lines:
+                raise UnknownNameError(
+                    "kind of figure of all layers or read-outs",
+                    wanted,
+                    lines,
+                    f"only panels of lines are drawn so: {', '.join(lines) or 'there are none'}",
+                )
+            shown = [panel for panel in panels if panel.kind == wanted]
+            score = scores.get((contender.label, layer, readout))
+            value = "" if score is None else f"{score.value:.2f}".replace("-", "−")
+            named = layer if asked.layer == ALL and not both else readout
+            title = (
+                f"{named} {value}" if both or score is None else f"{named} ({score.name} {value})"
+            )
+            heading = " ".join(filter(None, (contender.label * several, layer * both)))
+            for panel in shown:
+                own = f"{title}, {name_of(panel)}" if len(shown) > 1 else title
+                cells.append(Cell(own, _relative(panel), heading=heading))
+    if not cells:
+        raise FechnerError(f"no observer has finished test '{test.id}' yet.")
+    return draw_grid(cells, asked.columns, asked.dpi, Strips(test.experiment))
+
+
+def _chosen_places(asked: Choice, data: xr.Dataset) -> list[tuple[str, str]]:
+    """Return layers and read-outs of an observer, all or the one that was asked for."""
+    names = [
+        names if chosen == ALL else [choose_place(what, chosen, {"it": names})["it"]]
+        for what, names, chosen in (
+            ("layer", [str(each) for each in data["layer"].values], asked.layer),
+            ("read-out", [str(each) for each in data["readout"].values], asked.readout),
+        )
+    ]
+    if asked.layer is None:
+        names[0] = [str(data["layer"].values[-1])]
+    return [(layer, readout) for layer in names[0] for readout in names[1]]
+
+
+def _has_lines(panels: Sequence[Panel]) -> bool:
+    return all(isinstance(mark, Line) for panel in panels for mark in panel.marks)
+
+
+def _relative(panel: Panel) -> Panel:
+    """Return a panel of lines with the observer's largest response as 1."""
+    lines = [mark for mark in panel.marks if isinstance(mark, Line)]
+    largest = max((float(np.nanmax(np.abs(line.y))) for line in lines if not line.human), default=1)
+
+    def scaled(values: Floats | None) -> Floats | None:
+        return None if values is None else values / (largest or 1.0)
+
+    marks = (
+        replace(line, y=line.y / (largest or 1.0), low=scaled(line.low), high=scaled(line.high))
+        for line in lines
+    )
+    label = f"{panel.y.label} over its largest"
+    return replace(panel, marks=tuple(marks), y=replace(panel.y, label=label))
 
 
 def _there(answers: dict[str, xr.Dataset], what: str) -> dict[str, list[str]]:

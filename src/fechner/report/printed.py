@@ -68,7 +68,7 @@ def _labels(rows: Sequence[Published]) -> dict[str, str]:
     members = Counter(row.family for row in rows)
     same = Counter((row.family, row.architecture) for row in rows)
     return {
-        row.observer: row.family
+        row.label: row.family
         if members[row.family] == 1
         else f"{row.architecture}, {row.training_data}"
         if same[row.family, row.architecture] > 1

@@ -2,8 +2,8 @@
 
 Encoded values mean other colours on other displays: the light of a display with its own primaries
 and exponents is turned into values for an sRGB screen. White of the display is white of the screen
-in luminance; what is grey to somebody who looks at the display is grey to who looks at the screen,
-by scaling cone responses (von Kries).
+in luminance; on HDR displays, the reference white of ITU-R BT.2408 is. What looks grey on the
+display is grey on the screen, by scaling cone responses (von Kries).
 """
 
 from __future__ import annotations
@@ -29,7 +29,13 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 #: What is said of pictures that are not what the display was sent.
-OTHER_SCREEN = "for an sRGB screen: grey is neutral, colours beyond it are cut"
+OTHER_SCREEN = (
+    "for an sRGB screen: white is the display's, 203 cd/m2 at most; grey is neutral, and what is "
+    "beyond the screen is cut"
+)
+
+#: Luminance of HDR reference white (ITU-R BT.2408).
+_REFERENCE_WHITE_CDM2 = 203.0
 
 
 def shows_srgb(display: Display) -> bool:
@@ -77,6 +83,6 @@ def on_screen(frames: Frames, grey_xyz: Triple | None = None) -> Tensor:
         @ np.asarray(adaptation(grey_xyz or white))
         @ np.asarray(display.rgb_to_xyz)
     )
-    light = frames.cdm2() / display.peak_cdm2
+    light = frames.cdm2() / min(display.peak_cdm2, _REFERENCE_WHITE_CDM2)
     linear = torch.einsum("ij,njhw->nihw", light.new_tensor(matrix), light)
     return Display("screen", peak_cdm2=1.0).encode(linear)

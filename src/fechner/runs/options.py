@@ -69,7 +69,7 @@ def choose_options(
     unknown = set(asking) - set(QuestionOptions.__annotations__)
     if unknown:
         name = min(unknown)
-        near = nearest(name, QuestionOptions.__annotations__)
+        near = nearest(name, (*QuestionOptions.__annotations__, "readouts"))
         meant = f"; did you mean '{near}'?" if near else "."
         raise TypeError(f"there is no option '{name}'{meant}")
     given: dict[str, Any] = dict(asking)

@@ -2,7 +2,7 @@
 
 Pearson's correlation over all curves that people's are known for, with one scale for all of them;
 and for each group of curves whether they lie above each other in the right order. One number over
-both, their mean, stands for the property.
+both, their mean, stands for the property; achromatic and chromatic curves have one each.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from fechner.scores.alignment import outputs
-from fechner.scores.bootstrap import cluster_counts, interval
+from fechner.scores.bootstrap import Scale, Source, interval
+from fechner.scores.curve_cells import Cell, Cells, in_words, mean_of
 from fechner.scores.curve_checks import Check
-from fechner.scores.curve_set import CurveSet, curves_of
-from fechner.scores.notes import TOO_FEW, UNDEFINED, is_undefined, join_notes, left_out
-from fechner.scores.order import Concordance, PooledKendall
+from fechner.scores.curve_set import CurveSet, curves_of, draws_resampled
+from fechner.scores.notes import TOO_FEW, UNDEFINED, join_notes, left_out
 from fechner.scores.paired import in_common
 from fechner.scores.score import Resampled, Score
 from fechner.stimuli.colour import DIRECTION_NAMES
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_agreement = partial(Score, higher_is_better=True, best=1.0, chance=0.0, resampled="abscissae")
+_agreement = partial(Score, higher_is_better=True, best=1.0, chance=0.0)
 
 #: Abscissae needed to speak of a curve.
 _FEWEST_POINTS = 3
@@ -43,6 +43,9 @@ _FLAT = "all curves are the same and flat, which agrees with nothing"
 class CurveAgreement:
     """Agreement of curves with people's: shape, order, and what can be said of them in words.
 
+    Where stimuli are drawn at random, intervals are over abscissae and draws: each is resampled by
+    itself, and their variances add up. Elsewhere they are over abscissae.
+
     Parameters
     ----------
     order
@@ -50,13 +53,17 @@ class CurveAgreement:
         correlation of places, pooled (Vila-Tomás et al. 2026).
     elevation
         Whether curves are compared as threshold elevations: the response under the first condition
-        over that under another, less 1, cut at 0 and divided by its maximum.
+        of a group over that under another, less 1, cut at 0. Their shape is compared, divided by
+        the largest value; their size has a score of its own.
+    floor
+        What elevations of nothing are set to instead of 0 before they are divided.
     checks
         What is asked of the curves in words.
     """
 
     order: Literal["concordance", "pooled"] = "concordance"
     elevation: bool = False
+    floor: float = 0.0
     checks: tuple[Check, ...] = ()
 
     def __call__(self, data: xr.Dataset, *others: Any) -> Sequence[Score]:
@@ -71,12 +78,12 @@ class CurveAgreement:
         return found
 
     def _all(self, data: xr.Dataset, layer: str, readout: str) -> Iterator[Score]:
-        main, cells = self._scores(data, layer, readout)
+        main, *further = self._scores(data, layer, readout)
         yield main.score
-        # One cell is the main score itself.
-        yield from (cell.score for cell in cells if len(cells) > 1)
-        for check in self.checks:
-            yield replace(check(self.compared(data)), layer=layer, readout=readout)
+        yield from (each.score for each in further)
+        others = [*_magnitudes(data)] if self.elevation else []
+        others += [check(self.compared(data)) for check in self.checks]
+        yield from (replace(each, layer=layer, readout=readout) for each in others)
 
     def _committed(self, data: xr.Dataset) -> Score:
         """Return the agreement at the layer that is best on the other half of the abscissae.
@@ -87,16 +94,17 @@ class CurveAgreement:
         layers = [str(layer) for layer in data["layer"].values]
         readout = str(data["readout"].values)
         halves = [data.isel(x=slice(start, None, 2)) for start in (0, 1)]
-        found = [
-            [self._scores(half.sel(layer=layer), layer, readout)[0] for layer in layers]
-            for half in halves
-        ]
+        found = [[self.resample(half.sel(layer=layer)) for layer in layers] for half in halves]
         values = np.array([[each.score.value for each in half] for half in found])
         best = [int(np.argmax(np.nan_to_num(row, nan=-np.inf))) for row in values]
         chosen = [found[0][best[1]], found[1][best[0]]]
         value = float(np.mean([each.score.value for each in chosen]))
         resamples = np.mean([each.values for each in chosen], axis=0)
-        low, high = interval(value, resamples, data.sizes["x"], "correlation")
+        further = [
+            Source(np.mean([a.values, b.values], axis=0), a.clusters)
+            for a, b in zip(*(each.further for each in chosen), strict=True)
+        ]
+        low, high = interval(value, resamples, data.sizes["x"], "correlation", further=further)
         where = " and ".join(dict.fromkeys(layers[number] for number in best[::-1]))
         return _agreement(
             "agreement-committed",
@@ -104,18 +112,19 @@ class CurveAgreement:
             low,
             high,
             n=sum(each.score.n for each in chosen),
+            resampled=chosen[0].score.resampled,
             layer=layers[-1],
             readout=readout,
             note=f"at {where}, chosen on the other half of the abscissae",
         )
 
     def resample(self, data: xr.Dataset) -> Resampled:
-        """Return the main score of one layer and read-out with its bootstrap over abscissae."""
-        return self._scores(data, str(data["layer"].values), str(data["readout"].values))[0]
+        """Return the main score of one layer and read-out with its bootstraps."""
+        return next(self._scores(data, str(data["layer"].values), str(data["readout"].values)))
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-        """Leave the points that both were shown."""
-        a, b = in_common(first, second, x="abscissa")
+        """Leave the points that both were shown, and the curves that both have."""
+        a, b = _same_curves(*in_common(first, second, x="abscissa"))
         either = np.maximum(a["dropped"].values, b["dropped"].values)
         if all(np.array_equal(part["dropped"].values > 0, either > 0) for part in (a, b)):
             return a, b
@@ -125,56 +134,138 @@ class CurveAgreement:
     def printed(self, value: float, experiment: Any) -> Score:
         """Return an agreement of which only the value is known."""
         nothing = float("nan")
-        return _agreement("agreement", value, nothing, nothing, n=0)
+        return _agreement("agreement", value, nothing, nothing, n=0, resampled="abscissae")
 
     def compared(self, data: xr.Dataset) -> CurveSet:
         """Return the curves of one layer and read-out as they are compared."""
-        return curves_of(data, self.elevation)
+        return self._as_compared(curves_of(data))
 
-    def _scores(
-        self, data: xr.Dataset, layer: str, readout: str
-    ) -> tuple[Resampled, list[Resampled]]:
+    def _as_compared(self, curves: CurveSet) -> CurveSet:
+        return curves.elevations(self.floor).over_largest() if self.elevation else curves
+
+    def _scores(self, data: xr.Dataset, layer: str, readout: str) -> Iterator[Resampled]:
+        """Yield the main score first, then its cells, then those of channels and halves."""
         curves = self.compared(data)
-        counts = cluster_counts(len(curves.abscissae))
-        cells = [
-            _Cell(name, value, resamples, n)
-            for name, value, resamples, n in (
-                *_pearson(curves, counts),
-                *_orders(curves, counts, pooled=self.order == "pooled"),
-            )
-        ]
+        drawn = self._as_compared(draws_resampled(data))
+        draws = data.sizes["seed"] if drawn.response.shape[1] else 0
+
+        def cells_of(rows: NDArray[np.bool_]) -> list[Cell]:
+            cells = Cells(curves.rows(rows), drawn.rows(rows))
+            return [*cells.pearson(), *cells.orders(pooled=self.order == "pooled")]
+
         note = left_out(data["dropped"])
-        if is_undefined(data):
-            note, cells = join_notes(note, UNDEFINED), []
+        cells = cells_of(np.ones(len(curves.group), dtype=bool))
+        halves = {"ach": curves.channel == "ach", "chromatic": curves.channel != "ach"}
+        if _is_undefined(data):
+            note, cells, halves = join_notes(note, UNDEFINED), [], {}
         elif len(curves.abscissae) < _FEWEST_POINTS or not cells:
             note = join_notes(note, TOO_FEW)
         elif np.nanmax(curves.response) == np.nanmin(curves.response):
             note = join_notes(note, _FLAT)
         note = join_notes(note, _without_a_point(curves))
-        main = _Cell(
-            "agreement",
-            float(np.mean([cell.value for cell in cells])) if cells else float("nan"),
-            np.mean([cell.resamples for cell in cells], axis=0) if cells else np.empty(0),
-            max((cell.n for cell in cells), default=0),
-        )
 
-        def scored(cell: _Cell, note: str) -> Resampled:
-            low, high = interval(cell.value, cell.resamples, len(curves.abscissae), "correlation")
+        def scored(cell: Cell, note: str) -> Resampled:
+            further = (Source(cell.by_draw, draws),) if draws else ()
+            at = curves.abscissae[cell.at] if cells else curves.abscissae
+            scale: Scale = "concordance" if cell.name.startswith("order") else "correlation"
+            low, high = interval(cell.value, cell.by_abscissa, len(at), scale, further=further)
             score = _agreement(
                 cell.name,
                 cell.value,
                 low,
                 high,
                 n=cell.n,
+                resampled="abscissae and draws" if draws else "abscissae",
                 layer=layer,
                 readout=readout,
                 note=note,
             )
-            return Resampled(score, cell.resamples, curves.abscissae, "correlation")
+            return Resampled(score, cell.by_abscissa, at, scale, further=further)
 
-        parts = " and ".join(cell.name for cell in cells)
-        how = f"mean of {parts}" if len(cells) > 1 else parts
-        return scored(main, join_notes(note, how)), [scored(cell, note) for cell in cells]
+        main = mean_of("agreement", cells)
+        note_of_main = join_notes(note, in_words(cells))
+        if draws and cells:
+            low, high = interval(main.value, main.by_draw, draws, "correlation")
+            note_of_main += f"; over draws alone [{low:.3f}, {high:.3f}]"
+        yield scored(main, note_of_main)
+        # One cell is the main score itself.
+        yield from (scored(cell, note) for cell in cells if len(cells) > 1)
+        channels = [c for c in DIRECTION_NAMES if (curves.channel == c).any()] if halves else []
+        for channel in channels if len(channels) > 1 else ():
+            rows = curves.channel == channel
+            for cell in Cells(curves.rows(rows), drawn.rows(rows)).pearson():
+                yield scored(cell._replace(name=f"pearson-{channel}"), "")
+        if all(rows.any() for rows in halves.values()):
+            for name, rows in halves.items():
+                if found := cells_of(rows):
+                    yield scored(mean_of(f"agreement-{name}", found), in_words(found))
+
+
+def _is_undefined(data: xr.Dataset) -> bool:
+    """Whether answers to what was shown are undefined, in channels that an observer has."""
+    shown = data["dropped"].values == 0
+    response = data["response"].transpose("curve", "x", "seed").values
+    nothing = np.isnan(response).any(axis=-1) & shown
+    channel = data["channel"].values
+    has_some = np.array([np.isfinite(response[channel == each]).any() for each in channel])
+    return bool(nothing[has_some].any() or (nothing.any() and not has_some.any()))
+
+
+def _magnitudes(data: xr.Dataset) -> Iterator[Score]:
+    """Yield for each group how much larger the largest elevations are than people's.
+
+    The factor by which a threshold is raised at most, over people's, in dB, averaged over curves.
+    """
+    curves = curves_of(data).elevations()
+    drawn = draws_resampled(data).elevations()
+    for group in dict.fromkeys(curves.group):
+        rows = (curves.group == group) & np.isfinite(curves.response).any(axis=1)
+        there = np.isfinite(curves.response[rows]) & np.isfinite(curves.human[rows])
+        if not there.any():
+            continue
+        people, own, others = (
+            20 * np.log10(1 + np.where(there[:, None], each, 0.0).max(axis=-1))
+            for each in (
+                curves.human[rows][:, None],
+                curves.response[rows][:, None],
+                drawn.response[rows],
+            )
+        )
+        value = float((own - people).mean())
+        draws = data.sizes["seed"]
+        resamples = (others - people).mean(axis=0)
+        low, high = interval(value, resamples, draws, "share")
+        told = [
+            ", ".join(f"{10 ** (each / 20) - 1:.2g}" for each in values.ravel())
+            for values in (own, people)
+        ]
+        yield Score(
+            f"magnitude-db-{group}" if group else "magnitude-db",
+            value,
+            low,
+            high,
+            higher_is_better=None,
+            best=0.0,
+            chance=float(-people.mean()),
+            resampled="draws",
+            n=int(rows.sum()),
+            note=f"largest elevations {told[0]}; people's {told[1]}",
+        )
+
+
+def _same_curves(first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Leave the curves that both have; where one has no channels, both are read by distance."""
+    has = [part["response"].notnull().any(("seed", "x")) for part in (first, second)]
+    if bool((has[0] == has[1]).all()):
+        return first, second
+    both = has[0] & has[1]
+    parts = []
+    for part in (first, second):
+        response = part["response"]
+        if "distance" in part:
+            response = part["distance"].expand_dims(curve=response.sizes["curve"])
+        parts.append(part.assign(response=response.where(both).transpose(*part["response"].dims)))
+    return parts[0], parts[1]
 
 
 def _without_a_point(curves: CurveSet) -> str:
@@ -191,69 +282,3 @@ def _without_a_point(curves: CurveSet) -> str:
         parts = (DIRECTION_NAMES.get(group, group), curves.condition[row])
         names[" ".join(filter(None, parts))] = None
     return f"no curve of {', '.join(names)}"
-
-
-class _Cell(NamedTuple):
-    name: str
-    value: float
-    resamples: Floats
-    n: int
-
-
-def _pearson(curves: CurveSet, counts: Floats) -> Iterator[tuple[str, float, Floats, int]]:
-    """Yield one correlation over all curves that people's are known for."""
-    known = np.isfinite(curves.human)
-    if not known.any():
-        return
-    measured = known & np.isfinite(curves.response)
-    x, y = (np.where(measured, each, 0.0) for each in (curves.human, curves.response))
-    value = _weighted_pearson(x, y, measured, np.ones((1, counts.shape[1])))
-    resamples = _weighted_pearson(x, y, measured, counts)
-    yield "pearson", float(value[0]), resamples, int(measured.sum())
-
-
-def _weighted_pearson(x: Floats, y: Floats, measured: NDArray[Any], counts: Floats) -> Floats:
-    """Return Pearson's correlation for each bootstrap sample of abscissae."""
-    # Sums over curves first: samples take whole abscissae. Centred, so that nothing cancels.
-    x = np.where(measured, x - x[measured].mean() if measured.any() else x, 0.0)
-    y = np.where(measured, y - y[measured].mean() if measured.any() else y, 0.0)
-    n, sx, sy, xx, yy, xy = (
-        counts @ each.sum(axis=0) for each in (measured.astype(float), x, y, x * x, y * y, x * y)
-    )
-    with np.errstate(invalid="ignore", divide="ignore"):
-        spread_x, spread_y = n * xx - sx**2, n * yy - sy**2
-        found = (n * xy - sx * sy) / np.sqrt(spread_x * spread_y)
-    flat = (spread_y <= 1e-12 * np.maximum(n * yy, 1e-300)) | (spread_x <= 0)
-    # Curves that do not move follow nothing: no correlation.
-    return np.asarray(np.where(flat, 0.0, np.clip(found, -1, 1)))
-
-
-def _orders(
-    curves: CurveSet, counts: Floats, *, pooled: bool
-) -> Iterator[tuple[str, float, Floats, int]]:
-    """Yield the order of each group of curves."""
-    groups = [g for g in dict.fromkeys(curves.group) if (curves.group == g).sum() > 1]
-    for group in groups:
-        chosen = curves.group == group
-        ideal, response = curves.ideal[chosen], curves.response[chosen]
-        name = f"order-{group}" if group else "order"
-        if pooled:
-            whole = np.isfinite(response).all(axis=0) & np.isfinite(ideal).all(axis=0)
-            if not whole.any():
-                continue
-            if np.ptp(response[:, whole]) == 0:
-                # Lists of equal curves would be in the order of their numbers.
-                yield name, 0.0, np.zeros(len(counts)), int(whole.sum())
-                continue
-            once = PooledKendall(ideal[:, whole], np.ones((1, whole.sum())))
-            many = PooledKendall(ideal[:, whole], counts[:, whole])
-            value = float(once(response[:, whole])[0])
-            yield name, value, many(response[:, whole]), int(whole.sum())
-            continue
-        found = Concordance(ideal)(response)
-        told = np.isfinite(found)
-        if not told.any():
-            continue
-        with np.errstate(invalid="ignore", divide="ignore"):
-            resamples = counts[:, told] @ found[told] / counts[:, told].sum(axis=1)
-        yield name, float(found[told].mean()), resamples, int(told.sum())

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     Passed = NDArray[np.bool_]
 
 
+#: A curve that ends below this share of its largest value falls: it does not saturate.
+_HELD = 0.95
+
+
 @dataclass(frozen=True)
 class Check:
     """A question about curves, and the rule that answers it.
@@ -96,7 +100,7 @@ def _saturates(curves: CurveSet) -> Passed:
 
 def _flattens(x: Floats, y: Floats) -> bool:
     first, last = _thirds(x, y)
-    return first > 0 and last < first / 2
+    return first > 0 and last < first / 2 and bool(y[-1] >= _HELD * y.max())
 
 
 def _saturates_on_both_sides(curves: CurveSet) -> Passed:
@@ -106,7 +110,8 @@ def _saturates_on_both_sides(curves: CurveSet) -> Passed:
             continue
         slope = np.diff(y) / np.diff(x)
         middle = slope[len(slope) // 2 - 1 : len(slope) // 2 + 1].mean()
-        passed.append(max(slope[:2].mean(), slope[-2:].mean()) < middle / 2)
+        held = y[-1] >= _HELD * y.max() and y[0] <= _HELD * y.min()
+        passed.append(held and max(slope[:2].mean(), slope[-2:].mean()) < middle / 2)
     return np.array(passed, dtype=bool)
 
 
@@ -116,7 +121,7 @@ def _crispens(curves: CurveSet) -> Passed:
         background = curves.level[number]
         # Backgrounds outside of the tests cannot have the steepest place among them.
         if x[1] < background < x[-2]:
-            steepest = int(np.argmax(np.diff(y)))
+            steepest = int(np.argmax(np.diff(y) / np.diff(np.log(x))))
             step = x[steepest + 1] - x[steepest]
             passed.append(x[steepest] - step <= background <= x[steepest + 1] + step)
     return np.array(passed, dtype=bool)
@@ -176,8 +181,8 @@ def _attenuates(curves: CurveSet) -> Passed:
     passed: list[bool] = []
     for group in dict.fromkeys(curves.group):
         rows = np.flatnonzero(curves.group == group)
-        # The highest place in the order is that without a mask.
-        alone = rows[np.argmax(curves.ideal[rows, 0])]
+        # The first of a group is without a mask.
+        alone = rows[0]
         for row in rows[rows != alone]:
             there = np.isfinite(curves.response[[alone, row]]).all(axis=0)
             if there.any():
@@ -186,20 +191,65 @@ def _attenuates(curves: CurveSet) -> Passed:
     return np.array(passed, dtype=bool)
 
 
+def _discounts_light(curves: CurveSet) -> Passed:
+    """At each abscissa under each other light: whether the ratio of red-green to yellow-blue moves.
+
+    Groups are lights, and levels their colour temperatures; the first group is white.
+    """
+    groups = list(dict.fromkeys(curves.group))
+
+    def ratio(group: str) -> tuple[Floats, float]:
+        of = {
+            each: np.flatnonzero((curves.group == group) & (curves.channel == each))
+            for each in ("rg", "yb")
+        }
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = curves.response[of["rg"][0]] / curves.response[of["yb"][0]]
+        return found, float(curves.level[of["rg"][0]])
+
+    in_white, white = ratio(groups[0])
+    passed: list[bool] = []
+    for group in groups[1:]:
+        found, kelvin = ratio(group)
+        there = np.isfinite(found) & np.isfinite(in_white)
+        wanted = np.sign(kelvin - white)
+        passed += [bool(side == wanted) for side in above(found[there], in_white[there])]
+    return np.array(passed, dtype=bool)
+
+
+#: Share of the contrast that fog takes which a response must give back to count as enhanced.
+_GIVEN_BACK = 0.1
+
+
+def _enhances(curves: CurveSet) -> Passed:
+    passed: list[bool] = []
+    for group in dict.fromkeys(curves.group):
+        rows = np.flatnonzero(curves.group == group)
+        clear = rows[np.argmax(curves.level[rows])]
+        for row in rows[rows != clear]:
+            there = np.isfinite(curves.response[[clear, row]]).all(axis=0)
+            if there.any():
+                in_fog, in_clear = curves.response[[row, clear]][:, there].sum(axis=1)
+                through = curves.level[row] / curves.level[clear]
+                passed.append(bool(in_fog >= (through + _GIVEN_BACK * (1 - through)) * in_clear))
+    return np.array(passed, dtype=bool)
+
+
 SATURATES = Check(
     "saturates",
-    "the slope over the last third of a curve is less than half of that over the first; curves of "
-    "which that is not so in people are not asked",
+    "the slope over the last third of a curve is less than half of that over the first, and its "
+    "end within 5 % of its largest value; curves of which that is not so in people are not asked",
     _saturates,
 )
 SATURATES_BOTH_SIDES = Check(
     "saturates",
-    "on grey, slopes at both ends are less than half of that in the middle",
+    "on grey, slopes at both ends are less than half of that in the middle, and both ends are "
+    "within 5 % of the largest values",
     _saturates_on_both_sides,
 )
 CRISPENS = Check(
     "crispens",
-    "a curve is steepest within one step of its background's luminance",
+    "a curve is steepest, over log luminance, within one step of its background's luminance",
     _crispens,
 )
 ORDERED = Check(
@@ -232,4 +282,16 @@ ATTENUATES = Check(
     "attenuates",
     "responses on a mask, summed over contrasts, are below those without",
     _attenuates,
+)
+DISCOUNTS_LIGHT = Check(
+    "discounts-light",
+    "in warm light red-green over yellow-blue responses are smaller than in white light, in cool "
+    "light larger, abscissa by abscissa",
+    _discounts_light,
+)
+ENHANCES = Check(
+    "enhances",
+    "responses in fog, summed over contrasts, have back at least a tenth of the contrast that fog "
+    "takes",
+    _enhances,
 )

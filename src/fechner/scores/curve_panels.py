@@ -1,4 +1,7 @@
-"""Panels of curves: responses over the abscissa, people's dashed, on one scale for all."""
+"""Panels of curves: responses over the abscissa, people's dashed, on one scale for all.
+
+Where stimuli are drawn at random, bands are 95 % intervals of the mean over draws.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fechner.experiments import Curves, NoiseCurves
-from fechner.scores.curve_set import CurveSet, curves_of
+from fechner.scores.curve_set import CurveSet, curves_of, draws_resampled
 from fechner.scores.panels import Axis, Line, Palette, Panel
 from fechner.stimuli.colour import DIRECTION_NAMES
 
@@ -29,7 +32,7 @@ class CurvePanels:
     log
         Whether both axes are logarithmic, as of sensitivities.
     elevation
-        Whether curves are shown as threshold elevations, as they are scored.
+        Whether curves are shown as threshold elevations, in their own units.
     """
 
     log: bool = False
@@ -37,16 +40,24 @@ class CurvePanels:
 
     def __call__(self, experiment: Curves, data: xr.Dataset) -> list[Panel]:
         """Return the panels of one layer and read-out."""
-        curves = curves_of(data, self.elevation)
+        curves, drawn = curves_of(data), draws_resampled(data)
+        if self.elevation:
+            curves, drawn = curves.elevations(), drawn.elevations()
         # Elevations have a scale of their own.
         scale = 1.0 if self.elevation else _scale(curves)
+        error = _error(drawn.response, data.sizes["seed"])
         return [
-            self._panel(experiment, curves, curves.group == group, scale)
+            self._panel(experiment, curves, error, curves.group == group, scale)
             for group in dict.fromkeys(curves.group)
         ]
 
     def _panel(
-        self, experiment: Curves, curves: CurveSet, rows: NDArray[np.bool_], scale: float
+        self,
+        experiment: Curves,
+        curves: CurveSet,
+        error: NDArray[np.float64] | None,
+        rows: NDArray[np.bool_],
+        scale: float,
     ) -> Panel:
         channels = dict.fromkeys(curves.channel[rows])
         several = len(channels) > 1
@@ -60,7 +71,11 @@ class CurvePanels:
             name = DIRECTION_NAMES[curves.channel[row]] if several else curves.condition[row]
             response, human = curves.response[row], scale * curves.human[row]
             if answered[row]:
-                lines.append(Line(curves.abscissae, self._drawn(response), name, group=int(number)))
+                low, high = (None, None) if error is None else self._band(response, error[row])
+                own = self._drawn(response)
+                lines.append(
+                    Line(curves.abscissae, own, name, group=int(number), low=low, high=high)
+                )
             if compared[row] and np.isfinite(human).any():
                 lines.append(
                     Line(curves.abscissae, self._drawn(human), name, group=int(number), human=True)
@@ -71,7 +86,9 @@ class CurvePanels:
             "elevations" if self.elevation else "curves",
             f"{what}, {of}" if of else what,
             Axis(experiment.task.label, log=self.log or self.elevation),
-            Axis("elevation over its largest" if self.elevation else "response", log=self.log),
+            Axis(
+                "threshold elevation (factor - 1)" if self.elevation else "response", log=self.log
+            ),
             tuple(lines),
             groups="channel" if several else "condition",
             ordered=not several,
@@ -101,13 +118,26 @@ class CurvePanels:
             return np.array([_CHANNELS.index(each) for each in channel]), "channels"
         if self.elevation:
             return _ranks(level), "adaptors"
-        place = np.nanmax(np.where(np.isnan(ideal), -np.inf, ideal), axis=1)
+        # A curve without a place is shown on nothing: what the others are held against.
+        ranked = np.isfinite(ideal).any(axis=1)
+        place = np.where(ranked, np.where(np.isnan(ideal), -np.inf, ideal).max(axis=1), np.inf)
         fixed = (np.isnan(ideal) | (ideal == place[:, None])).all() and len(set(place)) > 1
         if not fixed:
             return _ranks(level), ""
         both_sides = level.min() < 0 < level.max()
         sides: dict[str, Palette] = {"rg": "red-green", "yb": "yellow-blue"}
         return _ranks(-place), sides.get(channel[0], "adaptors") if both_sides else "adaptors"
+
+    def _band(
+        self, values: NDArray[np.float64], error: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return both ends of an interval, on the scale of the axis."""
+        if not self.log:
+            least = 0.0 if self.elevation else -np.inf
+            return np.maximum(values - error, least), values + error
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            factor = np.exp(error / values)
+        return self._drawn(values / factor), self._drawn(values * factor)
 
     def _drawn(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.where(values > 0, values, np.nan) if self.log else values
@@ -127,6 +157,22 @@ def _name(experiment: Curves, group: str) -> str:
 def _ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return places from the smallest on, equal ones for equal values."""
     return np.unique(values, return_inverse=True)[1]
+
+
+def _error(drawn: NDArray[np.float64], draws: int) -> NDArray[np.float64] | None:
+    """Return how far 95 % intervals of a mean over draws go to either side; None without draws.
+
+    Parameters
+    ----------
+    drawn
+        Curves on bootstrap samples of the draws, [curves, samples, abscissae].
+    """
+    from scipy.special import stdtrit
+
+    if draws < 2:
+        return None
+    error = drawn.std(axis=1) * np.sqrt(draws / (draws - 1))
+    return np.asarray(float(stdtrit(draws - 1, 0.975)) * error)
 
 
 def _scale(curves: CurveSet) -> float:

@@ -23,7 +23,10 @@ UNDEFINED = (
 _ADVICE = {
     "aliased": "the pixels are too coarse for this test: raise --ppd",
     "window-cut": "the field is too small for this test: give the model more pixels "
-    "(NAME@size=...), lower --ppd, or use --resize",
+    "(NAME@size=... where the model has that setting, Wants(size_px=...) for your own), lower "
+    "--ppd, or use --resize",
+    "out-of-gamut": "the display cannot show this test: its background may be as bright as the "
+    "peak; choose another --display",
 }
 
 

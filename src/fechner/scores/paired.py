@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fechner.scores.bootstrap import difference_interval
+from fechner.scores.bootstrap import Source, difference_interval
 from fechner.scores.score import Resampled, Score, Scorer
 
 if TYPE_CHECKING:
@@ -73,12 +73,20 @@ def difference(first: Resampled, second: Resampled) -> Difference:
         raise ValueError("scores of other clusters cannot be paired; use Scorer.shared.")
     values = (first.score.value, second.score.value)
     clusters = len(first.clusters)
+    if np.isnan(values).any():  # nothing was resampled
+        nothing = float("nan")
+        return Difference(first.score, second.score, nothing, nothing, nothing, nothing, clusters)
+    further = [
+        Source(np.stack([a.values, b.values]), a.clusters)
+        for a, b in zip(first.further, second.further, strict=True)
+    ]
     low, high, p = difference_interval(
         values,
         np.stack([first.values, second.values]),
         clusters,
         first.scale,
         max(first.most, second.most),
+        further,
     )
     return Difference(first.score, second.score, values[0] - values[1], low, high, p, clusters)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-    from fechner.scores.bootstrap import Scale
+    from fechner.scores.bootstrap import Scale, Source
 
 #: From which share on a check is passed, and passed in part.
 YES, PARTLY = 0.8, 0.4
@@ -37,7 +37,8 @@ class Score:
     higher_is_better
         None where neither more nor less is.
     best, chance
-        The value of a perfect observer, and of one that answers at random.
+        The value of a perfect observer, and of one that knows nothing: it answers at random, or was
+        measured (`fechner.suites.baselines`).
     n
         Number of points that enter.
     note
@@ -93,8 +94,18 @@ class Score:
         return "yes" if self.value >= YES else "partly" if self.value >= PARTLY else "no"
 
 
-def distance(score: Score) -> float:
-    """Return how far a score is from human: 0 is perfect, 1 is chance, more is worse than chance.
+#: Distances end here: in tests that observers who know nothing nearly pass, those that do not are
+#: any number of chance levels away.
+FARTHEST = 2.0
+
+
+def distance(score: Score, value: float | None = None) -> float:
+    """Return how far a score is from human: 0 is perfect, 1 is chance, more is worse, up to 2.
+
+    Parameters
+    ----------
+    value
+        Another value of the same score, such as an end of its interval.
 
     Examples
     --------
@@ -102,7 +113,11 @@ def distance(score: Score) -> float:
     >>> distance(half)
     0.5
     """
-    return (score.best - score.value) / (score.best - score.chance)
+    span = score.best - score.chance
+    if not span:
+        return math.nan
+    found = (score.best - (score.value if value is None else value)) / span
+    return found if math.isnan(found) else min(found, FARTHEST)
 
 
 @dataclass(frozen=True)
@@ -122,6 +137,8 @@ class Resampled:
         The scale on which errors of the score are symmetric.
     most
         The largest value the score can have.
+    further
+        What else was resampled, by itself, such as draws of noise.
     """
 
     score: Score
@@ -129,6 +146,7 @@ class Resampled:
     clusters: NDArray[np.float64]
     scale: Scale
     most: float = math.inf
+    further: tuple[Source, ...] = ()
 
 
 class Scorer(Protocol):

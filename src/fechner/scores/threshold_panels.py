@@ -38,11 +38,18 @@ def _surface(experiment: NearThreshold, data: xr.Dataset) -> Panel:
     )
     return Panel(
         "surface",
-        "Response over the whole plane",
+        f"Response over the whole plane{_blank(responses)}",
         Axis(ABSCISSAE[task.over].label, log=is_log(surface.x)),
         Axis(ordinate.label, log=True),
         (surface, human),
     )
+
+
+def _blank(responses: Floats) -> str:
+    """Say what blank cells of a surface mean, if there are any."""
+    undefined = int(np.isnan(responses).sum())
+    cells = f"{undefined} of {responses.size} cells"
+    return f"; blank: the read-out is undefined in {cells}, use --readout l2" if undefined else ""
 
 
 class _Ordinate:

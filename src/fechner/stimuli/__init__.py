@@ -4,6 +4,7 @@ from fechner.stimuli.albums import Album, open_album
 from fechner.stimuli.bands import Band, BandNoise, Suppressed
 from fechner.stimuli.colour import (
     ATD,
+    ATD_VILA_TOMAS2026,
     OPPONENT,
     OPPONENT_CAI2025,
     OPPONENT_HAMMOU2025,
@@ -16,19 +17,21 @@ from fechner.stimuli.gamut import contrast_limit, fits_gamut
 from fechner.stimuli.manipulated import Manipulated
 from fechner.stimuli.natural import NaturalBand
 from fechner.stimuli.noise import Noise, octave_noise
-from fechner.stimuli.oriented_noise import OrientedNoise
+from fechner.stimuli.oriented_noise import OrientedNoise, RoundWindow
 from fechner.stimuli.painting import Frames, Light, paint
 from fechner.stimuli.parts import Part, part_that_differs
 from fechner.stimuli.patterns import Gabor, Gaussian, Grating, Pattern, Product, Sum
 from fechner.stimuli.photographs import Photograph
 from fechner.stimuli.picture_sets import PictureSet, open_pictures, virtual_pictures
 from fechner.stimuli.pictures import Perturbation, Perturbed, Picture
+from fechner.stimuli.ring_noise import RingNoise
 from fechner.stimuli.shapes import Bar, Bessel, Checkerboard, Disk, Edge, Square
 from fechner.stimuli.stimulus import Flicker, Layer, Stimulus
 from fechner.stimuli.video import Clips
 
 __all__ = [
     "ATD",
+    "ATD_VILA_TOMAS2026",
     "OPPONENT",
     "OPPONENT_CAI2025",
     "OPPONENT_HAMMOU2025",
@@ -63,6 +66,8 @@ __all__ = [
     "Picture",
     "PictureSet",
     "Product",
+    "RingNoise",
+    "RoundWindow",
     "Square",
     "Stimulus",
     "Sum",

@@ -6,7 +6,7 @@ differentiable. Matrices are row-major tuples, so that whatever holds one stays 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -74,6 +74,30 @@ def as_triple(array: Any) -> Triple:
     """Turn three numbers into a hashable triple."""
     first, second, third = (float(value) for value in np.asarray(array))
     return first, second, third
+
+
+def daylight_xyz(kelvin: float) -> Triple:
+    """Return XYZ of daylight of a correlated colour temperature, at Y = 1.
+
+    References
+    ----------
+    CIE 015 (2018), key ``cie015_2018``: the locus of daylight, from 4000 to 25,000 K.
+
+    Examples
+    --------
+    >>> [round(value, 3) for value in daylight_xyz(6504.0)]
+    [0.95, 1.0, 1.088]
+    """
+    if not 4000 <= kelvin <= 25000:
+        raise ValueError(f"daylight has 4000 to 25000 K, not {kelvin:g}.")
+    t = 1000 / kelvin
+    x = (
+        0.244063 + 0.09911 * t + 2.9678 * t**2 - 4.6070 * t**3
+        if kelvin <= 7000
+        else 0.237040 + 0.24748 * t + 1.9018 * t**2 - 2.0064 * t**3
+    )
+    y = -3.0 * x**2 + 2.870 * x - 0.275
+    return x / y, 1.0, (1 - x - y) / y
 
 
 def primary_matrix(red_xy: Pair, green_xy: Pair, blue_xy: Pair, white_xyz: Triple) -> Matrix:
@@ -269,4 +293,10 @@ OPPONENT_HAMMOU2025 = OpponentSpace(D65_XYZ, XYZ_TO_LMS2006, _GREY_LMS)
 #: contrast 1 is A, T or D of one background luminance, and T and D leave luminance as it is.
 ATD = OpponentSpace(
     (1.0, 1.0, 1.0), XYZ_TO_LMS1975, axes=XYZ_TO_ATD, directions=("ach", "rg", "yb")
+)
+
+#: The same as in their public code, where chromatic patterns modulate luminance as well: contrast 1
+#: of red-green is A = T of one background luminance, of yellow-blue A = D.
+ATD_VILA_TOMAS2026 = replace(
+    ATD, axes=inverse(((1.0, 2.0, 1.0), (1.0, 1.0, 1.0), (1.0, 1.0, -1.5)))
 )

@@ -6,6 +6,7 @@ import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -326,14 +327,15 @@ def make_display(name: str, values: Mapping[str, Any]) -> Display:
     plain = dict(values)
     if "primaries" in plain:
         primaries = plain.pop("primaries")
-        if "rgb_to_xyz" in plain or primaries not in PRIMARIES:
-            raise ValueError(
-                f"primaries are {', '.join(PRIMARIES)}, or an rgb_to_xyz, not '{primaries}'."
-            )
+        if "rgb_to_xyz" in plain:
+            raise ValueError("it has both primaries and rgb_to_xyz; give one of the two.")
+        if primaries not in PRIMARIES:
+            raise ValueError(f"primaries are {', '.join(PRIMARIES)}, not '{primaries}'.")
         plain["rgb_to_xyz"] = PRIMARIES[primaries]
+    checked = {key: _checked(key, value) for key, value in plain.items()}
     if "peak_cdm2" not in plain:
         raise ValueError("peak_cdm2 is missing.")
-    return Display(name, **{key: _checked(key, value) for key, value in plain.items()})
+    return Display(name, **checked)
 
 
 def _checked(key: str, value: Any) -> Any:
@@ -341,11 +343,13 @@ def _checked(key: str, value: Any) -> Any:
     types = {each.name: str(each.type) for each in fields(Display)}
     kind = types.get(key)
     if kind is None:
-        raise ValueError(f"a display has no '{key}'; it has {', '.join(types)}.")
+        near = get_close_matches(key, types, 1)
+        hint = f"did you mean '{near[0]}'?" if near else f"it has primaries, {', '.join(types)}."
+        raise ValueError(f"a display has no '{key}'; {hint}")
     if value is None and kind.endswith("None"):
         return None
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if kind == "float" and number:
+    if kind == "float" and number and math.isfinite(value):
         return float(value)
     if kind.startswith("int") and number and value == int(value):
         return int(value)
@@ -355,4 +359,15 @@ def _checked(key: str, value: Any) -> Any:
         return as_triple(value)
     if kind.startswith("Matrix") and np.shape(value) == (3, 3):
         return as_matrix(value)
-    raise ValueError(f"{key} cannot be {value!r}.")
+    wanted = next(words for start, words in _WANTED if kind.startswith(start))
+    raise ValueError(f"{key} cannot be {value!r}; it is {wanted}.")
+
+
+_WANTED = (
+    ("float", "a finite number, without quotes"),
+    ("int", "a whole number, without quotes"),
+    ("bool", "true or false"),
+    ("Eotf", f"one of {', '.join(get_args(Eotf))}"),
+    ("Triple", "a list of three numbers"),
+    ("Matrix", "three lists of three numbers"),
+)

@@ -123,6 +123,39 @@ class OrientedNoise:
         return self.frequency_cpd * (1 + self.half_width)
 
 
+@dataclass(frozen=True)
+class RoundWindow:
+    """The window of `OrientedNoise` alone: 1, then a raised cosine that ends at the radius.
+
+    Examples
+    --------
+    >>> from fechner.stimuli import Field
+    >>> RoundWindow(2.0).draw(Field.of(pixels=9, ppd=4))[4].tolist()
+    [0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0]
+    """
+
+    size_deg: float
+
+    def draw(self, field: Field, device: str = "cpu") -> Tensor:
+        """Draw the window with unit amplitude."""
+        import torch
+
+        x, y = (axis.reshape(-1).cpu().numpy() for axis in field.grid(device))
+        return torch.as_tensor(_window(self.size_deg, x, y), device=device)
+
+    @property
+    def highest_cpd(self) -> float:
+        """No carrier, no limit."""
+        return 0.0
+
+    def share_inside(self, field: Field) -> float:
+        """Return the share of its energy inside."""
+        axis = np.linspace(-0.5, 0.5, 401) * self.size_deg
+        energy = _window(self.size_deg, axis, axis) ** 2
+        across, along = (np.abs(axis) <= side / 2 for side in (field.width_deg, field.height_deg))
+        return float(energy[np.ix_(along, across)].sum() / energy.sum())
+
+
 class _Gratings(NamedTuple):
     """Gratings across x and y with their phases, and what makes their sum zero mean and unit."""
 

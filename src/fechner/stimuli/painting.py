@@ -129,6 +129,9 @@ def paint(
     if len(recipes) < len(stimuli):
         shown = _paint_pictures(stimuli, field, display, light, dtype, device)
         return Frames(shown[..., rows, columns], field, display, light, part.share if part else 1.0)
+    if any(recipe.overlay for recipe in recipes):
+        shown = _paint_overlaid(recipes, field, display, light, dtype, device)
+        return Frames(shown[..., rows, columns], field, display, light, part.share if part else 1.0)
     # Grey pictures on a neutral display are painted in one channel.
     channels = (
         1
@@ -173,6 +176,28 @@ def resample(pixels: Tensor, size_px: Sequence[int]) -> Tensor:
     return torch.nn.functional.interpolate(
         pixels, size=tuple(size_px), mode="bilinear", align_corners=False, antialias=True
     )
+
+
+def _paint_overlaid(
+    recipes: Sequence[Stimulus],
+    field: Field,
+    display: Display,
+    light: Light,
+    dtype: torch.dtype,
+    device: str,
+) -> Tensor:
+    """Paint stimuli, and add the encoded values of their overlays less the mean of these."""
+    overlays = list(dict.fromkeys(recipe.overlay for recipe in recipes if recipe.overlay))
+    alone = [replace(recipe, overlay=None) for recipe in recipes]
+    pixels, added = (
+        paint(each, field, display, dtype=dtype, device=device).pixels for each in (alone, overlays)
+    )
+    added = added - added.mean(dim=(1, 2, 3), keepdim=True)
+    for row, recipe in zip(pixels, recipes, strict=True):
+        if recipe.overlay:
+            row += added[overlays.index(recipe.overlay)]
+    pixels = pixels.clamp(0, 1) if display.clips else pixels
+    return pixels if light == "display" else display.decode(pixels.clamp(min=0))
 
 
 def _paint_pictures(

@@ -51,10 +51,18 @@ class Layer:
 
 @dataclass(frozen=True)
 class Stimulus:
-    """A recipe without pixels: a uniform background and the layers that modulate it."""
+    """A recipe without pixels: a uniform background and the layers that modulate it.
+
+    Parameters
+    ----------
+    overlay
+        What is added after both were encoded for a display, less its mean. Light does not add up
+        like that; it is for stimuli that were published so.
+    """
 
     background_xyz: Triple
     layers: tuple[Layer, ...] = ()
+    overlay: Stimulus | None = None
 
     def at(self, time_s: float) -> Stimulus:
         """Return the still picture that it is for a moment.

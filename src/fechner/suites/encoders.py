@@ -17,6 +17,7 @@ from fechner.experiments.base import Scene
 from fechner.human import DATASETS
 from fechner.scores import Alignment, MatchingError, matching_panels, threshold_panels
 from fechner.stimuli import OPPONENT, OPPONENT_CAI2025, Field, display
+from fechner.suites.baselines import with_baselines
 from fechner.suites.grids import CSF_ERROR_DB, RATIOS, spaced
 from fechner.suites.suite import Options, Suite, Test
 
@@ -219,6 +220,6 @@ SUITE = Suite(
     "encoders",
     "Nine contrast tests for image encoders",
     "cai2025",
-    tests,
+    with_baselines("encoders", tests),
     takes=frozenset({"display", "match"}),
 )

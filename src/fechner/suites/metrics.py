@@ -35,6 +35,7 @@ from fechner.scores import (
     threshold_panels,
 )
 from fechner.stimuli import OPPONENT, OPPONENT_HAMMOU2025, Field, display
+from fechner.suites.baselines import with_baselines
 from fechner.suites.grids import CSF_ERROR_DB, RATIOS, spaced
 from fechner.suites.suite import Options, Suite, Test
 
@@ -325,6 +326,6 @@ SUITE = Suite(
     "metrics",
     "Eleven tests for image and video quality metrics",
     "hammou2025",
-    tests,
+    with_baselines("metrics", tests),
     takes=frozenset({"display", "match"}),
 )

@@ -31,6 +31,8 @@ class Row:
         What was compared; an ``EXTERNAL`` one can be run by a command of yours only.
     csf_based
         Whether a contrast sensitivity function is built in; empty where nobody asked.
+    layer
+        The layer that was read, where that is not what the observer hands on.
     scores
         By test, where there is one; ``test/score`` for scores that are not the main one of a test
         in every mode.
@@ -43,6 +45,12 @@ class Row:
     readout: str
     scores: Mapping[str, float]
     csf_based: str = ""
+    layer: str = ""
+
+    @property
+    def label(self) -> str:
+        """The observer, and its layer where that has to be told."""
+        return f"{self.observer} at {self.layer}" if self.layer else self.observer
 
 
 #: What stands for the read-out of programs that fechner cannot run by name.
@@ -94,7 +102,8 @@ def expand(observers: Sequence[Any]) -> list[Any]:
     found: list[Any] = []
     for each in observers:
         if isinstance(each, str) and each.startswith("@"):
-            names = [row.observer for row in preset(each[1:]) if row.readout != EXTERNAL]
+            rows = [row for row in preset(each[1:]) if row.readout != EXTERNAL and not row.layer]
+            names = [row.observer for row in rows]
             found += [name for name in names if name not in (*observers, *found)]
         else:
             found.append(each)
@@ -102,13 +111,27 @@ def expand(observers: Sequence[Any]) -> list[Any]:
 
 
 @cache
-def published_scores(suite: str) -> Mapping[tuple[str, str], float]:
-    """Return what papers printed for a suite, by observer and test."""
+def published_scores(suite: str, layer: str = "") -> Mapping[tuple[str, str], float]:
+    """Return what papers printed for a suite, by observer and test.
+
+    Parameters
+    ----------
+    layer
+        Where observers were read; empty is what they hand on.
+
+    Examples
+    --------
+    >>> for layer in ("", "opponent"):
+    ...     published_scores("decalogue", layer)["bio-multilayer", "spectral/pearson"]
+    0.73
+    0.76
+    """
     return {
         (row.observer, test): value
         for name, of in PRESETS.items()
         if of == suite
         for row in preset(name)
+        if row.layer == layer
         for test, value in row.scores.items()
     }
 

@@ -185,6 +185,12 @@ class Options:
         if self.mode == "published" and self.asked.display is not None:
             raise FechnerError("--published has the display of the paper: leave --display out.")
 
+    @property
+    def as_printed(self) -> Options:
+        """The same without what papers had no choice of."""
+        asked = replace(self.asked, match=Asked.match, display=None)
+        return replace(self, ppd=None, resize=None, asked=asked)
+
     def shown_in(self, scene: Scene) -> Scene:
         """Return a scene with the display, pixels per degree and resizing that a user chose.
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -15,15 +16,16 @@ from torch import nn
 
 from fechner import observe
 from fechner.errors import FechnerError
-from fechner.physiology import Tuning, by_jacobian, by_noise, describe, record
+from fechner.physiology import Conditions, Tuning, by_jacobian, by_noise, describe, record
 from fechner.report.fields import (
     SUFFIXES,
-    draw_sheet,
+    draw_sheets,
     make_fields_page,
     to_csv,
     write_sheet,
 )
-from fechner.report.fields.words import caption, picture, sections
+from fechner.report.fields.words import caption, picture, scale_bar, sections
+from fechner.stimuli import Field
 
 
 @pytest.fixture(scope="module")
@@ -39,15 +41,17 @@ def tunings() -> list[Tuning]:
 
 @pytest.mark.parametrize("columns", [1, 2])
 def test_a_sheet_can_be_read(tunings: list[Tuning], columns: int) -> None:
-    figure = draw_sheet(tunings, columns)
-    check_legible(figure)
-    assert size_mm(figure)[0] == pytest.approx({1: 85, 2: 178}[columns])
-    written = words(figure)
+    pages = draw_sheets(tunings, columns)
+    assert len(pages) == {1: 2, 2: 1}[columns]
+    for page in pages:
+        check_legible(page)
+        assert size_mm(page)[0] == pytest.approx({1: 85, 2: 178}[columns])
+    written = [each for page in pages for each in words(page)]
     assert any(each.endswith(" 2") for each in written)
     for tuning in tunings:
         for line in caption(tuning):
             assert line in written
-    assert len(figure.axes) == len(tunings)
+    assert sum(len(page.axes) for page in pages) == len(tunings)
 
 
 def test_captions_have_frequency_orientation_and_what_is_explained(tunings: list[Tuning]) -> None:
@@ -58,7 +62,63 @@ def test_captions_have_frequency_orientation_and_what_is_explained(tunings: list
     assert (
         tuned == f"{first.gabor.peak_cpd:.3g} cpd, {round(first.gabor.orientation_deg) % 180}°, ach"
     )
-    assert explained.startswith("R² 1.00, DoG 0.")
+    assert explained == "R² 1.00"
+
+
+def _dogs(sigmas_px: Sequence[float]) -> list[Tuning]:
+    """Centre-surround kernels whose surrounds are twice as wide and take away four fifths."""
+    place = torch.arange(41.0) - 20
+    squared = place[:, None] ** 2 + place[None, :] ** 2
+    bank = nn.Conv2d(3, len(sigmas_px), 41, bias=False)
+    for k, sigma in enumerate(sigmas_px):
+        centre, surround = (
+            torch.exp(-squared / (2 * s**2)) / (2 * torch.pi * s**2) for s in (sigma, 2 * sigma)
+        )
+        colour = torch.tensor([0.3, 0.6, 0.1])[:, None, None]
+        bank.weight.data[k] = colour * (centre - 0.8 * surround)
+    conditions = Conditions(field=Field.of(pixels=48, ppd=64))
+    found = by_jacobian(record(observe(bank, name="dogs"), conditions=conditions))
+    return [describe(field) for field in found]
+
+
+def test_centre_surround_fields_have_no_frequency_but_a_centre() -> None:
+    (wide,) = _dogs([3.2])
+    assert caption(wide) == ("0 centre-surround", "centre σ 0.05°, ach", "R² 1.00")
+
+
+def test_windows_fit_fields_and_bars_their_scale() -> None:
+    narrow, wide = _dogs([0.8, 3.2])
+    (section,) = sections([narrow, wide])
+    # One scale, and halves of it: where the field is seen, with a margin.
+    sides = [max(section.window(each).size_px) for each in (narrow, wide)]
+    assert sides[1] > 4 * 3.2
+    assert sides[0] == pytest.approx(sides[1] / 2, abs=1)
+    for each in (narrow, wide):
+        shown = section.picture(each)
+        assert shown.shape == (*section.window(each).size_px, 3)
+        largest = np.abs(shown.astype(float) - 127.5).max(axis=-1)
+        assert largest.argmax() == pytest.approx(largest.size / 2, abs=largest.shape[1])
+        assert largest[0].max() < 0.1 * largest.max()
+    (figure,) = draw_sheets([narrow, wide])
+    lengths_mm = [float(np.ptp(each.get_xdata())) * 178 for each in figure.artists]
+    expected = [28 * scale_bar(side / 64) / (side / 64) for side in sides]
+    assert lengths_mm == pytest.approx(expected)
+
+
+def test_sheets_fit_a_page_and_say_what_is_not_on_them() -> None:
+    """70 of 80 units, ten of which are silent, take two pages."""
+    bank = gabor_bank(planted(80))
+    bank.weight.data[:10] = 0
+    found = by_jacobian(record(observe(bank, name="many"), units=70, conditions=CONDITIONS))
+    tunings = [describe(field) for field in found]
+    pages = draw_sheets(tunings)
+    assert [len(page.axes) for page in pages] == [30, 30]
+    for page in pages:
+        check_legible(page)
+        assert size_mm(page)[1] <= 225
+    assert any(each.startswith("70 of 80 units: ") for each in words(pages[0]))
+    assert any("10 silent (not drawn)" in each for each in words(pages[0]))
+    assert any(each.endswith("(continued)") for each in words(pages[1]))
 
 
 def test_pictures_are_weights_around_grey(tunings: list[Tuning]) -> None:
@@ -74,22 +134,23 @@ def test_layers_are_sections(tunings: list[Tuning]) -> None:
     assert (first.layer, second.layer) == ("0", "2")
     assert first.counts == "8 units: 8 oriented"
     assert "linear light by derivatives at the grey; grey of 40 cd/m2" in first.method
-    assert "0.266 x 0.266 degrees" in first.method
+    assert "scale bars in degrees (64 px/deg)" in first.method
 
 
 def test_what_cannot_be_seen_is_not_shown() -> None:
-    """A speck in a wide field is shown as large as there is of it."""
+    """A speck in a wide field is shown with a margin."""
     bank = nn.Conv2d(3, 2, 21, bias=False)
     bank.weight.data[:] = 1e-5
     bank.weight.data[0, :, 9:12, 8:12] = 1.0
-    found = by_jacobian(record(observe(bank, name="speck"), conditions=CONDITIONS))
-    speck = describe(found[0])
+    speck, flat = (
+        describe(field)
+        for field in by_jacobian(record(observe(bank, name="speck"), conditions=CONDITIONS))
+    )
     (section,) = sections([speck])
-    assert section.part.size_px == (3, 4)
-    assert section.picture(speck).shape == (3, 4, 3)
-    assert "0.0625 x 0.0469 degrees shown" in section.method
-    both = sections([describe(field) for field in found])[0]
-    assert both.part.size_px == (21, 21)  # the other is flat, so all of it is seen
+    assert section.window(speck).size_px == (6, 6)
+    both = sections([speck, flat])[0]
+    assert both.window(flat).size_px == (25, 25)  # all of the field, since its margin is no more
+    assert both.window(speck).size_px == (7, 7)
 
 
 def test_the_method_of_noise_is_told() -> None:
@@ -146,6 +207,19 @@ def test_files_by_their_suffix(tunings: list[Tuning], suffix: str, tmp_path: Pat
     if suffix == ".png":
         with Image.open(path) as image:
             assert image.width == pytest.approx(178 / 25.4 * 300, abs=1)
+
+
+def test_pages_are_one_pdf_or_numbered_files(tmp_path: Path) -> None:
+    bank = gabor_bank(planted(31))
+    found = by_jacobian(record(observe(bank, name="many"), conditions=CONDITIONS))
+    tunings = [describe(field) for field in found]
+    told = write_sheet(tunings, tmp_path / "sheet.png")
+    assert f"to {tmp_path / 'sheet-2.png'}: 2 pages of 178 x 2" in told
+    assert (tmp_path / "sheet-2.png").exists()
+    assert ": 2 pages of" in write_sheet(tunings, tmp_path / "sheet.pdf")
+    pdf = (tmp_path / "sheet.pdf").read_bytes()
+    assert pdf.count(b"/Type /Page ") == 2
+    assert b"CreationDate" not in pdf
 
 
 def test_where_a_sheet_cannot_be_written(tunings: list[Tuning], tmp_path: Path) -> None:

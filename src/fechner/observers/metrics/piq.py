@@ -194,8 +194,13 @@ def load(name: str, device: str = "cpu", precision: Precision = "own") -> Metric
 
     def score(test: Tensor, reference: Tensor) -> Tensor:
         try:
+            # It refuses values beyond 0..1, which some published displays pass on.
             found: Tensor = function(
-                test, reference, data_range=1.0, reduction="none", **measure.options
+                test.clamp(0, 1),
+                reference.clamp(0, 1),
+                data_range=1.0,
+                reduction="none",
+                **measure.options,
             )
         except (AssertionError, ValueError) as error:
             height, width = test.shape[-2:]

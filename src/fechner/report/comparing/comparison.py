@@ -217,7 +217,9 @@ def _finding(test: str, first: Standing, second: Standing) -> Finding:
     asked = max(each.scores[test].n for each in (first, second))
     notes = [each.score.note for each in (a, b) if each.score.value != each.score.value]
     if a.score.n < asked:
-        words = f"on {len(a.clusters)} {a.score.resampled} with {a.score.n} of {asked} points"
+        # What was drawn at random is resampled beside them, and is the same for both.
+        over = a.score.resampled.partition(" and ")[0]
+        words = f"on {len(a.clusters)} {over} with {a.score.n} of {asked} points"
         notes.insert(0, f"{words} that both have")
     return Finding(test, found, float("nan"), "; ".join(dict.fromkeys(notes)))
 

@@ -135,7 +135,7 @@ class Printed:
     @property
     def observer(self) -> str:
         """Its name."""
-        return self.row.observer
+        return self.row.label
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -186,7 +186,7 @@ def entrants(sources: Sequence[Source]) -> list[Entrant]:
     ]
     measured = contenders(list({run.folder.resolve(): run for run in opened}.values()))
     printed = [(table, row) for table in tables for row in preset(table)]
-    often = Counter([*(each.observer for each in measured), *(row.observer for _, row in printed)])
+    often = Counter([*(each.observer for each in measured), *(row.label for _, row in printed)])
 
     def label(each: Contender) -> str:
         if each.label != each.observer or often[each.observer] == 1:
@@ -197,7 +197,7 @@ def entrants(sources: Sequence[Source]) -> list[Entrant]:
         *(Measured(label(each), each) for each in measured),
         *(
             Printed(
-                row.observer if often[row.observer] == 1 else f"{row.observer} (@{table})",
+                row.label if often[row.label] == 1 else f"{row.label} (@{table})",
                 table,
                 row,
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,9 +25,12 @@ _BY = {
 }
 
 
-#: The largest weights that add up to this share of all absolute weights are shown; what is beyond
-#: all of them is not.
-_SHOWN = 0.95
+#: Weights of at least this share of a field's largest one can be seen on a sheet.
+_VISIBLE = 0.05
+#: Weights beyond this many standard errors are more than noise in a field of 50,000 of them.
+_BEYOND_ERRORS = 5.0
+#: Room around what can be seen, relative to it, and the smallest side of a picture in pixels.
+_MARGIN, _LEAST_PX = 0.1, 5
 
 
 @dataclass(frozen=True)
@@ -37,41 +41,118 @@ class Section:
     layer: str
     tunings: tuple[Tuning, ...]
 
+    @property
+    def drawn(self) -> tuple[Tuning, ...]:
+        """The fields that there is something to see of."""
+        return tuple(each for each in self.tunings if each.kind != "silent")
+
     @cached_property
-    def part(self) -> Window:
-        """What is shown of the layer's window: all that there is much of in any field."""
-        seen = np.zeros(self.tunings[0].field.window.size_px, dtype=bool)
-        for tuning in self.tunings:
-            sizes = np.abs(tuning.field.weights).sum(axis=0)
-            falling = -np.sort(-sizes, axis=None)
-            held = np.cumsum(falling)
-            least = falling[np.searchsorted(held, _SHOWN * held[-1])]
-            seen |= (sizes >= least * (1 - 1e-6)) & (sizes > 0)  # all that are as large as that
-        return Window.around(seen)
+    def _sides_px(self) -> dict[Tuning, int]:
+        """Side of each picture: one for all, or halves of it for smaller fields."""
+        needed = {each: _side_px(each.field) for each in self.drawn}
+        largest = max(needed.values(), default=_LEAST_PX)
+        sides = {}
+        for tuning, side in needed.items():
+            halvings = math.floor(math.log2(largest / side))
+            sides[tuning] = math.ceil(largest / 2**halvings)
+        return sides
+
+    def window(self, tuning: Tuning) -> Window:
+        """Return which pixels of the field are shown of one: a square around what can be seen."""
+        field = tuning.field.field
+        seen, side = _seen(tuning.field), self._sides_px[tuning]
+        (top, bottom), (left, right) = (
+            _placed(first + last, side, whole)
+            for first, last, whole in (
+                (seen.top, seen.bottom, field.height_px),
+                (seen.left, seen.right, field.width_px),
+            )
+        )
+        return Window(top, bottom, left, right)
+
+    def side_deg(self, tuning: Tuning) -> float:
+        """Return the longer side of a picture."""
+        return max(self.window(tuning).size_px) / tuning.field.field.ppd
 
     def picture(self, tuning: Tuning) -> NDArray[np.uint8]:
-        """Return one of its fields as it is shown, [h, w, 3]."""
-        rows, columns = self.part.slices
-        return picture(tuning.field)[rows, columns]
+        """Return one of its fields as it is shown, [h, w, 3]; grey where it has no weights."""
+        shown, own = self.window(tuning), tuning.field.window
+        canvas = np.full((*shown.size_px, 3), 128, dtype=np.uint8)
+        top, left = max(shown.top, own.top), max(shown.left, own.left)
+        bottom, right = min(shown.bottom, own.bottom), min(shown.right, own.right)
+        common = Window(top, bottom, left, right)
+        rows, columns = common.within(own).slices
+        canvas[common.within(shown).slices] = picture(tuning.field)[rows, columns]
+        return canvas
 
     @property
     def counts(self) -> str:
         """How many there are of each kind."""
-        n = len(self.tunings)
-        return f"{n} unit{'s' if n != 1 else ''}: {count_kinds(self.tunings)}"
+        n, all_of = len(self.tunings), self.tunings[0].field.channels
+        of = f" of {all_of}" if all_of > n else ""
+        silent = "" if len(self.drawn) == n else " (not drawn)"
+        return f"{n}{of} unit{'s' if n != 1 or of else ''}: {count_kinds(self.tunings)}{silent}"
 
     @property
     def method(self) -> str:
-        """How they were found, and how large they are shown."""
+        """How they were found, and at which scale they are shown."""
         field = self.tunings[0].field
-        height, width = (side / field.field.ppd for side in self.part.size_px)
         by = "jacobians" if field.by == "jacobian" and field.pictures > 1 else field.by
         how = _BY[by].format(contrast=field.contrast or 0.0, pictures=field.pictures)
         of = "linear light" if field.conditions.of == "light" else "display-encoded values"
         return (
             f"weights of {of} by {how}; grey of {field.conditions.luminance_cdm2:g} cd/m2 on "
-            f"display '{field.conditions.display.name}'; {width:.3g} x {height:.3g} degrees shown"
+            f"display '{field.conditions.display.name}'; scale bars in degrees "
+            f"({field.field.ppd:g} px/deg)"
         )
+
+
+def _seen(field: ReceptiveField) -> Window:
+    """Return where weights can be seen, in pixels of the whole field."""
+    sizes = np.abs(field.weights)
+    least = np.full(sizes.shape, _VISIBLE * sizes.max())
+    if field.errors is not None:
+        least = np.maximum(least, _BEYOND_ERRORS * field.errors)
+    inside = Window.around(np.asarray(((sizes >= least) & (sizes > 0)).any(axis=0)))
+    own = field.window
+    return Window(
+        own.top + inside.top,
+        own.top + inside.bottom,
+        own.left + inside.left,
+        own.left + inside.right,
+    )
+
+
+def _side_px(field: ReceptiveField) -> int:
+    """Return the side of a square that shows a field with a margin."""
+    longest = max(_seen(field).size_px)
+    side = longest + 2 * max(1, round(_MARGIN * longest))
+    return max(_LEAST_PX, min(side, max(field.field.height_px, field.field.width_px)))
+
+
+def _placed(twice_centre: int, side: int, whole: int) -> tuple[int, int]:
+    """Return first and last of as many pixels around a place, inside a field where they fit.
+
+    Examples
+    --------
+    >>> _placed(20, 6, 64), _placed(4, 6, 64), _placed(64, 80, 64)
+    ((7, 13), (0, 6), (0, 64))
+    """
+    side = min(side, whole)
+    first = min(max((twice_centre - side) // 2, 0), whole - side)
+    return first, first + side
+
+
+def scale_bar(side_deg: float) -> float:
+    """Return the length of a scale bar: 1, 2 or 5 times a power of ten, a third of a side at most.
+
+    Examples
+    --------
+    >>> scale_bar(0.172), scale_bar(2.0), scale_bar(0.08)
+    (0.05, 0.5, 0.02)
+    """
+    power = 10.0 ** math.floor(math.log10(side_deg / 3))
+    return max(round(k * power, 9) for k in (1, 2, 5) if k * power <= side_deg / 3 * (1 + 1e-9))
 
 
 def sections(tunings: Iterable[Tuning]) -> list[Section]:
@@ -95,13 +176,23 @@ def picture(field: ReceptiveField) -> NDArray[np.uint8]:
 
 
 def caption(tuning: Tuning) -> tuple[str, str, str]:
-    """Return three short lines: unit and kind, frequency and orientation, what fits explain."""
+    """Return three short lines: unit and kind, what describes it, and the share that explains.
+
+    Frequency and orientation of a Gabor describe an oriented field; the centre of a difference of
+    Gaussians (its standard deviation) describes centre-surround fields and blobs.
+    """
     first = f"{tuning.field.unit.channel} {tuning.kind}"
-    if tuning.gabor is None or tuning.dog is None:
-        return first, "not fitted", tuning.colour.axis
-    gabor = tuning.gabor
-    return (
-        first,
-        f"{gabor.peak_cpd:.3g} cpd, {round(gabor.orientation_deg) % 180}°, {tuning.colour.axis}",
-        f"R² {gabor.r2:.2f}, DoG {tuning.dog.r2:.2f}",
-    )
+    gabor, dog, axis = tuning.gabor, tuning.dog, tuning.colour.axis
+    if gabor is None or dog is None:
+        return first, "not fitted", axis
+    if tuning.kind == "oriented":
+        angle = round(gabor.orientation_deg) % 180
+        return first, f"{gabor.peak_cpd:.3g} cpd, {angle}°, {axis}", f"R² {gabor.r2:.2f}"
+    if tuning.kind == "other":
+        return first, axis, f"R² {max(gabor.r2, dog.r2):.2f}"
+    pixel = 1 / tuning.field.field.ppd
+    # A centre within one pixel has no size that could be told.
+    narrow = dog.centre_sigma_deg < pixel / 2
+    size = "1 px" if narrow else f"σ {dog.centre_sigma_deg:.2g}°"
+    of = "centre " if tuning.kind == "centre-surround" else ""
+    return first, f"{of}{size}, {axis}", f"R² {dog.r2:.2f}"

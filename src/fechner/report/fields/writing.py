@@ -10,11 +10,11 @@ from pathlib import Path
 import fechner
 from fechner.errors import FechnerError, UnknownNameError
 from fechner.physiology import RULES, Tuning
-from fechner.report.fields.sheet import draw_sheet
+from fechner.report.fields.sheet import draw_sheets
 from fechner.report.fields.table import row, to_csv
-from fechner.report.fields.words import Section, caption, sections
+from fechner.report.fields.words import Section, caption, scale_bar, sections
 from fechner.report.paper.style import SUFFIXES as FIGURES
-from fechner.report.paper.style import save
+from fechner.report.paper.style import save_pages
 from fechner.runs.store import write_atomically
 
 SUFFIXES = (*FIGURES, ".html", ".csv")
@@ -56,14 +56,24 @@ def check_sheet_path(path: Path | str) -> Path:
 
 
 def write_sheet(tunings: Sequence[Tuning], path: Path | str) -> str:
-    """Write receptive fields by the suffix of a file, and say what was written."""
+    """Write receptive fields by the suffix of a file, and say what was written.
+
+    A figure of several pages is one PDF, or several PNG or SVG files, numbered from the second on.
+    """
     path = check_sheet_path(path)
     suffix = path.suffix.lower()
     if suffix in FIGURES:
-        figure = draw_sheet(tunings)
-        save(figure, path)
-        width, height = (round(float(side) * 25.4) for side in figure.get_size_inches())
-        return f"{path}: {width} x {height} mm"
+        pages = draw_sheets(tunings)
+        paths = save_pages(pages, path)
+        width, height = (
+            round(25.4 * max(float(page.get_size_inches()[side]) for page in pages))
+            for side in (0, 1)
+        )
+        size = f"{width} x {height} mm"
+        if len(pages) == 1:
+            return f"{path}: {size}"
+        to = "" if len(paths) == 1 else f" to {paths[-1]}"
+        return f"{path}{to}: {len(pages)} pages of {size} at most"
     text = to_csv(tunings) if suffix == ".csv" else make_fields_page(tunings)
     write_atomically(path, text.encode())
     return f"{path}: {len(tunings)} units"
@@ -80,7 +90,12 @@ def make_fields_page(tunings: Sequence[Tuning]) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters |= {"picture": _data_uri, "caption": caption, "row": _cells}
+    environment.filters |= {
+        "picture": _data_uri,
+        "caption": caption,
+        "row": _cells,
+        "bar": _bar,
+    }
     return environment.get_template("fields.html").render(
         sections=sections(tunings),
         columns=[name.replace("_", " ") for name in _SHOWN],
@@ -99,6 +114,13 @@ def _cell(value: object) -> str:
         tiny = abs(value) < 1e-9
         return "" if value != value else "0" if tiny else f"{value:.3g}"
     return str(value)
+
+
+def _bar(tuning: Tuning, section: Section) -> tuple[float, str]:
+    """Return the length of a scale bar, in percent of the picture's side, and its label."""
+    side = section.side_deg(tuning)
+    length = scale_bar(side)
+    return 100 * length / side, f"{length:g}°"
 
 
 def _data_uri(tuning: Tuning, section: Section) -> str:

@@ -11,7 +11,7 @@ from fechner.report.depth import depth_panel, readout_panels
 from fechner.report.page.content import Chapter, Place, Standing, place_of
 from fechner.report.page.panels import Album, as_json, number
 from fechner.runs import Result
-from fechner.scores import Panel
+from fechner.scores import Panel, distance
 from fechner.suites import Test
 
 
@@ -65,9 +65,8 @@ def _distances(standing: Standing, tests: Sequence[Test]) -> list[list[float | N
         if test.id not in standing.results:
             return None
         score = standing.results[test.id][0].score
-        span = score.best - score.chance
-        ends = sorted((score.best - end) / span for end in (score.low, score.high))
-        return [number((score.best - score.value) / span), *map(number, ends)]
+        ends = sorted(distance(score, end) for end in (score.low, score.high))
+        return [number(distance(score)), *map(number, ends)]
 
     return [of(test) for test in tests]
 

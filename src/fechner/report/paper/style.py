@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -169,12 +169,29 @@ def save(figure: Figure, path: Path | str) -> Path:
 
     Fonts are embedded in a PDF and turned into outlines in an SVG.
     """
+    return save_pages([figure], path)[0]
+
+
+def save_pages(figures: Sequence[Figure], path: Path | str) -> list[Path]:
+    """Write figures as pages of one PDF, or as PNG or SVG files numbered from the second on."""
+    from matplotlib.backends.backend_pdf import PdfPages
+
     path = check_path(path)
     format = path.suffix.lower()[1:]
-    undated = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}[format]
+    paths = [path]
     try:
         with paper_style():
-            figure.savefig(path, format=format, dpi=figure.dpi, metadata=undated)
+            if format == "pdf":
+                with PdfPages(path, metadata={"CreationDate": None}) as file:
+                    for figure in figures:
+                        file.savefig(figure, dpi=figure.dpi)
+                return paths
+            undated = {"Date": None} if format == "svg" else {}
+            paths += [
+                path.with_name(f"{path.stem}-{k}{path.suffix}") for k in range(2, len(figures) + 1)
+            ]
+            for figure, file_path in zip(figures, paths, strict=True):
+                figure.savefig(file_path, format=format, dpi=figure.dpi, metadata=undated)
     except OSError as error:
         raise FechnerError(f"{path} cannot be written: {error}.") from error
-    return path
+    return paths

@@ -1,0 +1,361 @@
+"""How much neighbouring responses to photographs say about each other, layer by layer.
+
+Neighbouring pixels of photographs are alike, and so are the energies of neighbouring wavelet
+coefficients. Vila-Tomás et al. (2026, ``vila_tomas2026``, Figure 17) argue that responses that are
+normalised by their neighbours are more independent (Malo & Laparra 2010, ``malo_laparra2010``).
+Here the redundancy of a layer is the mutual information of pairs of its responses: of one channel
+at neighbouring places, and of two channels at one place. A coarse map has neighbours that are
+farther apart in the picture, where pixels say less about each other, too: every layer stands beside
+the picture's own redundancy at its distance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fechner.errors import FechnerError, ObserverError
+from fechner.observers.abilities import Encodes, abilities
+from fechner.observers.taps import choose_layers
+from fechner.physiology.conditions import Conditions
+from fechner.physiology.information import mutual_information
+from fechner.physiology.units import Site, find_site
+from fechner.stimuli.photographs import Photograph
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from fechner.physiology.recording import Progress
+
+    Floats = NDArray[np.float64]
+
+#: Places of a map that are needed to speak of its redundancy.
+_FEWEST_PLACES = 100
+
+
+class Estimate(NamedTuple):
+    """A mean over photographs with its 95 % interval (Student's t)."""
+
+    value: float
+    low: float
+    high: float
+
+
+def mean_interval(values: Floats) -> Estimate:
+    """Return the mean of values with its 95 % interval.
+
+    Examples
+    --------
+    >>> [round(value, 3) for value in mean_interval(np.array([1.0, 2.0, 3.0]))]
+    [2.0, -0.484, 4.484]
+    """
+    from scipy.stats import t
+
+    known = values[np.isfinite(values)]
+    n = len(known)
+    if n == 0:
+        return Estimate(math.nan, math.nan, math.nan)
+    mean = float(known.mean())
+    if n == 1:
+        return Estimate(mean, math.nan, math.nan)
+    half = float(t.ppf(0.975, n - 1) * known.std(ddof=1) / math.sqrt(n))
+    return Estimate(mean, mean - half, mean + half)
+
+
+@dataclass(frozen=True, eq=False)
+class LayerRedundancy:
+    """The redundancy of a layer, in bits per pair, for each photograph.
+
+    Parameters
+    ----------
+    apart_px
+        Pixels of the picture between the places of a pair, the mean over channels.
+    places
+        Of one channel at two places, the mean over channels and both directions.
+    channels
+        Of two channels at one place, the mean over pairs; NaN for a layer of one channel.
+    picture
+        Of the picture's luminance at places as far apart as those of the layer.
+    """
+
+    layer: str
+    apart_px: float
+    places: Floats
+    channels: Floats
+    picture: Floats
+
+
+@dataclass(frozen=True)
+class Redundancy:
+    """The redundancy of an observer's layers, in order.
+
+    Parameters
+    ----------
+    left_out
+        Layers without a map of enough places, and why.
+    """
+
+    observer: str
+    photographs: tuple[str, ...]
+    layers: tuple[LayerRedundancy, ...]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def against_picture(self) -> Estimate:
+        """Redundancy of places in the last layer less that of the picture at their distance."""
+        last = self.layers[-1]
+        return mean_interval(last.places - last.picture)
+
+    @property
+    def across_channels(self) -> Estimate:
+        """Redundancy of channels in the last layer that has several less that in the first."""
+        several = [each.channels for each in self.layers if np.isfinite(each.channels).any()]
+        if len(several) < 2:
+            return Estimate(math.nan, math.nan, math.nan)
+        return mean_interval(several[-1] - several[0])
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """Say whether redundancy falls along the layers, and by how much."""
+        last = self.layers[-1].layer
+        said = [f"between places: {_verdict(self.against_picture)}, {last} against the picture"]
+        if not math.isnan(self.across_channels.value):
+            said.append(f"between channels: {_verdict(self.across_channels)}, last against first")
+        return tuple(f"redundancy falls {each}" for each in said)
+
+
+def _verdict(found: Estimate) -> str:
+    """Return whether a change is below 0, with 95 % confidence, and the change."""
+    verdict = "yes" if found.high < 0 else "no" if found.low > 0 else "not established"
+    return f"{verdict}, {found.value:+.2f} [{found.low:+.2f}, {found.high:+.2f}] bits"
+
+
+def measure_redundancy(
+    encoder: Any,
+    photographs: Sequence[Photograph],
+    layers: str | Sequence[str] | None = None,
+    *,
+    channels: int = 16,
+    pairs: int = 1000,
+    apart_px: float | None = None,
+    seed: int = 0,
+    conditions: Conditions | None = None,
+    device: str = "cpu",
+    progress: Progress | None = None,
+) -> Redundancy:
+    """Show photographs to an encoder and estimate the redundancy of its layers.
+
+    Parameters
+    ----------
+    photographs
+        At least two; each is estimated by itself, and intervals are over photographs.
+    layers
+        Names or patterns of layers; None is the encoder's stages.
+    channels
+        Channels of each layer, evenly spaced, and as many pairs of channels at most.
+    pairs
+        Pairs of places, drawn at random from the inside of a map.
+    apart_px
+        Distance of the places of a pair in pixels of the picture, as near as a map has them; None
+        is the next place of each map.
+    conditions
+        Field and display; photographs are shown as its display-encoded values.
+    """
+    if "encodes" not in abilities(encoder):
+        name = getattr(encoder, "name", type(encoder).__name__)
+        raise ObserverError(f"observer '{name}' is not an encoder, so it has no layers to record.")
+    if len(photographs) < 2:
+        raise FechnerError(f"an interval needs two photographs or more, not {len(photographs)}.")
+    asked = conditions or Conditions()
+    seen = Conditions(asked.field, asked.display, asked.luminance_cdm2, "pixels")
+    seen = seen.seen_by(encoder.wants)
+    patterns = [layers] if isinstance(layers, str) else layers
+    sites = [
+        find_site(encoder, layer, seen, device=device) for layer in choose_layers(encoder, patterns)
+    ]
+    height = seen.field.height_px
+    maps, steps, left_out = {}, {}, []
+    for site in sites:
+        size = _map_of(site)
+        if size is None:
+            left_out.append(f"{site.layer} (no map)")
+            continue
+        step = 1 if apart_px is None else max(1, round(apart_px * size[0] / height))
+        if _inside_places(size, step) < _FEWEST_PLACES:
+            left_out.append(f"{site.layer} ({size[0]} x {size[1]} places are too few)")
+            continue
+        maps[site.layer], steps[site.layer] = size, step
+    if not maps:
+        raise FechnerError(
+            f"no layer of '{encoder.name}' has a map of {_FEWEST_PLACES} places inside: "
+            f"{', '.join(left_out)}."
+        )
+    if progress is not None:
+        progress.start(len(photographs))
+    found: dict[str, list[tuple[float, float, float]]] = {layer: [] for layer in maps}
+    spaced: dict[str, float] = {}
+    for photograph in photographs:
+        responses, light = _look(encoder, photograph, seen, sites, maps, device)
+        for layer, values in responses.items():
+            draw = np.random.default_rng(seed)
+            places, across, spacings = _redundancy(values, channels, pairs, draw, steps[layer])
+            own = {}
+            for spacing in set(spacings):
+                draw = np.random.default_rng(seed)
+                apart = max(1, round(spacing * steps[layer] * height / values.shape[1]))
+                own[spacing] = _redundancy(light[None], 1, pairs, draw, apart)[0]
+            found[layer].append((places, across, _mean([own[each] for each in spacings])))
+            spaced[layer] = _mean(spacings)
+        if progress is not None:
+            progress.images(1)
+    return Redundancy(
+        encoder.name,
+        tuple(each.name for each in photographs),
+        tuple(
+            LayerRedundancy(
+                layer, spaced[layer] * steps[layer] * height / maps[layer][0], *np.array(values).T
+            )
+            for layer, values in found.items()
+        ),
+        tuple(left_out),
+    )
+
+
+def _map_of(site: Site) -> tuple[int, int] | None:
+    """Return rows and columns of a layer's map; tokens that form a square have one."""
+    places = site.shape[: site.channel_axis] + site.shape[site.channel_axis + 1 :]
+    if len(places) == 2:
+        return places[0], places[1]
+    side = math.isqrt(places[0]) if len(places) == 1 else 0
+    return (side, side) if side > 1 else None
+
+
+def _border(n: int) -> int:
+    """Return how many places at either end of a map are left out: padding shows there."""
+    return n // 8
+
+
+def _inside_places(size: tuple[int, int], step: int) -> int:
+    return math.prod(max(0, n - 2 * _border(n) - step) for n in size)
+
+
+def _look(
+    encoder: Encodes,
+    photograph: Photograph,
+    conditions: Conditions,
+    sites: Sequence[Site],
+    maps: dict[str, tuple[int, int]],
+    device: str,
+) -> tuple[dict[str, Floats], Floats]:
+    """Return responses of each layer, [channels, rows, columns], and the picture's luminance."""
+    import torch
+
+    said: dict[str, Floats] = {}
+
+    def tap(site: Site, activation: Tensor) -> None:
+        values = activation.reshape(site.shape).movedim(site.channel_axis, 0)
+        rows, columns = maps[site.layer]
+        # Tokens that form no square come before those that do.
+        flat = values.flatten(1)[:, -rows * columns :]
+        said[site.layer] = flat.reshape(-1, rows, columns).double().cpu().numpy()
+
+    pixels = photograph.draw(conditions.field, None, device)
+    with torch.no_grad():
+        frames = conditions.frames(
+            pixels[None].to(getattr(torch, encoder.wants.dtype)), encoder.wants
+        )
+        taps = {site.layer: partial(tap, site) for site in sites if site.layer in maps}
+        encoder.features(frames, taps)
+        light = conditions.display.decode(pixels.double())
+        weights = torch.as_tensor(conditions.display.rgb_to_xyz[1], dtype=light.dtype)
+        luminance: Floats = torch.einsum("chw,c->hw", light.cpu(), weights).numpy()
+    if not all(np.isfinite(each).all() for each in said.values()):
+        raise ObserverError(f"observer '{encoder.name}' gave values that are not finite numbers.")
+    return said, luminance
+
+
+def _redundancy(
+    values: Floats, channels: int, pairs: int, draw: np.random.Generator, apart: int
+) -> tuple[float, float, list[int]]:
+    """Return the mean information of neighbouring places, and that of channels at one place.
+
+    And the spacing of places of the channels that were taken.
+    """
+    spread = np.flatnonzero(np.ptp(values.reshape(len(values), -1), axis=1) > 0)
+    chosen = spread[np.unique(np.linspace(0, len(spread) - 1, channels).round().astype(int))]
+    spacing = {int(number): _spacing(values[number]) for number in chosen}
+    places, taken = [], []
+    for number, step in spacing.items():
+        own = values[number][::step, ::step]
+        if step > 1 and _inside_places(own.shape, apart) < _FEWEST_PLACES:
+            continue
+        taken.append(step)
+        places += [
+            mutual_information(here, there)
+            for here, there in _neighbours(own, pairs, draw, apart)
+            if np.ptp(here) > 0 and np.ptp(there) > 0
+        ]
+    everywhere = _places(values.shape[1:], pairs, draw, (0, 0))
+    among = []
+    for one, other in _pairs_of(chosen, channels, draw):
+        step = math.lcm(spacing[one], spacing[other])
+        both = values[[one, other]][:, ::step, ::step]
+        if step > 1 and _inside_places(both.shape[1:], 0) < _FEWEST_PLACES:
+            continue
+        at = everywhere if step == 1 else _places(both.shape[1:], pairs, draw, (0, 0))
+        if np.ptp(both[0][at]) > 0 and np.ptp(both[1][at]) > 0:
+            among.append(mutual_information(both[0][at], both[1][at]))
+    return _mean(places), _mean(among), taken
+
+
+def _spacing(values: Floats) -> int:
+    """Return how far apart the places of a map are that has zeros between them.
+
+    Examples
+    --------
+    >>> every_other = np.zeros((8, 8))
+    >>> every_other[::2, ::2] = 1.0
+    >>> _spacing(every_other), _spacing(np.ones((8, 8)))
+    (2, 1)
+    """
+    rows, columns = np.nonzero(values)
+    return max(1, int(np.gcd.reduce(np.concatenate([rows, columns]))))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if values else math.nan
+
+
+def _neighbours(
+    values: Floats, pairs: int, draw: np.random.Generator, apart: int
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield responses at places and at their neighbours, to the right and below."""
+    for step in ((0, apart), (apart, 0)):
+        rows, columns = _places(values.shape, pairs, draw, step)
+        yield values[rows, columns], values[rows + step[0], columns + step[1]]
+
+
+def _places(
+    size: Sequence[int], pairs: int, draw: np.random.Generator, step: tuple[int, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return rows and columns of places inside a map whose neighbours are inside, each once."""
+    starts = [_border(n) for n in size]
+    sides = [max(1, n - 2 * _border(n) - away) for n, away in zip(size, step, strict=True)]
+    every = sides[0] * sides[1]
+    drawn = draw.permutation(every)[:pairs]
+    return starts[0] + drawn // sides[1], starts[1] + drawn % sides[1]
+
+
+def _pairs_of(
+    chosen: NDArray[np.int64], most: int, draw: np.random.Generator
+) -> list[tuple[int, int]]:
+    """Return different pairs of channels, drawn at random."""
+    first, second = np.triu_indices(len(chosen), 1)
+    drawn = draw.permutation(len(first))[:most]
+    return [(int(chosen[first[k]]), int(chosen[second[k]])) for k in drawn]
