@@ -1,11 +1,11 @@
-"""Mean responses to photographs that set the gains of bio-multilayer; no photograph is downloaded.
+"""Mean energy of photographs in the last stage of bio-multilayer; no photograph is downloaded.
 
 Seven colour photographs that come with scikit-image and scikit-learn are sent to display
 ``decalogue`` as they are, at 64 pixels per degree, and cut into squares of 2 degrees:
 
     python benchmarks/natural_means.py
 
-prints the numbers of `fechner.observers.models.bio_parameters.NaturalMeans`.
+prints ``natural_energy`` of `fechner.observers.models.bio_parameters.WaveletStage`.
 """
 
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from fechner.observers.models.bio_parameters import BioParameters
-from fechner.observers.models.natural import natural_means
+from fechner.observers.models.natural import natural_energy
 from fechner.stimuli import display
 
 SIDE_PX = 128
@@ -47,10 +47,9 @@ def squares() -> torch.Tensor:
 
 def main() -> None:
     found = squares()
-    means = natural_means(BioParameters(), found, PPD)
     print(f"{len(found)} squares of {SIDE_PX} px")
-    for name, values in vars(means).items():
-        print(f"{name}: {values}")
+    for channel, values in zip("ATD", natural_energy(BioParameters(), found, PPD), strict=True):
+        print(f"{channel}: {values}")
 
 
 if __name__ == "__main__":

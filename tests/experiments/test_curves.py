@@ -1,5 +1,6 @@
 """Curves: what is shown, what is left out, signs, channels, pieces."""
 
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
@@ -139,7 +140,7 @@ def test_colours_are_signed_by_their_side_of_the_background() -> None:
 
 
 def test_channels_are_read_with_sign_where_there_are_any() -> None:
-    data = measured(TASKS["spectral"], lift(Opponent(), "compares", ["l2"]))
+    data = measured(TASKS["spectral"], lift(Opponent(), "compares", ["l2", "l1"]))
     own = data["response"].values[:, 0, :, 0, 0]
     expected = [
         np.array(ATD.axes) @ (np.array(field) - np.array(FIELDS.flat_xyz))
@@ -177,6 +178,34 @@ def test_samples_and_words(name: str) -> None:
     assert all(len(row) == len(task.abscissae) for row in rows)
     assert task.label == experiment.axes[0]
     assert "What the display cannot show is left out" in experiment.method
+
+
+@pytest.mark.parametrize(
+    ("whole", "own", "size", "drawn", "seen"),
+    [
+        (True, True, None, (256, 128.0), (256, 128.0)),  # as many degrees
+        (False, True, None, (128, 128.0), (128, 128.0)),  # as many pixels
+        (True, False, None, (128, 64.0), (128, 64.0)),
+        (True, True, 320, (320, 128.0), (320, 128.0)),
+        (True, True, 128, (256, 128.0), (128, 64.0)),  # resampled, as no degree may be missing
+    ],
+)
+def test_observers_that_are_made_for_certain_pixels_per_degree(
+    whole: bool,
+    own: bool,
+    size: int | None,
+    drawn: tuple[int, float],
+    seen: tuple[int, float],
+) -> None:
+    scene = replace(SCENE, whole=whole, own_ppd=own)
+    wants = Wants(ppd=128.0, size_px=None if size is None else (size, size))
+    found = [(field.width_px, field.ppd) for field in scene.fields(wants)]
+    assert found == [drawn, seen]
+
+
+def test_pixels_per_degree_that_are_none() -> None:
+    with pytest.raises(ValueError, match="pixels per degree above 0, not 0"):
+        Wants(ppd=0)
 
 
 def test_an_observer_without_colour_is_asked_the_achromatic_curves() -> None:

@@ -358,6 +358,21 @@ def test_input_size_is_drawn_or_resampled(tmp_path: Path) -> None:
     assert not np.allclose(drawn["response"], resampled["response"])
 
 
+def test_pixels_per_degree_are_the_observers_own_unless_a_user_says_otherwise(
+    tmp_path: Path,
+) -> None:
+    observer = observe(brightness, name="near", wants=Wants(ppd=30.0), version="1")
+    own = quick(observer, "pixels", out=tmp_path / "own")
+    assert own.data("near", TESTS[0]).attrs["seen_ppd"] == 30
+    assert own.data("pixels", TESTS[0]).attrs["seen_ppd"] == 60
+    assert own.manifest.observers["near"]["ppd"] == 30
+    words = "near is made for 30 pixels per degree, and was shown stimuli at"
+    assert own.warnings == [f"{words} 30."]
+    told = quick(observer, out=tmp_path / "told", ppd=40)
+    assert told.data("near", TESTS[0]).attrs["seen_ppd"] == 40
+    assert told.warnings == [f"{words} 40."]
+
+
 # Before anything is measured
 
 

@@ -107,8 +107,8 @@ def command(
     ppd: Annotated[
         str | None,
         typer.Option(
-            help="Pixels per degree, the suite's own if left out; several, comma-separated, "
-            "are a sweep with a run folder each."
+            help="Pixels per degree; left out, those an observer is made for, or the suite's own. "
+            "Several, comma-separated, are a sweep with a run folder each."
         ),
     ] = None,
     display: DISPLAY = None,

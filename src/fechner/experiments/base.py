@@ -55,7 +55,11 @@ class Scene:
         same ppd (the field grows); True draws the field and resamples it.
     whole
         Whether no part of the field may be missing: observers that want fewer pixels than it has
-        see it resampled.
+        see it resampled, and at other pixels per degree it keeps its size in degrees, not in
+        pixels.
+    own_ppd
+        Whether observers that are made for certain pixels per degree (`Wants.ppd`) are shown the
+        field at these.
     """
 
     field: Field
@@ -63,19 +67,21 @@ class Scene:
     space: OpponentSpace
     resize: bool = False
     whole: bool = False
+    own_ppd: bool = True
 
     def drawn_field(self, wants: Wants) -> Field:
         """Return the field that is drawn for an observer."""
+        field = self.at_ppd(wants.ppd).field if wants.ppd and self.own_ppd else self.field
         if wants.size_px is None:
-            return self.field
+            return field
         height, width = wants.size_px
         if self.resize:
             # As much of it as has the observer's aspect ratio, so that resampling does not distort.
-            scale = min(self.field.height_px / height, self.field.width_px / width)
-            return self.field.resized((round(height * scale), round(width * scale)))
-        if self.whole and (height < self.field.height_px or width < self.field.width_px):
-            return self.field
-        return self.field.resized(wants.size_px)
+            scale = min(field.height_px / height, field.width_px / width)
+            return field.resized((round(height * scale), round(width * scale)))
+        if self.whole and (height < field.height_px or width < field.width_px):
+            return field
+        return field.resized(wants.size_px)
 
     def seen_field(self, wants: Wants) -> Field:
         """Return the field as an observer sees it, after resampling if there is any."""
@@ -103,6 +109,9 @@ class Scene:
         )
         if self.whole and not self.resize:
             other += ", and is resampled for those that want fewer"
+        if self.own_ppd:
+            size = "size in degrees" if self.whole else "number of pixels"
+            other += f". Observers made for other pixels per degree see it at these, in its {size}"
         video = (
             f" Videos have {field.frames} frames, {field.fps:g} a second." if field.is_video else ""
         )
@@ -121,8 +130,21 @@ class Scene:
         )
 
     def at_ppd(self, ppd: float) -> Scene:
-        """Return the same scene at another number of pixels per degree."""
-        return replace(self, field=replace(self.field, ppd=ppd))
+        """Return the same scene at another number of pixels per degree.
+
+        Examples
+        --------
+        >>> from fechner.stimuli import ATD, display
+        >>> scene = Scene(Field(128, 128, 64.0), display("decalogue"), ATD, whole=True)
+        >>> scene.at_ppd(128.0).field.width_px
+        256
+        """
+        field = replace(self.field, ppd=ppd)
+        if self.whole:
+            field = field.resized(
+                (round(self.field.height_deg * ppd), round(self.field.width_deg * ppd))
+            )
+        return replace(self, field=field)
 
 
 def geometry(scene: Scene, wants: Wants) -> dict[str, float | int]:

@@ -185,11 +185,13 @@ class Presenter(Showing[Compares]):
                 f"where {shape} was expected."
             )
         values: NDArray[np.float64] = answer.double().cpu().numpy()
-        defined = [not may_be_undefined and each not in MAY_BE_UNDEFINED for each in self.readouts]
-        bad = (np.isinf(values) | (np.isnan(values) & defined)).any(axis=(1, 2))
-        if bad.any():
+        bad = np.isinf(values)
+        if not may_be_undefined:
+            bad |= np.isnan(values) & [each not in MAY_BE_UNDEFINED for each in self.readouts]
+        rows = bad.any(axis=(1, 2))
+        if rows.any():
             raise ObserverError(
-                f"observer '{self.observer.name}' answered NaN or infinity for {bad.sum()} of "
+                f"observer '{self.observer.name}' answered NaN or infinity for {rows.sum()} of "
                 f"{len(values)} pictures in a batch; check it with pictures of low contrast."
             )
         return values

@@ -8,6 +8,7 @@ It *compares* (how different is this picture from that one), *encodes* (a pictur
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
@@ -63,6 +64,9 @@ class Wants:
         before h; with t in the layout it takes ``video``, and a picture is a video of one frame.
     array
         Whether it is called with torch tensors or NumPy arrays.
+    ppd
+        Pixels per degree that it is made for, at which stimuli are then drawn for it; None takes
+        those of the suite.
 
     Examples
     --------
@@ -83,6 +87,7 @@ class Wants:
     channels: Literal[1, 3] = 3
     layout: str = "nchw"
     array: Literal["torch", "numpy"] = "torch"
+    ppd: float | None = None
 
     def __post_init__(self) -> None:
         for name, allowed in (
@@ -98,6 +103,8 @@ class Wants:
         pair = isinstance(size, tuple) and len(size) == 2 and min(size) > 0
         if size is not None and not pair:
             raise ValueError(f"size_px is a pair (height, width) of pixels, not {size!r}.")
+        if self.ppd is not None and not 0 < self.ppd < math.inf:
+            raise ValueError(f"ppd is a number of pixels per degree above 0, not {self.ppd!r}.")
         layout = str(self.layout).lower()
         axes = layout.removeprefix("n")
         if len(set(axes)) < len(axes) or not {"h", "w"} <= set(axes) <= set("cthw"):

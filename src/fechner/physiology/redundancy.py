@@ -75,7 +75,7 @@ class LayerRedundancy:
     Parameters
     ----------
     apart_px
-        Pixels of the picture between the places of a pair.
+        Pixels of the picture between the places of a pair, the mean over channels.
     places
         Of one channel at two places, the mean over channels and both directions.
     channels
@@ -199,21 +199,28 @@ def measure_redundancy(
     if progress is not None:
         progress.start(len(photographs))
     found: dict[str, list[tuple[float, float, float]]] = {layer: [] for layer in maps}
+    spaced: dict[str, float] = {}
     for photograph in photographs:
         responses, light = _look(encoder, photograph, seen, sites, maps, device)
         for layer, values in responses.items():
             draw = np.random.default_rng(seed)
-            places, across = _redundancy(values, channels, pairs, draw, steps[layer])
-            apart = max(1, round(steps[layer] * height / values.shape[1]))
-            own, _ = _redundancy(light[None], 1, pairs, np.random.default_rng(seed), apart)
-            found[layer].append((places, across, own))
+            places, across, spacings = _redundancy(values, channels, pairs, draw, steps[layer])
+            own = {}
+            for spacing in set(spacings):
+                draw = np.random.default_rng(seed)
+                apart = max(1, round(spacing * steps[layer] * height / values.shape[1]))
+                own[spacing] = _redundancy(light[None], 1, pairs, draw, apart)[0]
+            found[layer].append((places, across, _mean([own[each] for each in spacings])))
+            spaced[layer] = _mean(spacings)
         if progress is not None:
             progress.images(1)
     return Redundancy(
         encoder.name,
         tuple(each.name for each in photographs),
         tuple(
-            LayerRedundancy(layer, steps[layer] * height / maps[layer][0], *np.array(values).T)
+            LayerRedundancy(
+                layer, spaced[layer] * steps[layer] * height / maps[layer][0], *np.array(values).T
+            )
             for layer, values in found.items()
         ),
         tuple(left_out),
@@ -275,23 +282,50 @@ def _look(
 
 def _redundancy(
     values: Floats, channels: int, pairs: int, draw: np.random.Generator, apart: int
-) -> tuple[float, float]:
-    """Return the mean information of neighbouring places, and that of channels at one place."""
+) -> tuple[float, float, list[int]]:
+    """Return the mean information of neighbouring places, and that of channels at one place.
+
+    And the spacing of places of the channels that were taken.
+    """
     spread = np.flatnonzero(np.ptp(values.reshape(len(values), -1), axis=1) > 0)
     chosen = spread[np.unique(np.linspace(0, len(spread) - 1, channels).round().astype(int))]
-    places = [
-        mutual_information(here, there)
-        for number in chosen
-        for here, there in _neighbours(values[number], pairs, draw, apart)
-        if np.ptp(here) > 0 and np.ptp(there) > 0
-    ]
-    at = _places(values.shape[1:], pairs, draw, (0, 0))
-    among = [
-        mutual_information(values[one][at], values[other][at])
-        for one, other in _pairs_of(chosen, channels, draw)
-        if np.ptp(values[one][at]) > 0 and np.ptp(values[other][at]) > 0
-    ]
-    return _mean(places), _mean(among)
+    spacing = {int(number): _spacing(values[number]) for number in chosen}
+    places, taken = [], []
+    for number, step in spacing.items():
+        own = values[number][::step, ::step]
+        if step > 1 and _inside_places(own.shape, apart) < _FEWEST_PLACES:
+            continue
+        taken.append(step)
+        places += [
+            mutual_information(here, there)
+            for here, there in _neighbours(own, pairs, draw, apart)
+            if np.ptp(here) > 0 and np.ptp(there) > 0
+        ]
+    everywhere = _places(values.shape[1:], pairs, draw, (0, 0))
+    among = []
+    for one, other in _pairs_of(chosen, channels, draw):
+        step = math.lcm(spacing[one], spacing[other])
+        both = values[[one, other]][:, ::step, ::step]
+        if step > 1 and _inside_places(both.shape[1:], 0) < _FEWEST_PLACES:
+            continue
+        at = everywhere if step == 1 else _places(both.shape[1:], pairs, draw, (0, 0))
+        if np.ptp(both[0][at]) > 0 and np.ptp(both[1][at]) > 0:
+            among.append(mutual_information(both[0][at], both[1][at]))
+    return _mean(places), _mean(among), taken
+
+
+def _spacing(values: Floats) -> int:
+    """Return how far apart the places of a map are that has zeros between them.
+
+    Examples
+    --------
+    >>> every_other = np.zeros((8, 8))
+    >>> every_other[::2, ::2] = 1.0
+    >>> _spacing(every_other), _spacing(np.ones((8, 8)))
+    (2, 1)
+    """
+    rows, columns = np.nonzero(values)
+    return max(1, int(np.gcd.reduce(np.concatenate([rows, columns]))))
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -128,10 +128,17 @@ def enter(
         "output": _output(observer, lifted),
         "lacks": list(dict.fromkeys([*lacks(next(iter(lifted.values())).wants), *before, *cannot])),
         "about": _about(observer),
+        **_ppd(lifted),
     }
     for test in tests:
         manifest.tests.setdefault(test.id, parameters(test.experiment))
     manifest.write(folder)
+
+
+def _ppd(lifted: dict[Ability, Any]) -> dict[str, float]:
+    """Return the pixels per degree that an observer is made for, if it is."""
+    ppd = next(iter(lifted.values())).wants.ppd
+    return {} if ppd is None else {"ppd": ppd}
 
 
 def _about(observer: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fechner.errors import RunFolderError, UnknownNameError
-from fechner.observers import READOUTS
+from fechner.observers import READOUTS, Wants
 from fechner.runs.answers import answers
 from fechner.runs.keys import parameters, piece_keys
 from fechner.runs.ledger import Entry, Ledger
@@ -119,7 +119,22 @@ class Run:
             f"{observer}: mind that {'; '.join(known['warnings'])}."
             for observer, known in self.manifest.observers.items()
             if known.get("warnings")
-        ]
+        ] + self._shown_at
+
+    @property
+    def _shown_at(self) -> list[str]:
+        """Lines about observers that are made for certain pixels per degree."""
+        lines = []
+        for observer, known in self.manifest.observers.items():
+            if (ppd := known.get("ppd")) is not None:
+                wants = Wants(ppd=ppd)
+                scenes = (test.experiment.scene for test in self.tests)
+                at = dict.fromkeys(f"{scene.drawn_field(wants).ppd:g}" for scene in scenes)
+                lines.append(
+                    f"{observer} is made for {ppd:g} pixels per degree, and was shown stimuli at "
+                    f"{' and '.join(at)}."
+                )
+        return lines
 
     def asked(self, observer: str, test: Test) -> bool:
         """Whether an observer can be asked a test: it needs nothing that the observer lacks."""

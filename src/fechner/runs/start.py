@@ -77,7 +77,8 @@ def evaluate(
     seed
         Seed of everything random in the stimuli.
     ppd
-        Pixels per degree at which the suite is shown; None is the suite's own.
+        Pixels per degree at which the suite is shown; None is what an observer is made for, or the
+        suite's own.
     resize
         Draw at the suite's size and resample for observers that want another size.
     readouts

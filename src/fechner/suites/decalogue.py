@@ -490,9 +490,6 @@ def tests(options: Options) -> list[Test]:
     """Return the nine tests, and those that are run where they are named."""
     published = options.mode == "published"
     scene = options.shown_in(_SCENE)
-    if options.ppd is not None:
-        # Patches are as large as the field, in degrees.
-        scene = replace(scene, field=Field.of(degrees=_SCENE.field.width_deg, ppd=options.ppd))
     if published:
         # Values above the peak are passed on.
         scene = replace(scene, display=replace(scene.display, clips=False))

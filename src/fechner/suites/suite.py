@@ -162,7 +162,8 @@ class Options:
     seed
         Seed of everything random in the stimuli (default mode; published seeds are fixed).
     ppd
-        Pixels per degree at which the suite is shown; None is its own.
+        Pixels per degree at which the suite is shown; None is its own, or those that an observer
+        is made for.
     resize
         Draw at the suite's size and resample for observers that want another; None is the mode's.
     asked
@@ -191,11 +192,16 @@ class Options:
         return replace(self, ppd=None, resize=None, asked=asked)
 
     def shown_in(self, scene: Scene) -> Scene:
-        """Return a scene with the display, pixels per degree and resizing that a user chose."""
+        """Return a scene with the display, pixels per degree and resizing that a user chose.
+
+        Observers' own pixels per degree give way to those of a user, and to those of a paper.
+        """
         if self.asked.display is not None:
             scene = replace(scene, display=self.asked.display)
         if self.ppd is not None:
             scene = scene.at_ppd(self.ppd)
+        if self.ppd is not None or self.mode == "published":
+            scene = replace(scene, own_ppd=False)
         return scene if self.resize is None else replace(scene, resize=self.resize)
 
 

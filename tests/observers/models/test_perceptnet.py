@@ -205,3 +205,26 @@ def test_edges_are_mirrored() -> None:
     with torch.no_grad():
         out = module.centre_surround(uniform)
     assert float(out.abs().max()) < 1e-6  # nothing stands out, not even at the edge
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_they_are_made_for_128_pixels_per_degree_unless_told_otherwise(name: str) -> None:
+    own, other = resolve(name), resolve(f"{name}@ppd=64")
+    assert (own.wants.ppd, other.wants.ppd) == (128.0, 64.0)
+    assert own.fingerprint != other.fingerprint
+
+
+def test_the_last_pool_is_across_frequency_and_orientation() -> None:
+    """Jorgvt/paramperceptnet: a standard deviation of 0.4 of the frequency that is divided."""
+    tuned = bars(ParametricParameters())
+    between = ParametricPerceptNet().gabors_normalised.between
+    assert between is not None
+    at = {tuple(bar): k for k, bar in enumerate(tuned)}
+    four, eight = at[0, 4.0, 0.0, 0.0], at[0, 8.0, 0.0, 0.0]
+    assert float(between[four, four]) == 1
+    assert float(between[eight, four]) == pytest.approx(np.exp(-((4 / 3.2) ** 2) / 2))
+    assert float(between[four, eight]) == pytest.approx(np.exp(-((4 / 1.6) ** 2) / 2))
+    turned = at[0, 4.0, 157.5, 0.0]
+    assert float(between[four, turned]) == pytest.approx(np.exp(-((22.5 / 20) ** 2) / 2))
+    assert float(between[four, at[0, 4.0, 0.0, 90.0]]) == 0
+    assert float(between[at[1, 3.0, 0.0, 0.0], at[2, 3.0, 0.0, 0.0]]) == 0

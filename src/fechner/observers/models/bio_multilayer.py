@@ -38,7 +38,8 @@ class BioMultiLayerObserver:
     """Encodes light in four stages; each can be tapped behind its linear part and at its end.
 
     Activations are [n, channels, h, w]: A, T, D, and in the last stage 18 bands of each (at 64
-    pixels per degree), A first.
+    pixels per degree), A first. Bands are subsampled: their coefficients stand at the pixels that
+    they are centred on, with zeros between them.
     """
 
     layers = tuple(layer for stage in _STAGES for layer in (f"{stage}.linear", stage))
@@ -54,7 +55,7 @@ class BioMultiLayerObserver:
         self.parameters = parameters or BioParameters()
         self.wants = Wants(light="cdm2", dtype=dtype)
         library = f"plenoptic {metadata.version('plenoptic')}"
-        self.fingerprint: str | None = f"{_NAME}/1 {library} {self.parameters} {dtype}"
+        self.fingerprint: str | None = f"{_NAME}/2 {library} {self.parameters} {dtype}"
         self.device = check_device(device)
         self._cascades: OrderedDict[tuple[float, int, int], BioMultiLayer] = OrderedDict()
 
@@ -70,11 +71,17 @@ class BioMultiLayerObserver:
             if name not in self.layers:
                 known = f"`fechner layers {self.name}` lists them"
                 raise UnknownNameError("layer", name, self.layers, known)
-        stages = self.cascade(frames)(self._xyz(frames))
-        for stage, responses in zip(_STAGES, stages, strict=True):
+        cascade = self.cascade(frames)
+        stages = cascade.retina(self._xyz(frames))
+        for stage, responses in zip(_STAGES, stages, strict=False):
             for name, activation in ((f"{stage}.linear", responses.linear), (stage, responses.out)):
                 if name in wanted:
                     wanted[name](activation)
+        last = (f"{_STAGES[-1]}.linear", _STAGES[-1])
+        if wanted.keys() & set(last):
+            for name, scales in zip(last, cascade.wavelets(stages[-1].out), strict=True):
+                if name in wanted:
+                    wanted[name](cascade.wavelets.on_field(scales))
 
     def cascade(self, frames: Frames) -> BioMultiLayer:
         """Return the cascade whose filters are made for the size and resolution of frames."""

@@ -1,7 +1,7 @@
 """Divisive normalisation, and filters in degrees of visual angle.
 
 A response is divided by what its neighbours say (Carandini & Heeger 2012): y is replaced by
-sign(y) K e / (b + H e) with the energy e = abs(y) to some power. All filters work on the Fourier
+sign(y) e / (b + H e) with the energy e = abs(y) to some power. All filters work on the Fourier
 transform, so that what leaves a field on one side enters it on the other.
 """
 
@@ -41,6 +41,34 @@ def gaussian(frequency_cpd: Floats, sigma_deg: float) -> Floats:
     0.2527
     """
     return np.asarray(np.exp(-2 * (np.pi * sigma_deg * frequency_cpd) ** 2))
+
+
+def sampled_gaussian(
+    size_px: tuple[int, int], spacing_deg: tuple[float, float], sigma_deg: float
+) -> Floats:
+    """Return the gain of a Gaussian sampled at a spacing, on the grid of `torch.fft.rfft2`.
+
+    Samples are the density times the area of a cell, as in the kernels of Martinez et al. (2018):
+    they add up to 1 where cells are small beside the Gaussian, and to more where they are not.
+
+    Parameters
+    ----------
+    size_px, spacing_deg
+        Down and across.
+
+    Examples
+    --------
+    >>> [round(float(sampled_gaussian((16, 16), (d, d), 0.02)[0, 0]), 3) for d in (1 / 64, 1 / 8)]
+    [1.0, 6.217]
+    """
+
+    def along(n: int, spacing: float) -> Floats:
+        place = spacing * ((np.arange(n) + n // 2) % n - n // 2)
+        drawn = spacing / (np.sqrt(2 * np.pi) * sigma_deg) * np.exp(-((place / sigma_deg) ** 2) / 2)
+        return np.asarray(drawn)
+
+    kernel = along(size_px[0], spacing_deg[0])[:, None] * along(size_px[1], spacing_deg[1])
+    return np.asarray(np.fft.rfft2(kernel).real)
 
 
 def filtered(maps: Tensor, gain: Tensor) -> Tensor:

@@ -38,9 +38,10 @@ class ParametricParameters:
     envelope_exponent, elongation
         One over the envelope's standard deviation is the frequency to this power across the bars,
         and this part of it along them.
-    far_px, far_sigma_deg, far_sigma_orientation_deg, far_beta
-        Neighbourhood of the last normalisation in space and orientation, within the same opponent
-        channel, frequency and phase.
+    far_px, far_sigma_deg, far_sigma_orientation_deg, far_sigma_frequency, far_beta
+        Neighbourhood of the last normalisation in space, orientation and frequency (a standard
+        deviation over the frequency of the channel that is divided), within the same opponent
+        channel and phase.
     """
 
     retina_beta: float = 0.1
@@ -68,4 +69,5 @@ class ParametricParameters:
     far_px: int = 21
     far_sigma_deg: float = 0.2
     far_sigma_orientation_deg: float = 20.0
+    far_sigma_frequency: float = 0.4
     far_beta: float = 1.0

@@ -1,7 +1,8 @@
 """Parametric PerceptNet (Vila-Tomás et al. 2025): every layer is a formula of known vision science.
 
 The architecture of PerceptNet with kernels that were not learnt: opponent colours of Jameson and
-Hurvich, differences of Gaussians, Gabors, and normalisation by neighbours in space and orientation.
+Hurvich, differences of Gaussians, Gabors, and normalisation by neighbours in space, orientation and
+frequency.
 """
 
 from __future__ import annotations
@@ -139,18 +140,11 @@ def _drawn(bar: Bar, p: ParametricParameters) -> np.ndarray:
 def _neighbours(tuned: tuple[Bar, ...], p: ParametricParameters) -> np.ndarray:
     """Return how much each channel counts for each other."""
     angle = np.array([bar.orientation_deg for bar in tuned])
-    apart = np.abs((angle[:, None] - angle + 90) % 180 - 90)
-    alike = np.array(
-        [
-            [
-                (a.opponent, a.frequency_cpd, a.phase_deg)
-                == (b.opponent, b.frequency_cpd, b.phase_deg)
-                for b in tuned
-            ]
-            for a in tuned
-        ]
-    )
-    return np.asarray(alike * np.exp(-((apart / p.far_sigma_orientation_deg) ** 2) / 2))
+    apart = np.abs((angle[:, None] - angle + 90) % 180 - 90) / p.far_sigma_orientation_deg
+    frequency = np.array([bar.frequency_cpd for bar in tuned])
+    higher = (frequency - frequency[:, None]) / (p.far_sigma_frequency * frequency[:, None])
+    alike = np.array([[a[::3] == b[::3] for b in tuned] for a in tuned])  # opponent and phase
+    return np.asarray(alike * np.exp(-(apart**2 + higher**2) / 2))
 
 
 def _convolved(x: Tensor, kernel: Tensor, groups: int = 1) -> Tensor:

@@ -19,6 +19,9 @@ from fechner.observers.weights import hash_weights, load_weights
 if TYPE_CHECKING:
     from torch import nn
 
+#: Pixels per degree that the authors of these networks assume.
+PPD = 128.0
+
 
 class OpponentNetwork(NetworkEncoder):
     """A network some of whose layers have three channels, meant as opponent colours.
@@ -27,13 +30,17 @@ class OpponentNetwork(NetworkEncoder):
     ----------
     opponent_layers
         Those layers, and how many channels they have.
+    ppd
+        Pixels per degree that it is made for.
     """
 
-    def __init__(self, network: Network, *, name: str, opponent_layers: Mapping[str, int]) -> None:
+    def __init__(
+        self, network: Network, *, name: str, opponent_layers: Mapping[str, int], ppd: float
+    ) -> None:
         import torch
 
         assert network.module is not None
-        wants = Wants()
+        wants = Wants(ppd=ppd)
         weights = hash_weights(network.module)
         fingerprint = (
             f"{name} torch {torch.__version__} {network.settings} weights={weights} {wants}"
@@ -49,6 +56,7 @@ def _trained(
     weights: Path | str | None,
     seed: int,
     device: str,
+    ppd: float,
 ) -> OpponentNetwork:
     """Build a network and give it weights from a file, or from a seed."""
     import torch
@@ -62,10 +70,13 @@ def _trained(
     settings = "untrained" if weights is None else "trained"
     network = Network(module, stages=stages, settings=settings)
     # The only place with three channels behind a change of colours; training decides which colours.
-    return OpponentNetwork(network, name=name, opponent_layers={"conv1": 3, "gdn2": 3})
+    opponent = {"conv1": 3, "gdn2": 3}
+    return OpponentNetwork(network, name=name, opponent_layers=opponent, ppd=ppd)
 
 
-def make(device: str = "cpu", weights: str | None = None, seed: int = 0) -> OpponentNetwork:
+def make(
+    device: str = "cpu", weights: str | None = None, seed: int = 0, ppd: float = PPD
+) -> OpponentNetwork:
     """Make PerceptNet.
 
     Parameters
@@ -74,6 +85,8 @@ def make(device: str = "cpu", weights: str | None = None, seed: int = 0) -> Oppo
         A file of tensors (safetensors, or what torch.save wrote of a state_dict).
     seed
         What the convolutions are drawn from where no weights are given.
+    ppd
+        Pixels per degree that it is shown stimuli at.
 
     Examples
     --------
@@ -83,17 +96,21 @@ def make(device: str = "cpu", weights: str | None = None, seed: int = 0) -> Oppo
     from fechner.observers.models.networks import PerceptNet
 
     stages = ("gdn1", "conv1", "gdn2", "conv2", "gdn3", "conv3")
-    return _trained("perceptnet", PerceptNet, stages, weights, seed, device)
+    return _trained("perceptnet", PerceptNet, stages, weights, seed, device, ppd)
 
 
 def make_bio_unet(
-    device: str = "cpu", weights: str | None = None, classes: int = 30, seed: int = 0
+    device: str = "cpu",
+    weights: str | None = None,
+    classes: int = 30,
+    seed: int = 0,
+    ppd: float = PPD,
 ) -> OpponentNetwork:
     """Make Bio-UNet, the encoder of PerceptNet with a decoder.
 
     Parameters
     ----------
-    weights, seed
+    weights, seed, ppd
         As for PerceptNet.
     classes
         How many classes a pixel can be of.
@@ -106,11 +123,16 @@ def make_bio_unet(
     from fechner.observers.models.networks import BioUNet
 
     stages = ("gdn1", "conv1", "gdn2", "conv2", "gdn3", "conv3", "gdn4", "gdn5", "gdn6")
-    return _trained("bio-unet", lambda: BioUNet(classes), stages, weights, seed, device)
+    return _trained("bio-unet", lambda: BioUNet(classes), stages, weights, seed, device, ppd)
 
 
-def make_parametric(device: str = "cpu") -> OpponentNetwork:
+def make_parametric(device: str = "cpu", ppd: float = PPD) -> OpponentNetwork:
     """Make the parametric PerceptNet, which needs no training.
+
+    Parameters
+    ----------
+    ppd
+        As for PerceptNet.
 
     Examples
     --------
@@ -131,4 +153,5 @@ def make_parametric(device: str = "cpu") -> OpponentNetwork:
     )
     network = Network(module, stages=stages, settings=repr(parameters))
     opponent = dict.fromkeys(stages[1:5], 3)
-    return OpponentNetwork(network, name="parametric-perceptnet", opponent_layers=opponent)
+    name = "parametric-perceptnet"
+    return OpponentNetwork(network, name=name, opponent_layers=opponent, ppd=ppd)

@@ -6,11 +6,13 @@ Each has a linear part and a divisive normalisation. Filters are made for one si
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from fechner.errors import ObserverError
 from fechner.human.spatial_observer import (
@@ -21,7 +23,6 @@ from fechner.human.spatial_observer import (
 from fechner.observers.models.bio_parameters import (
     BioParameters,
     ContrastStage,
-    NaturalMeans,
     OpponentStage,
     SensitivityStage,
     WaveletStage,
@@ -33,11 +34,15 @@ from fechner.observers.models.divisive import (
     frequencies,
     gain_at,
     gaussian,
+    sampled_gaussian,
 )
 from fechner.stimuli.colour import XYZ_TO_ATD
 
 #: Frequency of the lowest band of the pyramid; below is the low-pass residual.
 _LOWEST_CPD = 2.0
+
+#: Resolution that the numbers of the last stage are for.
+_PPD = 64.0
 
 
 class Responses(NamedTuple):
@@ -51,47 +56,43 @@ class Opponent(nn.Module):
     """Light in XYZ to adapted opponent colours, [n, 3, h, w]."""
 
     matrix: Tensor
+    scale: Tensor
     b: Tensor
     pool: Tensor
     floor: Tensor
-    gain: Tensor
 
-    def __init__(self, p: OpponentStage, means: NaturalMeans, floor: float) -> None:
+    def __init__(self, p: OpponentStage, floor: float) -> None:
         super().__init__()
-        self.exponent, self.unit = p.exponent, p.unit_cdm2
-        mean = _column(means.opponent_energy)
-        _keep(self, matrix=torch.tensor(XYZ_TO_ATD), b=_column(p.b), pool=_column(p.pool))
-        _keep(self, floor=floor * mean ** (1 / p.exponent))
-        _keep(self, gain=gain_at(mean, _column(p.level), self.b, (1 + self.pool) * mean))
-
-    def linear(self, xyz: Tensor) -> Tensor:
-        """Return A, T, D in units of light."""
-        return torch.einsum("ij,njhw->nihw", self.matrix, xyz) / self.unit
+        self.exponent = p.exponent
+        _keep(self, matrix=torch.tensor(XYZ_TO_ATD), scale=_column(p.scale), b=_column(p.b))
+        _keep(self, pool=_column(p.pool), floor=floor * self.b ** (1 / p.exponent))
 
     def forward(self, xyz: Tensor) -> Responses:
-        """Divide energy by the same and by its mean over the field."""
-        y = self.linear(xyz)
+        """Divide energy by the same and by its mean over the field.
+
+        The gain grows with the pool, so that a colour of energy 1 keeps its response.
+        """
+        y = torch.einsum("ij,njhw->nihw", self.matrix, xyz) / self.scale
         e, signed = energies(y, self.exponent, self.floor)
-        below = self.b + e + self.pool * e.mean(dim=(-2, -1), keepdim=True)
-        return Responses(y, self.gain * signed / below)
+        pooled = self.b + self.pool * e.mean(dim=(-2, -1), keepdim=True)
+        return Responses(y, self.scale * (pooled + 1) * signed / (pooled + e))
 
 
 class Contrast(nn.Module):
     """Opponent colours to contrasts with the surround."""
 
     b: Tensor
-    surround: Tensor
     blur: Tensor
 
     def __init__(self, p: ContrastStage, frequency: Floats) -> None:
         super().__init__()
-        _keep(self, b=_column(p.b), surround=_column(p.surround))
-        _keep(self, blur=torch.tensor(gaussian(frequency, p.sigma_deg)))
+        _keep(self, b=_column(p.b), blur=torch.tensor(gaussian(frequency, p.sigma_deg)))
 
     def forward(self, x: Tensor) -> Responses:
-        """Divide the difference from the surround by the surround, whatever its sign."""
-        y = x - self.surround * filtered(x, self.blur)
-        return Responses(y, y / (self.b + filtered(x.abs(), self.blur)))
+        """Divide the difference from the surround by the surround."""
+        surround = filtered(x, self.blur)
+        y = x - surround
+        return Responses(y, y / (self.b + surround))
 
 
 class Sensitivity(nn.Module):
@@ -101,19 +102,13 @@ class Sensitivity(nn.Module):
     csf: Tensor
     blur: Tensor
     floor: Tensor
-    gain: Tensor
 
     def __init__(
-        self,
-        p: SensitivityStage,
-        means: NaturalMeans,
-        floor: float,
-        frequency: Floats,
-        orientation: Floats,
+        self, p: SensitivityStage, floor: float, frequency: Floats, orientation: Floats
     ) -> None:
         super().__init__()
         self.exponent = p.exponent
-        gains = np.stack(
+        sensitivity = np.stack(
             [
                 standard_spatial_observer(frequency, orientation),
                 chromatic_rg_csf(frequency),
@@ -121,18 +116,15 @@ class Sensitivity(nn.Module):
             ]
         )
         peak = float(standard_spatial_observer(np.linspace(2.0, 4.0, 201)).max())
-        mean, amplitude = _column(means.sensitivity_energy), _column(means.sensitivity_amplitude)
-        _keep(self, b=_column(p.b), floor=floor * amplitude)
-        _keep(self, csf=torch.tensor(p.gain * gains / peak))
+        _keep(self, b=_column(p.b), floor=floor * _column(p.b) ** (1 / p.exponent))
+        _keep(self, csf=_column(p.gain) * torch.tensor(sensitivity / peak) + p.regulariser)
         _keep(self, blur=torch.tensor(gaussian(frequency, p.sigma_deg)))
-        _keep(self, gain=gain_at(mean, p.drive * amplitude, self.b, mean))
 
     def forward(self, x: Tensor) -> Responses:
         """Filter, and divide energy by that near by."""
         y = filtered(x, self.csf)
         e, signed = energies(y, self.exponent, self.floor)
-        below = self.b + filtered(e, self.blur)
-        return Responses(y, self.gain * signed / below)
+        return Responses(y, signed / (self.b + filtered(e, self.blur)))
 
 
 class Band(NamedTuple):
@@ -167,75 +159,111 @@ def bands(ppd: float, size_px: tuple[int, int], orientations: int = 4) -> tuple[
 
 
 class Wavelets(nn.Module):
-    """A steerable pyramid of each opponent channel, normalised, [n, 3 x bands, h, w]."""
+    """A steerable pyramid of each opponent channel, normalised.
 
-    scale: Tensor
-    b: Tensor
-    pool: Tensor
-    blur: Tensor
-    floor: Tensor
-    gain: Tensor
+    Bands of one scale are [n, 3, orientations, h, w]; scales are subsampled, each half as fine as
+    the one before.
+    """
 
-    def __init__(
-        self,
-        p: WaveletStage,
-        means: NaturalMeans,
-        floor: float,
-        ppd: float,
-        size_px: tuple[int, int],
-        frequency: Floats,
-    ) -> None:
+    def __init__(self, p: WaveletStage, floor: float, ppd: float, size_px: tuple[int, int]) -> None:
         from plenoptic.process import SteerablePyramidFreq
 
         super().__init__()
-        self.exponent = p.exponent
+        self.exponent, self.size_px = p.exponent, size_px
+        # Coefficients grow by 4 from scale to scale; a frequency has its own size of them, whatever
+        # scale it is at.
+        self.unit = (_PPD / ppd) ** 2
         self.bands = bands(ppd, size_px, p.orientations)
         scales = (len(self.bands) - 2) // p.orientations
         with warnings.catch_warnings():
             # It cannot put pictures of odd sizes together again, which nobody asks for.
             warnings.filterwarnings("ignore", message="Reconstruction will not be perfect")
-            self.pyramid = SteerablePyramidFreq(
-                size_px, height=scales, order=p.orientations - 1, downsample=False
-            )
+            self.pyramid = SteerablePyramidFreq(size_px, height=scales, order=p.orientations - 1)
+        #: Which bands each scale has.
+        self.groups = [slice(0, 1)]
+        for scale in range(scales):
+            start = 1 + scale * p.orientations
+            self.groups.append(slice(start, start + p.orientations))
+        self.groups.append(slice(len(self.bands) - 1, len(self.bands)))
+        sizes = [
+            tuple(-(-side // 2**halved) for side in size_px) for halved in (0, *range(scales + 1))
+        ]
         at = np.array([band.frequency_cpd for band in self.bands])
         known = np.array(p.frequencies_cpd)
 
-        def of_bands(values: tuple[float, ...]) -> Tensor:
+        def of_bands(values: Sequence[float]) -> Tensor:
             logs = np.interp(np.log2(at), np.log2(known[::-1]), np.log2(values[::-1]))
             return torch.tensor(2.0**logs)[:, None, None]
 
-        mean = torch.stack([of_bands(values) for values in means.wavelet_energy])
-        amplitude = torch.stack([of_bands(values) for values in means.wavelet_amplitude])
-        near = torch.tensor(_neighbours(self.bands, p))
-        _keep(
-            self,
-            # In pyramids that are subsampled, as the published numbers are for, coefficients grow
-            # by 4 from scale to scale.
-            scale=torch.tensor((16.0 / np.minimum(at, 16.0)) ** 2)[:, None, None],
-            b=of_bands(p.b),
-            pool=of_bands(p.to_weights)[:, :, 0] * near * of_bands(p.from_weights)[:, 0, 0],
-            blur=torch.tensor(gaussian(frequency, p.sigma_deg)),
-            floor=floor * amplitude,
+        blurs = []
+        for height, width in sizes:
+            spacing = (size_px[0] / ppd / height, size_px[1] / ppd / width)
+            blurs.append(sampled_gaussian((height, width), spacing, p.sigma_deg))
+        e = torch.stack([of_bands(values) for values in p.natural_energy])
+        kappa = torch.stack([of_bands(values) for values in p.kappa])
+        b, near = of_bands(p.b), torch.tensor(_neighbours(self.bands, p))
+        pool = of_bands(p.to_weights)[:, :, 0] * near * of_bands(p.from_weights)[:, 0, 0]
+        added = torch.cat(
+            [
+                torch.full((group.stop - group.start, 1, 1), float(blur[0, 0]))
+                for group, blur in zip(self.groups, blurs, strict=True)
+            ]
         )
-        # Responses are handed on as large as they would be in a tight frame.
-        level = amplitude / self.scale
-        pooled = torch.einsum("ij,cjhw->cihw", self.pool, mean)
-        _keep(self, gain=gain_at(mean, level, self.b, pooled))
+        pooled = torch.einsum("ij,cjhw->cihw", pool, added * e)
+        _keep(self, pool=pool, b=b, gain=gain_at(e, kappa, b, pooled))
+        _keep(self, floor=floor * e ** (1 / p.exponent))
+        for scale, blur in enumerate(blurs):
+            _keep(self, **{f"blur_{scale}": torch.tensor(blur)})
 
-    def linear(self, x: Tensor) -> Tensor:
-        """Return the bands, [n, 3, bands, h, w]."""
-        found = self.pyramid(x)
-        each = [band if band.ndim == 5 else band[:, :, None] for band in found.values()]
-        return torch.cat(each, dim=2)
+    b: Tensor
+    pool: Tensor
+    floor: Tensor
+    gain: Tensor
 
-    def forward(self, x: Tensor) -> Responses:
-        """Divide each band by its neighbours."""
+    def linear(self, x: Tensor) -> list[Tensor]:
+        """Return the bands, scale by scale."""
+        found = self.pyramid(x).values()
+        return [self.unit * (maps if maps.ndim == 5 else maps[:, :, None]) for maps in found]
+
+    def forward(self, x: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+        """Return the bands and what is left of them, divided by their neighbours."""
         linear = self.linear(x)
-        y = self.scale * linear
-        e, signed = energies(y, self.exponent, self.floor)
-        below = self.b + torch.einsum("ij,ncjhw->ncihw", self.pool, filtered(e, self.blur))
-        out = self.gain * signed / below
-        return Responses(linear.flatten(1, 2), out.flatten(1, 2))
+        signed, pooled = [], []
+        for scale, (y, group) in enumerate(zip(linear, self.groups, strict=True)):
+            e, with_sign = energies(y, self.exponent, self.floor[:, group])
+            signed.append(with_sign)
+            # On the band's own grid; then to where it is asked for.
+            pooled.append(filtered(e, self.get_buffer(f"blur_{scale}")))
+        out = []
+        for group, above in zip(self.groups, signed, strict=True):
+            below = self.b[group]
+            for source, near in zip(self.groups, pooled, strict=True):
+                mixed = torch.einsum("ij,ncjhw->ncihw", self.pool[group, source], near)
+                below = below + _resized(mixed, above)
+            out.append(self.gain[:, group] * above / below)
+        return linear, out
+
+    def on_field(self, scales: Sequence[Tensor]) -> Tensor:
+        """Put bands on the grid of the field, [n, 3 x bands, h, w], with zeros between them.
+
+        A coefficient stands at the pixel that it is centred on, so that lengths and distances of
+        what is handed on are those of the coefficients.
+        """
+        n, height, width = len(scales[0]), *self.size_px
+        field = scales[0].new_zeros(n, 3, len(self.bands), height, width)
+        for group, maps in zip(self.groups, scales, strict=True):
+            rows = torch.arange(maps.shape[-2]) * height // maps.shape[-2]
+            columns = torch.arange(maps.shape[-1]) * width // maps.shape[-1]
+            field[:, :, group, rows[:, None], columns] = maps
+        return field.flatten(1, 2)
+
+
+def _resized(maps: Tensor, like: Tensor) -> Tensor:
+    """Take maps to another grid: every so many samples, or each several times."""
+    if maps.shape[-2:] == like.shape[-2:]:
+        return maps
+    flat = functional.interpolate(maps.flatten(1, 2), size=like.shape[-2:])
+    return flat.reshape(*maps.shape[:3], *like.shape[-2:])
 
 
 def _neighbours(found: tuple[Band, ...], p: WaveletStage) -> Floats:
@@ -263,21 +291,24 @@ class BioMultiLayer(nn.Module):
     def __init__(self, p: BioParameters, ppd: float, size_px: tuple[int, int]) -> None:
         super().__init__()
         frequency, orientation = frequencies(size_px, ppd)
-        self.opponent = Opponent(p.opponent, p.means, p.floor)
+        self.opponent = Opponent(p.opponent, p.floor)
         self.contrast = Contrast(p.contrast, frequency)
-        self.csf = Sensitivity(p.sensitivity, p.means, p.floor, frequency, orientation)
-        self.wavelets = Wavelets(p.wavelets, p.means, p.floor, ppd, size_px, frequency)
+        self.csf = Sensitivity(p.sensitivity, p.floor, frequency, orientation)
+        self.wavelets = Wavelets(p.wavelets, p.floor, ppd, size_px)
         self.to(torch.float32)
+
+    def retina(self, xyz: Tensor) -> tuple[Responses, ...]:
+        """Return linear part and output of the first three stages."""
+        opponent: Responses = self.opponent(xyz)
+        contrast: Responses = self.contrast(opponent.out)
+        csf: Responses = self.csf(contrast.out)
+        return opponent, contrast, csf
 
     def forward(self, xyz: Tensor) -> tuple[Responses, ...]:
         """Return linear part and output of each stage, for light in XYZ, cd/m2, [n, 3, h, w]."""
-        found = []
-        x = xyz
-        for stage in (self.opponent, self.contrast, self.csf, self.wavelets):
-            responses: Responses = stage(x)
-            found.append(responses)
-            x = responses.out
-        return tuple(found)
+        stages = self.retina(xyz)
+        last = (self.wavelets.on_field(scales) for scales in self.wavelets(stages[-1].out))
+        return (*stages, Responses(*last))
 
 
 def _column(values: tuple[float, ...]) -> Tensor:
