@@ -32,7 +32,7 @@ def rows(found: Redundancy) -> list[tuple[str, ...]]:
     return [
         (
             each.layer,
-            f"{each.apart_px:g}",
+            f"{each.apart_px:.3g}",
             *(_in_words(mean_interval(v)) for v in (each.places, each.picture, each.channels)),
         )
         for each in found.layers
