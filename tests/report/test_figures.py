@@ -186,7 +186,8 @@ def test_layers_have_a_line_for_every_observer_and_readout(shown_run: Run) -> No
         score.value for (name, by, _), score in results.items() if (name, by) == ("network", "l2")
     ]
     np.testing.assert_array_equal(lines[1].get_ydata(), own)
-    assert [guide.get_ydata()[0] for guide in guides] == [1.0, next(iter(results.values())).chance]
+    chance = next(iter(results.values())).chance
+    assert [guide.get_ydata()[0] for guide in guides] == [1.0, chance]
     assert len(drawn.axes[0].collections) == 4  # bands
     assert len({line.get_color() for line in lines}) == 4
 

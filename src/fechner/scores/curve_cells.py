@@ -105,8 +105,7 @@ def _correlation(sums: Floats) -> Floats:
 
 def _order(curves: CurveSet, drawn: CurveSet) -> Cell | None:
     """Return the concordance of one group, averaged over abscissae."""
-    order = Concordance(curves.ideal)
-    found = order(curves.response)
+    found = Concordance(curves.ideal)(curves.response)
     told = np.isfinite(found)
     if not told.any():
         return None
@@ -114,26 +113,20 @@ def _order(curves: CurveSet, drawn: CurveSet) -> Cell | None:
     with np.errstate(invalid="ignore", divide="ignore"):
         by_abscissa = counts @ found[told] / counts.sum(axis=1)
     by_draw = Concordance(drawn.ideal[:, None])(drawn.response)[:, told].mean(axis=1)
-    pairs = int((order.wanted[:, told] != 0).sum(axis=0).max())
-    return Cell(
-        "order",
-        float(found[told].mean()),
-        _with_a_pair(by_abscissa, pairs, int(told.sum())),
-        by_draw,
-        int(told.sum()),
-        told,
-    )
+    n = int(told.sum())
+    value = float(found[told].mean())
+    return Cell("order", value, _with_an_abscissa(by_abscissa, n), by_draw, n, told)
 
 
-def _with_a_pair(by_abscissa: Floats, pairs: int, n: int) -> Floats:
-    """Let an order turn round in half of the samples, by one pair at one abscissa more.
+def _with_an_abscissa(by_abscissa: Floats, n: int) -> Floats:
+    """Let one abscissa more be without an order in half of the samples.
 
     Where all abscissae have the same order, resamples do not vary, although another grid might find
-    a pair the other way round. As Agresti and Min (2005) add half an observation to either side,
-    the standard error of this is added: 2 / pairs / (n + 2).
+    one that has another. As Agresti and Min (2005) add half an observation to either side, the
+    standard error of this is added: 1 / (n + 2).
     """
-    turned = np.arange(len(by_abscissa)) % 2
-    return by_abscissa - np.sign(by_abscissa) * turned * 4 / (pairs * (n + 2))
+    without = np.arange(len(by_abscissa)) % 2
+    return np.asarray(by_abscissa - np.sign(by_abscissa) * without * 2 / (n + 2))
 
 
 def _pooled_order(curves: CurveSet, drawn: CurveSet) -> Cell | None:
