@@ -314,3 +314,15 @@ def test_a_curve_that_falls_at_its_ends_does_not_saturate() -> None:
     assert passed(np.tanh(x / 5)) == 1
     assert passed(x * np.exp(-((x / 8) ** 2))) == 0
     assert passed(-np.tanh(x / 5)) == 0
+
+
+def test_flags_of_earlier_versions_can_be_shared() -> None:
+    dropped = np.zeros(HUMAN.shape, np.uint8)
+    dropped[2] = len(REASONS) - 1
+    unseen = curves(HUMAN, dropped=(("curve", "x"), dropped, {"meanings": " ".join(REASONS)}))
+    before = curves(HUMAN)
+    before["dropped"].attrs["meanings"] = " ".join(REASONS[:-1])
+    at = {"layer": 0, "readout": 0}
+    difference = paired(CurveAgreement(), before.isel(at), unseen.isel(at))
+    assert difference.value == pytest.approx(0, abs=1e-12)
+    assert REASONS[-1] in difference.first.note

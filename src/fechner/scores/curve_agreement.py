@@ -128,8 +128,10 @@ class CurveAgreement:
         either = np.maximum(a["dropped"].values, b["dropped"].values)
         if all(np.array_equal(part["dropped"].values > 0, either > 0) for part in (a, b)):
             return a, b
-        flagged = [part.assign(dropped=part["dropped"].copy(data=either)) for part in (a, b)]
-        return flagged[0], flagged[1]
+        # Runs of earlier versions know fewer reasons.
+        reasons = max((part["dropped"].attrs for part in (a, b)), key=lambda r: len(r["meanings"]))
+        flags = (a["dropped"].dims, either, reasons)
+        return a.assign(dropped=flags), b.assign(dropped=flags)
 
     def printed(self, value: float, experiment: Any) -> Score:
         """Return an agreement of which only the value is known."""
