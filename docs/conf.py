@@ -37,7 +37,7 @@ _ELSEWHERE = (
 )
 _TYPES = (
     "(Abscissa|Among|Answered|ArrayLike|Ask|By|Categories|Changed|Choices|CurveSet|Dropout|Figure|Fit|Flags|Floats|Image|InitVar|Item|ItemPlacement|ItemTask|Light"
-    "|Manipulation|NDArray|Name|Normalisation|Passed|Path|Recognised|Record|Runs|Same|Scale|Seed|Show|Someone|Style|Tap|Tensor|Triple|Value|What)"
+    "|Manipulation|NDArray|Name|Normalisation|Passed|Path|Recognised|Record|Runs|Same|Scale|Seed|Show|Someone|Source|Style|Tap|Tensor|Triple|Value|What)"
 )
 _WORDS = r"(array_like|float64|ndarray|optional|shape|\d|.*\".*|.* (and|to) \w+)"
 nitpick_ignore_regex = [("py:.*", _ELSEWHERE), ("py:.*", rf"(.*\.)?{_TYPES}"), ("py:.*", _WORDS)]

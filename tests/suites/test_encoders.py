@@ -95,10 +95,10 @@ def test_every_score_says_how_to_read_it(default: Run) -> None:
 def test_points_that_cannot_be_shown_are_named(default: Run) -> None:
     notes = {r.test: r.score.note for r in default.scores() if r.score.name == "alignment"}
     # 32 cpd lies above the 30 cpd that 60 pixels per degree can hold; noise bands reach higher.
-    assert notes["frequency-ach"] == "10 of 200 points left out: aliased"
-    assert notes["frequency-noise"] == "20 of 200 points left out: aliased"
-    assert notes["masking-incoherent"] == "10 of 90 points left out: noise-clipped"
-    assert notes["area"] == ""
+    assert notes["frequency-ach"].startswith("10 of 200 points left out: aliased")
+    assert notes["frequency-noise"].startswith("20 of 200 points left out: aliased")
+    assert notes["masking-incoherent"].startswith("10 of 90 points left out: noise-clipped")
+    assert "left out" not in notes["area"]
 
 
 def test_realised_contrast_of_clipped_noise(default: Run) -> None:
