@@ -391,8 +391,9 @@ def test_memory_of_large_features_is_measured() -> None:
     def large(pictures: torch.Tensor) -> torch.Tensor:
         return pictures.mean(dim=(1, 2, 3))[:, None] * torch.ones(2_500_000)
 
-    # Those of the picture, of its reference, their difference and its square.
-    assert 15e6 < validated(large).bytes_per_picture < 120e6
+    # Those of the picture, of its reference, their difference and its square, and what the
+    # allocator of a long-lived process keeps beside them: 10 MB each, up to twenty times.
+    assert 15e6 < validated(large).bytes_per_picture < 200e6
 
 
 def test_exported_network_is_shown_fewer_pictures_where_memory_is_short(
