@@ -194,7 +194,7 @@ def calibrated(xyz: torch.Tensor) -> BioParameters:
 
 
 def distance(p: BioParameters, draws: int = DRAWS, every: int = 1) -> dict[str, float]:
-    """Return the distance to the data in log10 units by channel, of every so many contrasts."""
+    """Return the distance to the data in log10 units by channel, at every nth contrast."""
     cascade, found = made(p), {}
     for channel in CHANNELS:
         errors = []

@@ -29,7 +29,7 @@ def command(
         ),
     ] = None,
     pictures: Annotated[
-        int | None, typer.Option(help="Show only so many photographs, from the first on.", min=2)
+        int | None, typer.Option(help="Show only the first N photographs.", min=2)
     ] = None,
     channels: Annotated[
         int, typer.Option(help="Channels of each layer, and pairs of them.", min=1)

@@ -259,7 +259,7 @@ class Wavelets(nn.Module):
 
 
 def _resized(maps: Tensor, like: Tensor) -> Tensor:
-    """Take maps to another grid: every so many samples, or each several times."""
+    """Take maps to another grid: every nth sample, or each repeated."""
     if maps.shape[-2:] == like.shape[-2:]:
         return maps
     flat = functional.interpolate(maps.flatten(1, 2), size=like.shape[-2:])
