@@ -41,7 +41,8 @@ def command(
         float | None,
         typer.Option(
             help="Distance of places in pixels of the picture, as near as a layer has them; "
-            "default: the next place of each layer."
+            "default: the next place of each layer.",
+            min=1.0,
         ),
     ] = None,
     out: Annotated[
@@ -57,7 +58,10 @@ def command(
     dtype: DTYPE = None,
     trust_remote_code: TRUST = False,
 ) -> None:
-    """Estimate the redundancy of responses to photographs, layer by layer."""
+    """Estimate the redundancy of responses to photographs, layer by layer.
+
+    Untrained networks pass both checks, too: compare a model with an untrained copy of itself.
+    """
     from fechner.errors import FechnerError
     from fechner.physiology import Conditions, measure_redundancy
     from fechner.report.redundancy import COLUMNS, check_redundancy_path, rows, write_redundancy

@@ -234,6 +234,8 @@ def _everywhere(asked: Choice, kind: str | None) -> Figure:
                 )
             shown = [panel for panel in panels if panel.kind == wanted]
             score = scores.get((contender.label, layer, readout))
+            if score is not None and np.isnan(score.value):
+                score = None
             value = "" if score is None else f"{score.value:.2f}".replace("-", "−")
             named = layer if asked.layer == ALL and not both else readout
             title = (
@@ -242,7 +244,9 @@ def _everywhere(asked: Choice, kind: str | None) -> Figure:
             heading = " ".join(filter(None, (contender.label * several, layer * both)))
             for panel in shown:
                 own = f"{title}, {name_of(panel)}" if len(shown) > 1 else title
-                cells.append(Cell(own, _relative(panel), heading=heading))
+                drawn = _relative(panel)
+                nothing = "undefined" if drawn is None else "not measured"
+                cells.append(Cell(own, drawn, nothing=nothing, heading=heading))
     if not cells:
         raise FechnerError(f"no observer has finished test '{test.id}' yet.")
     return draw_grid(cells, asked.columns, asked.dpi, Strips(test.experiment))
@@ -266,10 +270,13 @@ def _has_lines(panels: Sequence[Panel]) -> bool:
     return all(isinstance(mark, Line) for panel in panels for mark in panel.marks)
 
 
-def _relative(panel: Panel) -> Panel:
-    """Return a panel of lines with the observer's largest response as 1."""
+def _relative(panel: Panel) -> Panel | None:
+    """Return a panel of lines with the observer's largest response as 1; None if it has none."""
     lines = [mark for mark in panel.marks if isinstance(mark, Line)]
-    largest = max((float(np.nanmax(np.abs(line.y))) for line in lines if not line.human), default=1)
+    own = [line.y[np.isfinite(line.y)] for line in lines if not line.human]
+    if not any(map(len, own)):
+        return None
+    largest = max(float(np.abs(each).max()) for each in own if len(each))
 
     def scaled(values: Floats | None) -> Floats | None:
         return None if values is None else values / (largest or 1.0)

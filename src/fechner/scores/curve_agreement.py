@@ -20,6 +20,7 @@ from fechner.scores.curve_cells import Cell, Cells, in_words, mean_of
 from fechner.scores.curve_checks import Check
 from fechner.scores.curve_set import CurveSet, curves_of, draws_resampled
 from fechner.scores.notes import TOO_FEW, UNDEFINED, join_notes, left_out
+from fechner.scores.order import EQUAL
 from fechner.scores.paired import in_common
 from fechner.scores.score import Resampled, Score
 from fechner.stimuli.colour import DIRECTION_NAMES
@@ -57,6 +58,9 @@ class CurveAgreement:
         the largest value; their size has a score of its own.
     floor
         What elevations of nothing are set to instead of 0 before they are divided.
+    least
+        The least difference that counts as one: elevations below it are none, and curves that
+        differ by less than this share of the larger have no order.
     checks
         What is asked of the curves in words.
     """
@@ -64,6 +68,7 @@ class CurveAgreement:
     order: Literal["concordance", "pooled"] = "concordance"
     elevation: bool = False
     floor: float = 0.0
+    least: float = EQUAL
     checks: tuple[Check, ...] = ()
 
     def __call__(self, data: xr.Dataset, *others: Any) -> Sequence[Score]:
@@ -143,7 +148,9 @@ class CurveAgreement:
         return self._as_compared(curves_of(data))
 
     def _as_compared(self, curves: CurveSet) -> CurveSet:
-        return curves.elevations(self.floor).over_largest() if self.elevation else curves
+        if not self.elevation:
+            return curves
+        return curves.elevations(self.floor, self.least).over_largest()
 
     def _scores(self, data: xr.Dataset, layer: str, readout: str) -> Iterator[Resampled]:
         """Yield the main score first, then its cells, then those of channels and halves."""
@@ -153,7 +160,8 @@ class CurveAgreement:
 
         def cells_of(rows: NDArray[np.bool_]) -> list[Cell]:
             cells = Cells(curves.rows(rows), drawn.rows(rows))
-            return [*cells.pearson(), *cells.orders(pooled=self.order == "pooled")]
+            equal = EQUAL if self.elevation else self.least
+            return [*cells.pearson(), *cells.orders(pooled=self.order == "pooled", equal=equal)]
 
         note = left_out(data["dropped"])
         cells = cells_of(np.ones(len(curves.group), dtype=bool))

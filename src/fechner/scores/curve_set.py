@@ -35,10 +35,11 @@ class CurveSet(NamedTuple):
         }
         return self._replace(**some)
 
-    def elevations(self, floor: float = 0.0) -> CurveSet:
+    def elevations(self, floor: float = 0.0, least: float = EQUAL) -> CurveSet:
         """Compare every curve with the first of its group: how much higher a threshold is.
 
-        The response of the first over that of another, less 1, cut at a floor.
+        The response of the first over that of another, less 1. What is not above the least counts
+        as the floor.
         """
         first = np.array([np.flatnonzero(self.group == group)[0] for group in self.group])
         others = first != np.arange(len(first))
@@ -47,7 +48,7 @@ class CurveSet(NamedTuple):
             with np.errstate(divide="ignore", invalid="ignore"):
                 raised = np.maximum(values[first] / values - 1, 0)
             # Where there is no response at all, nothing can be said of it.
-            return np.where(np.isfinite(raised), np.where(raised > EQUAL, raised, floor), np.nan)
+            return np.where(np.isfinite(raised), np.where(raised > least, raised, floor), np.nan)
 
         return self._replace(
             response=elevated(self.response),

@@ -48,6 +48,8 @@ class Concordance:
     ----------
     ideal
         [curves, abscissae]; NaN for points that have no place.
+    equal
+        Curves that differ by less than this share of the larger are equal.
 
     Examples
     --------
@@ -57,7 +59,8 @@ class Concordance:
     array([ 1., -1.])
     """
 
-    def __init__(self, ideal: Floats) -> None:
+    def __init__(self, ideal: Floats, equal: float = EQUAL) -> None:
+        self.equal = equal
         first, second = np.triu_indices(len(ideal), 1)
         self.pairs = first, second
         with np.errstate(invalid="ignore"):
@@ -73,7 +76,7 @@ class Concordance:
             [curves, abscissae]; NaN where nothing was shown.
         """
         first, second = self.pairs
-        found = above(responses[first], responses[second])
+        found = above(responses[first], responses[second], self.equal)
         counts = (self.wanted != 0) & np.isfinite(found)
         agreement = np.where(counts, found * self.wanted, 0.0).sum(axis=0)
         pairs = counts.sum(axis=0)

@@ -46,6 +46,7 @@ from fechner.scores.curve_checks import (
     SATURATES_BOTH_SIDES,
     Check,
 )
+from fechner.scores.order import EQUAL
 from fechner.stimuli import (
     ATD,
     ATD_VILA_TOMAS2026,
@@ -307,6 +308,12 @@ _ORIENTATION_GALLERY = NoiseCurves(
 )
 
 
+#: What counts as an effect of an adaptor, as a share of threshold, and of one mask rather than
+#: another, as a share of the response. Both are ours, and less than people could tell: thresholds
+#: repeat to about 1 dB, and contrasts are told apart from 10 % on.
+_LEAST_ELEVATION, _LEAST_MASKING = 0.05, 0.02
+
+
 class _Row(NamedTuple):
     """A test: its task, what is asked of its curves in words, and how they are shown."""
 
@@ -320,6 +327,7 @@ class _Row(NamedTuple):
     published: Mapping[str, Any] = MappingProxyType({})
     published_space: OpponentSpace = ATD_VILA_TOMAS2026
     by_default: bool = True
+    least: float = EQUAL
 
 
 @lru_cache
@@ -458,6 +466,7 @@ def _with_masks(channel: str) -> Iterator[_Row]:
         [adapted[0], *(replace(each, mask_contrast=0.0125 / 0.3) for each in adapted[1:])],
         (PEAKS_AT_ADAPTOR,),
         panels=CurvePanels(elevation=True),
+        least=_LEAST_ELEVATION,
     )
     yield row(
         "masking-energy",
@@ -466,6 +475,7 @@ def _with_masks(channel: str) -> Iterator[_Row]:
         (_WIDE, _WIDE_MASK),
         _energy("ach").conditions,
         gallery=_ENERGY_GALLERY if achromatic else None,
+        least=_LEAST_MASKING,
     )
     yield row(
         "masking-frequency",
@@ -474,6 +484,7 @@ def _with_masks(channel: str) -> Iterator[_Row]:
         (_WIDE, _NARROW_MASK),
         # In the public code the order at 12 cpd is that at 3 cpd.
         [replace(each, place=masked[number % 6].place) for number, each in enumerate(masked)],
+        least=_LEAST_MASKING,
     )
     yield row(
         "masking-orientation",
@@ -483,6 +494,7 @@ def _with_masks(channel: str) -> Iterator[_Row]:
         # In the public code 157.5 deg does not count.
         [each for each in _orientation("ach").conditions if each.mask_angle_deg != 157.5],
         gallery=_ORIENTATION_GALLERY if achromatic else None,
+        least=_LEAST_MASKING,
     )
 
 
@@ -511,6 +523,7 @@ def tests(options: Options) -> list[Test]:
             "pooled" if published else "concordance",
             row.panels.elevation,
             floor=1e-6 if published else 0.0,
+            least=EQUAL if published else row.least,
             checks=row.checks,
         )
         gallery = replace(experiment, task=row.gallery) if row.gallery else None
