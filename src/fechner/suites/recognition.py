@@ -18,6 +18,7 @@ from fechner.errors import FechnerError
 from fechner.experiments import (
     AdaptiveLevels,
     EveryLevel,
+    GivenConditions,
     ItemResponse,
     Matching,
     Naming,
@@ -26,7 +27,15 @@ from fechner.experiments import (
 )
 from fechner.experiments.base import Scene
 from fechner.experiments.item_tasks import ItemTask
-from fechner.scores import ItemPanels, ItemScores, ViewPanels, ViewScores
+from fechner.human.model_vs_human import given_test
+from fechner.scores import (
+    ConditionPanels,
+    ConditionScores,
+    ItemPanels,
+    ItemScores,
+    ViewPanels,
+    ViewScores,
+)
 from fechner.scores.response_curves import PUBLISHED_WINDOW
 from fechner.stimuli import OPPONENT, Field, display
 from fechner.stimuli.manipulations import MANIPULATIONS, PUBLISHED, Manipulation
@@ -34,9 +43,13 @@ from fechner.stimuli.manipulations.enhancement import SHARPNESS_UP
 from fechner.stimuli.manipulations.salt_pepper import SALT_PEPPER
 from fechner.stimuli.objects import OBJECT_MANIPULATIONS
 from fechner.stimuli.picture_sets import NO_PICTURES, PictureSet
+from fechner.stimuli.picture_sets.conditions import ConditionPictures
 from fechner.suites.suite import Asked, Options, Suite, Test
 
 _REFERENCE = "richardwebster2018"
+
+#: Of pictures that come in conditions.
+_CONDITIONS = "geirhos2021"
 
 #: Networks mostly see so many pixels; how large a photograph is in degrees nobody knows.
 _SCENE = Scene(Field(224, 224, 32.0), display("verbal"), OPPONENT)
@@ -97,7 +110,9 @@ def tests(options: Options) -> list[Test]:
         asked.among,
         asked.categories,
     )
-    found = [Test(views, ViewScores(), ViewPanels(), by_default=asked.show == "preferred")]
+    given = list(_given(pictures, scene, options))
+    by_default = asked.show == "preferred" and not given
+    found = [*given, Test(views, ViewScores(), ViewPanels(), by_default=by_default)]
     last = "views"
     if pictures.kind == "objects":
         last = "views-rendered"
@@ -105,6 +120,24 @@ def tests(options: Options) -> list[Test]:
         found.append(Test(look, ViewScores(), ViewPanels(), after=("views",), by_default=False))
     after = (last,) if asked.show == "preferred" else ()
     return [*found, *_curves(pictures, scene, after, options)]
+
+
+def _given(pictures: PictureSet, scene: Scene, options: Options) -> Iterator[Test]:
+    """Go through experiments whose pictures come in conditions."""
+    asked, published = options.asked, options.mode == "published"
+    scorer = ConditionScores(options.people, 1.0 if published else float("nan"))
+    for part in pictures.experiments:
+        assert isinstance(part, ConditionPictures)
+        experiment = GivenConditions(
+            given_test(part.experiment),
+            f"{part.experiment.capitalize()}: what is it?",
+            _CONDITIONS,
+            scene,
+            part,
+            asked.among,
+            asked.categories,
+        )
+        yield Test(experiment, scorer, ConditionPanels(scorer))
 
 
 def _curves(
@@ -143,8 +176,8 @@ def _curves(
                 ItemPanels(scorer),
                 uses=(f"{task.name}-{opposite}",) if opposite else (),
                 after=tuple(after),
-                by_default=manipulation.applies_to == "objects"
-                or manipulation.name in _OF_THE_PAPER,
+                by_default=not pictures.experiments
+                and (manipulation.applies_to == "objects" or manipulation.name in _OF_THE_PAPER),
             )
 
 
