@@ -181,7 +181,7 @@ def read_all_trials(paths: Sequence[Path | str]) -> HumanTrials:
 
     found: list[HumanTrial] = []
     first: dict[tuple[object, ...], Path | str] = {}
-    for path in [each for path in paths for each in raw_files(Path(path))]:
+    for path in [file for given in paths for file in raw_files(Path(given))]:
         rows = (read_raw_data(path) if is_raw_data(path) else read_trials(path)).rows
         keys = [_key(row) for row in rows]
         for row, key in zip(rows, keys, strict=True):

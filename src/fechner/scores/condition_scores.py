@@ -251,7 +251,7 @@ class ConditionPanels:
         conditions = conditions_of(data)
         found = []
         if answers.has_conflict:
-            found.append(_shape_panel(answers, people))
+            found.append(shape_panel([answers], people))
         if len(conditions) > 1:
             axis = Axis(experiment.axes[0], ticks=conditions)
             found.append(_accuracy_panel(answers, people, conditions, axis))
@@ -333,27 +333,29 @@ def _category_panel(answers: GivenAnswers, people: Sequence[GivenAnswers]) -> Pa
     )
 
 
-def _shape_panel(answers: GivenAnswers, people: Sequence[GivenAnswers]) -> Panel:
-    """Return the share of shape of each category, those where people choose it most on top."""
-    names = np.array(sorted(set(answers.category.tolist())))
-    crowd = pooled(people) if people else None
-    by = crowd if crowd is not None else answers
-    order = np.argsort([by.where(by.category == name).shape_bias().value for name in names])
-    names = names[order]
+def shape_panel(observers: Sequence[GivenAnswers], people: Sequence[GivenAnswers]) -> Panel:
+    """Return the share of shape by category, those where people choose it most on top.
+
+    As in Figure 4 of Geirhos et al. (2019), of one observer or several.
+    """
+    everybody = [*observers, *([pooled(people)] if people else [])]
+    by = everybody[-1]
+    names = np.array(sorted({name for each in observers for name in each.category.tolist()}))
+    names = names[np.argsort([by.where(by.category == name).shape_bias().value for name in names])]
     y = np.arange(len(names), dtype=float)
     marks: list[Mark] = []
-    for who, label in ((answers, "observer"), *(((crowd, "people"),) if crowd else ())):
+    for group, who in enumerate(everybody):
         each = [who.where(who.category == name).shape_bias() for name in names]
         words = tuple(
             f"{name}: {found.value:.3f} [{found.ends[0]:.3f}, {found.ends[1]:.3f}]"
             for name, found in zip(names, each, strict=True)
         )
-        human = who is crowd
+        human = bool(people) and who is by
         values = np.array([found.value for found in each])
-        marks.append(Points(values, y, label, human=human, names=words, group=int(human)))
+        marks.append(Points(values, y, who.name, human=human, names=words, group=group))
         mean = who.shape_bias()
         low, high = mean.ends
-        marks.append(Vertical(mean.value, f"{label}, all", low, high, int(human), human))
+        marks.append(Vertical(mean.value, f"{who.name}, all", low, high, group, human))
     return Panel(
         "shape bias",
         "Share of shape among answers by shape or texture",
