@@ -85,9 +85,16 @@ def test_figures_of_people_stand_beside(run: fechner.Run) -> None:
 def test_page_and_figures(run: fechner.Run, folder: Path, monkeypatch, capsys) -> None:
     page = folder / "page.html"
     run.report(page)
-    text = page.read_text("utf-8")
-    assert "Share of shape among answers by shape or texture" in text
-    assert "of people with each other" in text
+    assert 'data-test="given-cue-conflict"' in page.read_text("utf-8")
+    kinds = []
+    for test in run.tests[:2]:
+        data = run.data("sees-shape", test.id)
+        assert data is not None
+        kinds.append([panel.kind for panel in test.panels(data.isel(layer=0, readout=0))])
+    assert kinds == [
+        ["accuracy", "error consistency", "accuracy by category"],
+        ["shape bias", "accuracy by category"],
+    ]
     figure = folder / "shape-bias.png"
     arguments = ["fechner", "conditions", str(run.folder), "--each-person", "--format", "csv"]
     monkeypatch.setattr(sys, "argv", [*arguments, "--figure", str(figure)])

@@ -153,15 +153,16 @@ def condition_figures(
         for person in people if each_person else ():
             others = [other for other in people if other is not person]
             add(person.name, each, person, with_people(person, others, among, undefined))
-    rows = [
-        ConditionFigure(name, experiment, figure, estimate.value, *estimate.ends)
-        for (name, figure), estimates in found.items()
-        for experiment, estimate in [
-            *estimates,
-            *([(MEAN, mean_of([each for _, each in estimates]))] if len(estimates) > 1 else []),
+    rows = []
+    for (name, figure), estimates in found.items():
+        known = [(experiment, each) for experiment, each in estimates if not np.isnan(each.value)]
+        if len(known) > 1 and len(known) == len(experiments):
+            known.append((MEAN, mean_of([each for _, each in known])))
+        rows += [
+            ConditionFigure(name, experiment, figure, each.value, *each.ends)
+            for experiment, each in known
         ]
-    ]
-    return [row for row in rows if not np.isnan(row.value)]
+    return rows
 
 
 def to_text(found: Sequence[ConditionFigure]) -> str:
