@@ -102,7 +102,8 @@ def test_page_and_figures(run: fechner.Run, folder: Path, monkeypatch, capsys) -
         app.main()
     rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
     assert {row["observer"] for row in rows} >= {"people", "subject-01", "sees-texture"}
-    assert Image.open(figure).width > 800
+    with Image.open(figure) as drawn:
+        assert drawn.width > 800
 
 
 def test_only_experiments_of_the_run_are_kept_of_people(folder: Path, tmp_path: Path) -> None:
