@@ -43,8 +43,8 @@ def asked_of_people(run: Run) -> dict[str, ItemResponse]:
     }
     if not found:
         raise FechnerError(
-            f"{run.folder} has no test whose trials people are asked; those of suite "
-            "'recognition' are."
+            f"{run.folder} has no test whose trials people are asked; curves of suite "
+            "'recognition' are, and `fechner conditions` compares pictures in conditions."
         )
     return found
 
