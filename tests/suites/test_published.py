@@ -68,20 +68,6 @@ def test_printed_errors_are_larger_than_that_of_an_observer_that_sees_nothing() 
     assert sum(value > blind for value in printed) == 7
 
 
-def test_a_printed_value_worse_than_chance_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = evaluate(
-        "pixels", tests="masking-coherent", published=True, scores_only=True, progress=False
-    )
-    (fine,) = run.scores()
-    assert fine.published > 0.5
-    assert "printed" not in fine.score.note
-    monkeypatch.setattr(
-        "fechner.runs.run.published_scores", lambda *_: {("pixels", "masking-coherent"): -0.5}
-    )
-    (worse,) = run.scores()
-    assert "printed -0.5, which is worse than chance" in worse.score.note
-
-
 def test_four_networks_of_the_item_response_curves() -> None:
     rows = preset("richardwebster2018")
     assert [row.architecture for row in rows] == ["AlexNet", "GoogLeNet", "VGG-16", "VGG-19"]

@@ -20,8 +20,6 @@ from fechner.runs.trials import FILE as TRIALS
 from fechner.runs.trials import Spent, Trials
 from fechner.runs.writer import last_writer
 from fechner.scores import Score
-from fechner.scores.notes import join_notes
-from fechner.scores.score import distance
 from fechner.suites import Options, Test, published_scores, suite
 from fechner.suites.suite import may_ask, not_asked
 
@@ -236,8 +234,7 @@ class Run:
         results: list[Result] = []
         seen: set[tuple[str, str]] = set()
         others = [self.answers(observer, name) for name in test.uses]
-        for found in test.scorer(data, *others):
-            score = found
+        for score in test.scorer(data, *others):
             main = (score.layer, score.readout) not in seen
             seen.add((score.layer, score.readout))
             place = _place(score, own.readouts, natural, several=data.sizes["readout"] > 1)
@@ -246,12 +243,6 @@ class Run:
             same = _is_own(score.readout, own.readouts) and test.experiment == as_printed.experiment
             keys = [f"{test.id}/{score.name}", *([test.id] if main else [])]
             known = [printed[observer, key] for key in keys if (observer, key) in printed]
-            published = known[0] if same and known else math.nan
-            if distance(score, published) > 1:
-                # Such as errors larger than those of an observer that sees nothing: the paper
-                # must have computed something else, and no observer can be expected to match it.
-                worse = f"printed {published:.4g}, which is worse than chance, {score.chance:.4g}"
-                score = replace(score, note=join_notes(score.note, worse))
             results.append(
                 Result(
                     observer,
@@ -262,7 +253,7 @@ class Run:
                     main=main,
                     last=score.layer == layers[-1],
                     place=place,
-                    published=published,
+                    published=known[0] if same and known else math.nan,
                 )
             )
         return results
