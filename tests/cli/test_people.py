@@ -47,7 +47,7 @@ def test_people_are_kept_shown_and_removed(fechner) -> None:
     assert out.splitlines()[3].split()[:6] == ["mafc-blur", "2", "2", "3", "2", "0.667"]
     assert "4 trials of 2 people. Intervals are of 95 %, with people as clusters." in out
     kept = Path("run/people.csv").read_text("utf-8")
-    assert "ann,mafc-blur,tabby,2.0,tabby,1,0.3333333333333333,\n" in kept
+    assert "ann,mafc-blur,tabby,2.0,tabby,1,0.3333333333333333,,\n" in kept
     assert fechner("people", "run") == (0, out, "")
     again = fechner("people", "run", "trials.csv")
     assert again == (0, out, "The 4 trials that were kept before are gone.\n")

@@ -192,6 +192,30 @@ def test_matching_asks_any_observer_that_compares() -> None:
     assert not data["undefined"].any()
 
 
+def test_which_picture_stood_beside_is_stored() -> None:
+    pictures = flat_set(30)
+    met = []
+    for others in (7, None):
+        data = whole(
+            curve_of(pictures, Matching(others=others)),
+            presenter(observe(mean_colours, name="colours")),
+            None,
+        )
+        own, other = data["class_of"].values, data["other_class"].values
+        assert (own != other).all()
+        assert set(data["other_index"].values) <= set(range(max(pictures.counts)))
+        met.append([len(set(other[own == label])) for label in range(30)])
+    few, all_of_them = np.array(met)
+    assert few.max() <= 7
+    # 21 trials of each class, each with another of 29.
+    assert 12 <= all_of_them.mean() <= 17
+
+
+def test_naming_has_no_picture_beside() -> None:
+    data = whole(curve_of(flat_set(3)), recogniser(KnownClassifier(3, steps)), None)
+    assert "other_class" not in data.coords
+
+
 def test_constant_features_are_counted_and_wrong() -> None:
     shown_by = presenter(observe(lambda p: torch.ones(len(p), 5), name="blind"))
     data = whole(curve_of(flat_set(3), Matching()), shown_by, None)

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fechner import FechnerError, evaluate
@@ -55,6 +56,16 @@ def test_eight_models_that_write_and_two_that_match_labels() -> None:
     # Those that transformers cannot load by themselves are asked at a server.
     assert sum(row.readout == EXTERNAL for row in rows) == 3
     assert len(expand(["@hernandez2025"])) == 7
+
+
+def test_printed_errors_are_larger_than_that_of_an_observer_that_sees_nothing() -> None:
+    """Seven of eight, with the human curve of published mode."""
+    tests = {test.id: test for test in suite("verbal").tests(Options("published"))}
+    sensitivity = 1 / np.array([tests["detection"].experiment._human(i) for i in range(10)])
+    blind = np.sqrt(np.mean(sensitivity**2))
+    assert blind == pytest.approx(114.7, abs=0.05)
+    printed = [row.scores.get("detection/csf-rmse", 0.0) for row in preset("hernandez2025")]
+    assert sum(value > blind for value in printed) == 7
 
 
 def test_four_networks_of_the_item_response_curves() -> None:

@@ -22,8 +22,10 @@ from fechner.cli.app import app
 from fechner.experiments import AdaptiveLevels, ItemResponse, Matching, Naming
 from fechner.observers.dropout import Dropout
 from fechner.runs import Run, preview
+from fechner.stimuli.manipulations import MANIPULATIONS
+from fechner.stimuli.objects import OBJECT_MANIPULATIONS
 from fechner.suites import Asked, Options, suite
-from fechner.suites.recognition import levels_between
+from fechner.suites.recognition import levels_between, published_levels
 
 PAPER = ("blur", "occlusion", "salt-pepper", "brightness-up", "brightness-down", "contrast-up")
 PAPER = (*PAPER, "contrast-down", "sharpness-up", "sharpness-down")
@@ -59,7 +61,7 @@ def test_published_mode_is_other_parameters_of_the_same_classes() -> None:
     ours, theirs = suite_tests()["2afc-sharpness-up"], suite_tests("published")["2afc-sharpness-up"]
     assert type(ours.experiment) is type(theirs.experiment) is ItemResponse
     assert ours.experiment.task == Matching("2afc")
-    assert theirs.experiment.task == Matching("2afc-published")
+    assert theirs.experiment.task == Matching("2afc-published", others=None)
     levels = np.array(theirs.experiment.placement.levels)
     assert levels[-1] == pytest.approx(1.0)  # a factor of 2
     assert np.diff(np.log1p(levels)).std() < 1e-9
@@ -68,7 +70,35 @@ def test_published_mode_is_other_parameters_of_the_same_classes() -> None:
 
 def test_spacing_by_hand() -> None:
     assert levels_between(1, 100, 3) == pytest.approx((0, 1, 10, 100))
-    assert levels_between(1, 7, 3, shifted=True) == pytest.approx((0, 1, 3, 7))
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "end"),
+    [
+        ("blur", 0.0, MANIPULATIONS["blur"].range[1]),
+        ("brightness-up", 1.0, 101.0),
+        ("contrast-down", 1.0, 0.0),
+        ("rotation3d-x-up", 0.0, 180.0),
+        ("rotation3d-x-down", 0.0, -180.0),
+        ("scale3d-up", 1.0, 32.0),
+        ("scale3d-down", 1.0, 1 / 32),
+    ],
+)
+def test_published_spacing_is_that_of_settings(name: str, start: float, end: float) -> None:
+    """By the rule of the authors' code, from one bound to the other."""
+    manipulation = {**MANIPULATIONS, **OBJECT_MANIPULATIONS}[name]
+    shift = abs(min(start, end)) + 1 if min(start, end) <= 0 else 0
+    expected = np.logspace(np.log10(start + shift), np.log10(end + shift), 31) - shift
+    levels = published_levels(manipulation, 30)
+    assert levels[0] == 0
+    assert levels[-1] == manipulation.range[1]
+    assert [manipulation.setting(level) for level in levels] == pytest.approx(expected.tolist())
+
+
+def test_published_factors_go_down_in_larger_steps_at_first() -> None:
+    levels = published_levels(MANIPULATIONS["contrast-down"], 30)
+    assert 1 - levels[1] == pytest.approx(2 ** (29 / 30) - 1)
+    assert round(1 - levels[1], 3) == 0.954
 
 
 def test_dropout_is_for_manipulations_that_are_not_random() -> None:

@@ -10,6 +10,7 @@ import typer
 import fechner
 from fechner.cli import (
     compare,
+    conditions,
     consistency,
     doctor,
     export,
@@ -65,6 +66,7 @@ app.command("objects")(objects.command)
 app.command("people")(people.command)
 app.command("export-trials")(export_trials.command)
 app.command("consistency")(consistency.command)
+app.command("conditions")(conditions.command)
 app.command("serve")(serve.command)
 app.add_typer(listing.app, name="list")
 app.command("show")(show.command)

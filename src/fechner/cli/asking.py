@@ -61,7 +61,8 @@ DITHER = Annotated[
 IMAGES = Annotated[
     Path | None,
     _option(
-        help="Folder of photographs, one subfolder a class, or a CSV file with columns path,class."
+        help="Folder of photographs, one subfolder a class; a CSV file with columns path,class; or "
+        "(suite recognition) a folder of pictures in conditions, as those of model-vs-human."
     ),
 ]
 STIMULI = Annotated[

@@ -29,7 +29,8 @@ def command(
             "it has several words: surface, responses, matches, directions, curves, elevations, "
             "csf, csf of bands, psychometric functions, d-prime, wording, accuracy with noise, "
             "accuracy without a band, accuracy, classes by level, thresholds of classes, "
-            "lost first, curves of classes, decision scores, preferred views; "
+            "lost first, curves of classes, decision scores, preferred views, shape bias, "
+            "error consistency, accuracy by category; "
             "default: the first panel of the test, or all scores."
         ),
     ] = None,

@@ -15,8 +15,8 @@ def command(
         typer.Argument(
             metavar="[CSV]...",
             help="Files with a row for each trial: observer, test, class, level, response, "
-            "correct, chance and, if it is known, picture. They take the place of those that are "
-            "kept.",
+            "correct, chance and, if it is known, picture; or the folder `raw-data` of "
+            "model-vs-human. They take the place of those that are kept.",
         ),
     ] = None,
     remove: Annotated[
@@ -37,10 +37,13 @@ def command(
         typer.echo(f"{run} has no trials of people{' any more' if there else ''}.", err=True)
         return
     before = people_of(found.folder)
-    kept = keep_people(found, read_all_trials(files)) if files else before
+    said: list[str] = []
+    kept = keep_people(found, read_all_trials(files), said.append) if files else before
     if kept is None:
         typer.echo(f"{run} has no trials of people; name files to keep some.", err=True)
         return
     typer.echo(to_text(kept), nl=False)
+    for line in said:
+        typer.echo(line, err=True)
     if files and before is not None:
         typer.echo(f"The {len(before)} trials that were kept before are gone.", err=True)

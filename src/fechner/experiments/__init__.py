@@ -9,6 +9,7 @@ from fechner.experiments.colour_matching import ColourMatching
 from fechner.experiments.curves import Curve, Curves, CurveTask
 from fechner.experiments.detection import Detection
 from fechner.experiments.flicker import FlickerDetection
+from fechner.experiments.given import GivenConditions
 from fechner.experiments.interview import Interviewer
 from fechner.experiments.item_response import ItemResponse
 from fechner.experiments.item_tasks import Matching, Naming
@@ -53,6 +54,7 @@ __all__ = [
     "Experiment",
     "FlickerDetection",
     "FrequencyMatching",
+    "GivenConditions",
     "Interviewer",
     "ItemResponse",
     "Masking",

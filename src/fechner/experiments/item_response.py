@@ -76,7 +76,8 @@ class ItemResponse:
     per_class: int = 1
     show: Literal["preferred", "drawn"] = "preferred"
     seed: int = 0
-    version: int = 1
+    #: 2 stores which picture of another class stood beside the original.
+    version: int = 2
 
     @property
     def asks(self) -> Ability:
@@ -162,6 +163,14 @@ class ItemResponse:
         flags = [PROBLEMS.index(why or "shown") for why, _ in answered.problems]
         labels = np.array([each.item.label for each in shown], np.int32)
         dims = ("trial", "layer", "readout")
+        others = {
+            name: (
+                "trial",
+                np.array([each[k] if each else -1 for each in answered.others], np.int32),
+            )
+            for k, name in enumerate(("other_class", "other_index"))
+            if len(answered.others) == len(shown)
+        }
         return xr.Dataset(
             {
                 "chosen": (dims, answered.chosen, with_names(ask.choices, piece)),
@@ -171,6 +180,7 @@ class ItemResponse:
                 "undefined": (dims, answered.undefined.astype(np.uint8)),
             },
             coords={
+                **others,
                 "class_of": ("trial", labels, with_names(self.pictures.classes, piece)),
                 "index": ("trial", np.array([each.item.place for each in shown], np.int32)),
                 "dropout_run": ("trial", np.array([each.run for each in shown], np.int16)),

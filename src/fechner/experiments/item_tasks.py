@@ -6,9 +6,9 @@ like the sample (2AFC), and asks any observer that compares.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from fechner.experiments.item_response import ItemResponse
     from fechner.observers.categories import Categories
-    from fechner.stimuli import Picture
+    from fechner.stimuli.pictures import Seed
 
     Floats = NDArray[np.float64]
 
@@ -56,6 +56,9 @@ class Answered(NamedTuple):
         Where a decision could not be made and counts as wrong; of the same shape.
     problems
         Why a picture was not shown, in a word and in a sentence; empty where it was.
+    others
+        The picture of another class that stood beside the original in each trial, None where
+        nothing was shown; empty where there are no such pictures.
     """
 
     chosen: NDArray[np.int16]
@@ -63,15 +66,17 @@ class Answered(NamedTuple):
     score: Floats
     undefined: NDArray[np.bool_]
     problems: list[tuple[str, str]]
+    others: Sequence[Item | None] = ()
 
     @classmethod
     def joined(cls, parts: Sequence[Answered]) -> Answered:
         """Put answers one after the other."""
         chosen, right, score, undefined = (
-            np.concatenate([part[i] for part in parts]) for i in range(len(cls._fields) - 1)
+            np.concatenate([part[i] for part in parts]) for i in range(4)
         )
         problems = [each for part in parts for each in part.problems]
-        return cls(chosen, right, score, undefined, problems)
+        others = [each for part in parts for each in part.others]
+        return cls(chosen, right, score, undefined, problems, others)
 
     @classmethod
     def of_nothing(cls, shape: tuple[int, ...], why: tuple[str, str]) -> Answered:
@@ -83,6 +88,7 @@ class Answered(NamedTuple):
             nothing,
             np.zeros(shape, bool),
             [why] * shape[0],
+            [None] * shape[0],
         )
 
 
@@ -224,11 +230,12 @@ class Matching:
         Name of the decision function (`fechner.experiments.decisions`).
     others
         Other classes that a picture meets; each trial has one of them, drawn by seed. They are
-        looked at once for all levels.
+        looked at once for all levels. None draws among all classes for every trial, as the paper
+        does (Algorithm 2), which about doubles the work.
     """
 
     decision: str = "2afc"
-    others: int = 7
+    others: int | None = 7
 
     name: ClassVar[str] = "2afc"
     asks: ClassVar[Ability] = "compares"
@@ -238,9 +245,14 @@ class Matching:
     @property
     def method(self) -> str:
         """What is asked, in sentences."""
+        drawn = (
+            "drawn among all for every trial"
+            if self.others is None
+            else f"of {self.others} that are drawn for each picture"
+        )
         return (
             "The picture at a level is the sample; the observer has to find it among the original "
-            f"and the picture of another class, of {self.others} that are drawn for each picture. "
+            f"and the picture of another class, {drawn}. "
             "It chooses the one with the smaller difference by its read-out, and where that is "
             "undefined its answer is wrong. Encoders are read out by the correlation of their "
             f"features. The decision function is '{self.decision}'."
@@ -267,6 +279,7 @@ class _Matcher:
     ) -> None:
         self._task, self._presenter = task, presenter
         self._experiment, self._views = experiment, views
+        self._known: dict[int, Item | None] = {}
 
     def __call__(self, shown: Sequence[Shown], number: int = 0) -> Answered:
         parts = [
@@ -283,40 +296,57 @@ class _Matcher:
         original = experiment.pictures.shown(*item)
         shape = (len(shown), len(presenter.layers), len(presenter.readouts))
         problem = presenter.unreadable(original, experiment.scene)
-        others = self._others(item) if not problem[0] else []
-        if not others:
+        seeds = [experiment.seed_of(each, number) for each in shown]
+        drawn = [] if problem[0] else self._drawn(item, seeds)
+        if not drawn:
             why = problem if problem[0] else _NOBODY_ELSE
             return Answered.of_nothing(shape, why)
-        seeds = [experiment.seed_of(each, number) for each in shown]
-        # Another draw than that of the manipulation.
-        drawn = [_draw((*seed, 1), len(others)) for seed in seeds]
         met = sorted(set(drawn))
-        which = [(0, 1 + met.index(other)) for other in drawn]
         differences = presenter.matches(
             [experiment.picture(each, number) for each in shown],
-            [original, *(others[other] for other in met)],
-            which,
+            [original, *(experiment.pictures.shown(*other) for other in met)],
+            [(0, 1 + met.index(other)) for other in drawn],
             experiment.scene,
         )
         found = decide(self._task.decision, differences[:, 0], differences[:, 1])
         chosen = np.where(found.undefined, NONE_OF_THEM, 1 - found.right).astype(np.int16)
         fine = [("", "")] * len(shown)
-        return Answered(chosen, found.right, found.score, found.undefined, fine)
+        return Answered(chosen, found.right, found.score, found.undefined, fine, drawn)
 
-    def _others(self, item: Item) -> list[Picture]:
-        """Return readable pictures of other classes, those that the observer knows best."""
+    def _drawn(self, item: Item, seeds: Sequence[Seed]) -> list[Item]:
+        """Return a picture of another class for each trial; none where none can be shown."""
+        classes = len(self._experiment.pictures.classes)
+        if self._task.others is not None:
+            own = self._experiment.seed_of(Shown(item, 0.0, 0))
+            order = drawn_classes(classes, item.label, classes, own)
+            some = list(islice(self._readable(order), self._task.others))
+            # Another draw than that of the manipulation.
+            return [some[_draw((*seed, 1), len(some))] for seed in seeds] if some else []
+        found = []
+        for seed in seeds:
+            order = drawn_classes(classes, item.label, classes, (*seed, 1))
+            other = next(self._readable(order), None)
+            if other is None:
+                return []
+            found.append(other)
+        return found
+
+    def _readable(self, labels: Iterable[int]) -> Iterator[Item]:
+        """Go through the best pictures of classes, without those that cannot be read."""
+        for label in labels:
+            if label not in self._known:
+                self._known[label] = self._best(label)
+            if (found := self._known[label]) is not None:
+                yield found
+
+    def _best(self, label: int) -> Item | None:
         experiment = self._experiment
         pictures, seed = experiment.pictures, experiment.seed
-        own = experiment.seed_of(Shown(item, 0.0, 0))
-        found: list[Picture] = []
-        for label in drawn_classes(len(pictures.classes), item.label, len(pictures.classes), own):
-            for other in preferred(pictures, label, 1, seed, self._views):
-                picture = pictures.shown(*other)
-                if not self._presenter.unreadable(picture, experiment.scene)[0]:
-                    found.append(picture)
-            if len(found) == self._task.others:
-                break
-        return found
+        for item in preferred(pictures, label, 1, seed, self._views):
+            picture = pictures.shown(*item)
+            if not self._presenter.unreadable(picture, experiment.scene)[0]:
+                return item
+        return None
 
 
 _NOBODY_ELSE = ("unreadable", "No picture of another class can be shown.")

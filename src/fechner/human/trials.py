@@ -17,9 +17,9 @@ from typing import NoReturn
 
 from fechner.errors import FechnerError, nearest
 
-#: Columns that a file must have; `picture` may be there, and others are left aside.
+#: Columns that a file must have; those of `OPTIONAL` may be there, and others are left aside.
 COLUMNS = ("observer", "test", "class", "level", "response", "correct", "chance")
-PICTURE = "picture"
+OPTIONAL = ("picture", "condition")
 
 _TRUE, _FALSE = ("1", "true"), ("0", "false")
 #: What else separates columns in files that call themselves CSV.
@@ -48,6 +48,8 @@ class HumanTrial:
         Share of right answers of somebody who guesses.
     picture
         Which picture of its class was shown: its number or its name; empty if it is not known.
+    condition
+        What was done to it, of pictures that are given in conditions; their level is 0.
     """
 
     observer: str
@@ -58,6 +60,7 @@ class HumanTrial:
     correct: bool
     chance: float
     picture: str = ""
+    condition: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class HumanTrials:
 
     Parameters
     ----------
-    observer, test, label, level, response, correct, chance, picture
+    observer, test, label, level, response, correct, chance, picture, condition
         As of a `HumanTrial`, one for each trial.
 
     Examples
@@ -85,6 +88,7 @@ class HumanTrials:
     correct: tuple[bool, ...]
     chance: tuple[float, ...]
     picture: tuple[str, ...]
+    condition: tuple[str, ...]
 
     @classmethod
     def of(cls, rows: Iterable[HumanTrial]) -> HumanTrials:
@@ -118,16 +122,19 @@ class HumanTrials:
 
     def of_test(self, test: str) -> HumanTrials:
         """Return the trials of a test."""
-        return self.where(lambda row: row.test == test)
+        kept = [place for place, name in enumerate(self.test) if name == test]
+        columns = (getattr(self, each.name) for each in fields(HumanTrial))
+        return HumanTrials(*(tuple(column[place] for place in kept) for column in columns))
 
     def to_csv(self) -> str:
         """Return the trials as the CSV that is read; numbers keep every bit."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([*COLUMNS, PICTURE])
+        writer.writerow([*COLUMNS, *OPTIONAL])
         for row in self.rows:
             what = (row.observer, row.test, row.label, repr(row.level), row.response)
-            writer.writerow([*what, int(row.correct), repr(row.chance), row.picture])
+            answer = (int(row.correct), repr(row.chance))
+            writer.writerow([*what, *answer, row.picture, row.condition])
         return text.getvalue()
 
 
@@ -167,13 +174,16 @@ def read_all_trials(paths: Sequence[Path | str]) -> HumanTrials:
     Parameters
     ----------
     paths
-        The files; at least one.
+        The files; at least one. A folder, and files as model-vs-human has them, are read by
+        `fechner.human.model_vs_human`.
     """
+    from fechner.human.model_vs_human import is_raw_data, raw_files, read_raw_data
+
     found: list[HumanTrial] = []
     first: dict[tuple[object, ...], Path | str] = {}
-    for path in paths:
-        rows = read_trials(path).rows
-        keys = [(row.observer, row.test, row.label, row.level, row.picture) for row in rows]
+    for path in [file for given in paths for file in raw_files(Path(given))]:
+        rows = (read_raw_data(path) if is_raw_data(path) else read_trials(path)).rows
+        keys = [_key(row) for row in rows]
         for row, key in zip(rows, keys, strict=True):
             if row.picture and key in first:
                 raise FechnerError(
@@ -183,6 +193,10 @@ def read_all_trials(paths: Sequence[Path | str]) -> HumanTrials:
         first |= dict.fromkeys(keys, path)
         found += rows
     return HumanTrials.of(found)
+
+
+def _key(row: HumanTrial) -> tuple[object, ...]:
+    return row.observer, row.test, row.label, row.level, row.picture, row.condition
 
 
 def _text(path: Path) -> str:
@@ -214,15 +228,15 @@ def _check_header(path: Path, header: Sequence[str]) -> None:
                 )
     missing = [name for name in COLUMNS if name not in header]
     if missing:
-        others = [name for name in header if name not in (*COLUMNS, PICTURE)]
+        others = [name for name in header if name not in (*COLUMNS, *OPTIONAL)]
         near = nearest(missing[0], others)
         hint = f" ('{near}' may be '{missing[0]}')" if near else ""
         kind = "column" if len(missing) == 1 else "columns"
         raise FechnerError(
             f"{path} lacks the {kind} {', '.join(missing)}{hint}; its first line names "
-            f"{', '.join(COLUMNS)} and, if it is known, {PICTURE}."
+            f"{', '.join(COLUMNS)} and, if they are known, {' and '.join(OPTIONAL)}."
         )
-    for name in (*COLUMNS, PICTURE):
+    for name in (*COLUMNS, *OPTIONAL):
         if header.count(name) > 1:
             raise FechnerError(f"{path} has {header.count(name)} columns '{name}'; keep one.")
 
@@ -257,7 +271,7 @@ def _trial(path: Path, line: int, header: Sequence[str], cells: Sequence[str]) -
         row["response"],
         right in _TRUE,
         chance,
-        row.get(PICTURE, ""),
+        *(row.get(name, "") for name in OPTIONAL),
     )
 
 

@@ -328,10 +328,50 @@ def _encoder(
     return kind(network, name=name, wants=wants, fingerprint=fingerprint)
 
 
-def before_head(module: nn.Module, head: str) -> Callable[[Tensor], Tensor]:
+def head_of(module: nn.Module, look: Callable[[], object], classes: int) -> str | None:
+    """Return the name of the part that makes the class scores, None if none is found.
+
+    It is the last linear layer or convolution in a pass, if it makes a score for every class and is
+    called once.
+
+    Parameters
+    ----------
+    look
+        Makes the module look at a picture.
+
+    Examples
+    --------
+    >>> import torch
+    >>> model = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+    >>> head_of(model, lambda: model(torch.zeros(1, 3)), classes=2)
+    '2'
+    """
+    from torch import nn
+
+    kinds = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
+    parts = {name: part for name, part in module.named_modules() if isinstance(part, kinds)}
+    called: list[str] = []
+
+    def hook(name: str) -> Callable[..., None]:
+        return lambda part, arguments: called.append(name)
+
+    handles = [part.register_forward_pre_hook(hook(name)) for name, part in parts.items()]
+    try:
+        look()
+    finally:
+        for handle in handles:
+            handle.remove()
+    if not called or not called[-1] or called.count(called[-1]) > 1:
+        return None
+    last = parts[called[-1]]
+    made = last.out_features if isinstance(last, nn.Linear) else last.out_channels
+    return called[-1] if made == classes else None
+
+
+def before_head(module: nn.Module, head: str) -> Callable[..., Tensor]:
     """Return a function of pictures that gives what goes into the named part of a classifier."""
 
-    def call(pictures: Tensor) -> Tensor:
+    def call(pictures: Tensor, **known: Any) -> Tensor:
         seen: list[Tensor] = []
 
         def hook(part: nn.Module, arguments: tuple[Tensor, ...]) -> None:
@@ -339,7 +379,7 @@ def before_head(module: nn.Module, head: str) -> Callable[[Tensor], Tensor]:
 
         handle = module.get_submodule(head).register_forward_pre_hook(hook)
         try:
-            module(pictures)
+            module(pictures, **known)
         finally:
             handle.remove()
         if not seen:

@@ -18,7 +18,13 @@ from fechner.observers.abilities import Observer, Wants, abilities
 from fechner.observers.arguments import Signature, grey
 from fechner.observers.devices import check_device
 from fechner.observers.functions import FunctionComparer, FunctionEncoder
-from fechner.observers.network import Network, NetworkClassifier, NetworkEncoder
+from fechner.observers.network import (
+    Network,
+    NetworkClassifier,
+    NetworkEncoder,
+    before_head,
+    head_of,
+)
 from fechner.observers.normalisation import NONE, Normalisation, PerChannel
 from fechner.observers.torchvision_fix import mend_torchvision
 from fechner.observers.weights import hash_file, hash_weights
@@ -64,7 +70,8 @@ def observe(
         Of a comparer: whether a higher score means more alike, and the score of a picture compared
         with itself (asked once if None).
     classes
-        Names of the classes to which a module gives scores, [n, classes]: it recognises as well.
+        Names of the classes to which a module gives scores, [n, classes]: it recognises as well,
+        and its features are what goes into the layer that makes these scores.
     version
         Your word that answers stay the same while it does; without it they are not reused by a
         later process.
@@ -174,7 +181,26 @@ def _module(
     if fingerprint is not None:
         fingerprint += f" {tuple(classes)}"
     network = replace(network, classify=call or module, classes=tuple(classes))
+    head = None
+    # What may be wrong with it is told when it is looked over.
+    with torch.no_grad(), suppress(Exception):
+        place = next(module.parameters(), torch.empty(0)).device
+        encoder = NetworkEncoder(network, name=name, wants=wants, fingerprint=None)
+        head = head_of(module, lambda: encoder.features(grey(wants, 1, place), {}), len(classes))
+    said = _FEATURES.format(head) if head else _SCORES
+    network = replace(network, unsure="; ".join(filter(None, (network.unsure, said))))
+    if head:
+        network = replace(network, call=before_head(module, head))
+        if fingerprint is not None:
+            fingerprint += f" before {head}"
     return NetworkClassifier(network, name=name, wants=wants, fingerprint=fingerprint)
+
+
+_FEATURES = "its features are what goes into '{}', which makes its class scores"
+_SCORES = (
+    "no last layer that makes its class scores was found, so its features are the scores "
+    "themselves; --layers names others"
+)
 
 
 def _reading(model: Callable[..., Any], read: Callable[[Any], Any]) -> Callable[..., Any]:

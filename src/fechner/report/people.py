@@ -21,7 +21,7 @@ def to_text(trials: HumanTrials) -> str:
         rows.append(
             [
                 point.test,
-                f"{point.level:.4g}",
+                point.condition or f"{point.level:.4g}",
                 str(point.people),
                 str(point.trials),
                 str(point.right),

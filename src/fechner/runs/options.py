@@ -82,7 +82,7 @@ def choose_options(
     if views is not None and objects is None:
         raise FechnerError("--views are those of 3D objects: give --objects FOLDER.")
     given["prompts"] = _prompts(given.get("prompts"))
-    given["categories"] = _categories(given.get("categories"))
+    given["categories"] = _categories(given.get("categories"), given.get("pictures"))
     if given["categories"] is not None and "pictures" in given:
         given["pictures"] = _in_categories(given["pictures"], given["categories"])
     given["dropout"] = _dropout(given.get("dropout"))
@@ -111,7 +111,11 @@ def _prompts(prompts: Path | str | Sequence[str] | None) -> Any:
     return None if prompts is None else tuple(parse_prompts(prompts, "the prompts"))
 
 
-def _categories(found: Any) -> Categories | None:
+def _categories(found: Any, pictures: PictureSet | None) -> Categories | None:
+    if found is None and pictures is not None and pictures.experiments:
+        # Pictures that come in conditions are of categories, not of classes.
+        basic = categories("16-class")
+        return basic if set(pictures.classes) <= set(basic.names) else None
     if found is None or isinstance(found, Categories):
         return found
     return categories(found)

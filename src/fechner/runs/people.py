@@ -7,12 +7,14 @@ shows. What is kept is a copy in one spelling, so that a run folder can be hande
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from fechner.errors import FechnerError, RunFolderError, UnknownNameError
+from fechner.experiments.given import GivenConditions
 from fechner.experiments.item_response import ItemResponse
 from fechner.human.trials import HumanTrial, HumanTrials, read_trials
 from fechner.observers.classes import readable_names
@@ -28,6 +30,12 @@ FILE = "people.csv"
 _NAMED = 5
 
 
+def given_to_people(run: Run) -> dict[str, GivenConditions]:
+    """Return the experiments of a run whose pictures come in conditions, by the test's id."""
+    experiments = ((test.id, test.experiment) for test in run.tests)
+    return {name: each for name, each in experiments if isinstance(each, GivenConditions)}
+
+
 def asked_of_people(run: Run) -> dict[str, ItemResponse]:
     """Return the experiments of a run whose trials people can be asked, by the test's id."""
     found = {
@@ -35,8 +43,8 @@ def asked_of_people(run: Run) -> dict[str, ItemResponse]:
     }
     if not found:
         raise FechnerError(
-            f"{run.folder} has no test whose trials people are asked; those of suite "
-            "'recognition' are."
+            f"{run.folder} has no test whose trials people are asked; curves of suite "
+            "'recognition' are, and `fechner conditions` compares pictures in conditions."
         )
     return found
 
@@ -59,13 +67,21 @@ def _read(path: Path, changed: int, size: int) -> HumanTrials:
     return read_trials(path)
 
 
-def keep_people(run: Run, trials: HumanTrials) -> HumanTrials:
+def keep_people(
+    run: Run, trials: HumanTrials, say: Callable[[str], None] = lambda line: None
+) -> HumanTrials:
     """Keep trials of people in a run folder, in the place of others, and return them as kept.
 
     Classes get the names that people read, pictures their numbers. A test, class or picture that
-    the run does not have is an error that names the nearest.
+    the run does not have is an error that names the nearest. Of pictures in conditions, which come
+    with the answers of people to all experiments, those that the run does not show are left out.
+
+    Parameters
+    ----------
+    say
+        Called with what was left out, a sentence.
     """
-    kept = checked_people(run, trials)
+    kept = checked_people(run, _of_shown_experiments(run, trials, say))
     write_atomically(run.folder / FILE, kept.to_csv().encode())
     return kept
 
@@ -83,12 +99,45 @@ def remove_people(folder: Path | str) -> bool:
     return True
 
 
+def _of_shown_experiments(run: Run, trials: HumanTrials, say: Callable[[str], None]) -> HumanTrials:
+    """Leave out conditions, categories and whole experiments that a run does not show."""
+    shown = {
+        name: (set(each.pictures.classes), set(each.pictures.conditions))
+        for name, each in given_to_people(run).items()
+    }
+
+    def is_shown(row: HumanTrial) -> bool:
+        if not row.condition:
+            return True
+        classes, conditions = shown.get(row.test, (set(), set()))
+        return row.label in classes and row.condition in conditions
+
+    kept = trials.where(is_shown)
+    lost = Counter(trials.test)
+    lost.subtract(Counter(kept.test))
+    if whole := sorted(name for name, n in lost.items() if n and name not in shown):
+        say(f"{run.folder} does not show the pictures of {', '.join(whole)}: left out.")
+    if n := sum(count for name, count in lost.items() if name in shown):
+        say(f"{n} trials with categories or conditions that {run.folder} does not show: left out.")
+    if len(trials) and not len(kept):
+        raise FechnerError(
+            f"people saw no picture that {run.folder} shows; run it with --images on the same "
+            "experiments first."
+        )
+    return kept
+
+
 def checked_people(run: Run, trials: HumanTrials) -> HumanTrials:
     """Return trials with classes and pictures as a run has them, or say what it does not have."""
-    known = asked_of_people(run)
+    given = given_to_people(run)
+    known = {} if given else asked_of_people(run)
     pictures: dict[tuple[str, int], dict[str, int]] = {}
     checked = []
     for number, row in enumerate(trials.rows, start=1):
+        if row.test in given:  # its pictures have names of their own
+            checked.append(row)
+            continue
+        known = known or asked_of_people(run)
         try:
             checked.append(_checked(run, known, row, pictures))
         except UnknownNameError as error:

@@ -5,6 +5,7 @@ from fechner.scores.band_panels import BandPanels
 from fechner.scores.band_robustness import BandAccuracy
 from fechner.scores.colour_matching import ColourMatchingError
 from fechner.scores.colour_matching_panels import colour_matching_panels
+from fechner.scores.condition_scores import ConditionPanels, ConditionScores
 from fechner.scores.curve_agreement import CurveAgreement
 from fechner.scores.curve_panels import CurvePanels
 from fechner.scores.item_panels import ItemPanels
@@ -25,6 +26,8 @@ __all__ = [
     "BandAccuracy",
     "BandPanels",
     "ColourMatchingError",
+    "ConditionPanels",
+    "ConditionScores",
     "ContrastSensitivity",
     "CurveAgreement",
     "CurvePanels",

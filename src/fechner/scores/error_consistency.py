@@ -84,10 +84,10 @@ def error_consistency(
     # Both right, only the first, only the second, neither: of every class.
     cell = np.where(a > 0, np.where(b > 0, 0, 1), np.where(b > 0, 2, 3))
     table = np.bincount(place * 4 + cell, minlength=4 * len(names)).reshape(-1, 4).astype(float)
-    observed, expected, kappa, accuracies = _kappa(table.sum(axis=0))
+    observed, expected, kappa, accuracies = kappa_of(table.sum(axis=0))
     low = high = float("nan")
     if len(names) > 1:
-        drawn = _kappa(cluster_counts(len(names), resamples) @ table)[2]
+        drawn = kappa_of(cluster_counts(len(names), resamples) @ table)[2]
         low, high = interval(float(kappa), drawn, len(names), "correlation")
         if observed == 1 and np.isfinite(kappa):
             low = (wilson(len(names), len(names))[0] - float(expected)) / (1 - float(expected))
@@ -103,7 +103,7 @@ def error_consistency(
     )
 
 
-def _kappa(table: Floats) -> tuple[Floats, Floats, Floats, tuple[Floats, Floats]]:
+def kappa_of(table: Floats) -> tuple[Floats, Floats, Floats, tuple[Floats, Floats]]:
     """Return observed and expected consistency, kappa and accuracies from tables [.., 4]."""
     total = table.sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):

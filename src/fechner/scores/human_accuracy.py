@@ -25,7 +25,7 @@ class HumanPoint:
 
     Parameters
     ----------
-    test, level, chance
+    test, level, chance, condition
         Where it is. Trials with other numbers of choices are points of their own.
     trials, right, people
         How many trials there were, how many answers were right, of how many people.
@@ -45,6 +45,7 @@ class HumanPoint:
     high: float
     wilson_low: float
     wilson_high: float
+    condition: str = ""
 
     @property
     def accuracy(self) -> float:
@@ -80,12 +81,12 @@ def human_points(trials: HumanTrials) -> list[HumanPoint]:
     >>> point.accuracy, round(point.low, 2), round(point.high, 2), round(point.corrected[0], 2)
     (0.8, 0.71, 0.86, 0.7)
     """
-    groups: dict[tuple[str, float, float], dict[str, list[bool]]] = defaultdict(dict)
+    groups: dict[tuple[str, float, float, str], dict[str, list[bool]]] = defaultdict(dict)
     for row in trials.rows:
-        people = groups[row.test, row.level, row.chance]
+        people = groups[row.test, row.level, row.chance, row.condition]
         people.setdefault(row.observer, []).append(row.correct)
     points = []
-    for (test, level, chance), answers in sorted(groups.items()):
+    for (test, level, chance, condition), answers in sorted(groups.items()):
         right = [sum(each) for each in answers.values()]
         n = [len(each) for each in answers.values()]
         points.append(
@@ -98,6 +99,7 @@ def human_points(trials: HumanTrials) -> list[HumanPoint]:
                 len(answers),
                 *clustered_interval(right, n),
                 *wilson(sum(right), sum(n)),
+                condition,
             )
         )
     return points

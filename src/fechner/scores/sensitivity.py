@@ -178,7 +178,9 @@ class ContrastSensitivity:
         )
         yield score("csf-correlation-log", sso, _in_log(correlation), "correlation", 0.0)
         # An observer that sees nothing at all, and one as sensitive to everything.
-        yield score("csf-rmse", sso, rmse, "error", _level(sso[usable]))
+        blind = _level(sso[usable])
+        said = f"an observer that sees nothing has {blind:.1f}"
+        yield score("csf-rmse", sso, rmse, "error", blind, said if np.isfinite(blind) else "")
         yield score("csf-rmse-log10", sso, _in_log(rmse), "error", _spread(sso[usable]))
         yield score("castle-correlation", castle, correlation, "correlation", 0.0)
         yield score("castle-rmse-log10", castle, _in_log(rmse), "error", _spread(castle[usable]))

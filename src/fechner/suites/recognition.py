@@ -18,6 +18,7 @@ from fechner.errors import FechnerError
 from fechner.experiments import (
     AdaptiveLevels,
     EveryLevel,
+    GivenConditions,
     ItemResponse,
     Matching,
     Naming,
@@ -26,7 +27,15 @@ from fechner.experiments import (
 )
 from fechner.experiments.base import Scene
 from fechner.experiments.item_tasks import ItemTask
-from fechner.scores import ItemPanels, ItemScores, ViewPanels, ViewScores
+from fechner.human.model_vs_human import given_test
+from fechner.scores import (
+    ConditionPanels,
+    ConditionScores,
+    ItemPanels,
+    ItemScores,
+    ViewPanels,
+    ViewScores,
+)
 from fechner.scores.response_curves import PUBLISHED_WINDOW
 from fechner.stimuli import OPPONENT, Field, display
 from fechner.stimuli.manipulations import MANIPULATIONS, PUBLISHED, Manipulation
@@ -34,9 +43,13 @@ from fechner.stimuli.manipulations.enhancement import SHARPNESS_UP
 from fechner.stimuli.manipulations.salt_pepper import SALT_PEPPER
 from fechner.stimuli.objects import OBJECT_MANIPULATIONS
 from fechner.stimuli.picture_sets import NO_PICTURES, PictureSet
+from fechner.stimuli.picture_sets.conditions import ConditionPictures
 from fechner.suites.suite import Asked, Options, Suite, Test
 
 _REFERENCE = "richardwebster2018"
+
+#: Of pictures that come in conditions.
+_CONDITIONS = "geirhos2021"
 
 #: Networks mostly see so many pixels; how large a photograph is in degrees nobody knows.
 _SCENE = Scene(Field(224, 224, 32.0), display("verbal"), OPPONENT)
@@ -62,23 +75,35 @@ _SECOND_LOOK = 5
 
 
 @cache
-def levels_between(low: float, high: float, n: int, shifted: bool = False) -> tuple[float, ...]:
-    """Return 0 and n levels, closer together near it.
-
-    Parameters
-    ----------
-    shifted
-        Whether they are equally spaced in log(1 + level), as in the authors' code for bounds of 0,
-        rather than in log(level).
+def levels_between(low: float, high: float, n: int) -> tuple[float, ...]:
+    """Return 0 and n levels, equally spaced in their logarithm.
 
     Examples
     --------
-    >>> levels_between(0.5, 2, 3), [round(x, 3) for x in levels_between(0.5, 8, 2, shifted=True)]
-    ((0.0, 0.5, 1.0, 2.0), [0.0, 2.0, 8.0])
+    >>> levels_between(0.5, 2, 3)
+    (0.0, 0.5, 1.0, 2.0)
     """
-    if shifted:
-        return tuple(float(x) for x in np.geomspace(1, 1 + high, n + 1) - 1)
     return (0.0, *(float(x) for x in np.geomspace(low, high, n)))
+
+
+def published_levels(manipulation: Manipulation, n: int) -> tuple[float, ...]:
+    """Return 0 and n levels, spaced as in the authors' code.
+
+    Their settings, such as factors, are equally spaced in the logarithm. Where one end is 0 or
+    below, both are first moved up by 1 and by how far the lower one is from 0; factors from 1 down
+    to 0 are then closer together at 0, not at the original.
+
+    Examples
+    --------
+    >>> [round(1 - level, 3) for level in published_levels(MANIPULATIONS["contrast-down"], 30)][:3]
+    [1.0, 0.954, 0.91]
+    """
+    strongest = manipulation.range[1]
+    start, end = (manipulation.setting(level) for level in (0.0, strongest))
+    shift = abs(min(start, end)) + 1 if min(start, end) <= 0 else 0.0
+    settings = np.geomspace(start + shift, end + shift, n + 1) - shift
+    inside = (float(manipulation.level_of(float(each))) for each in settings[1:-1])
+    return (0.0, *inside, strongest)
 
 
 def tests(options: Options) -> list[Test]:
@@ -97,7 +122,9 @@ def tests(options: Options) -> list[Test]:
         asked.among,
         asked.categories,
     )
-    found = [Test(views, ViewScores(), ViewPanels(), by_default=asked.show == "preferred")]
+    given = list(_given(pictures, scene, options))
+    by_default = asked.show == "preferred" and not given
+    found = [*given, Test(views, ViewScores(), ViewPanels(), by_default=by_default)]
     last = "views"
     if pictures.kind == "objects":
         last = "views-rendered"
@@ -107,13 +134,36 @@ def tests(options: Options) -> list[Test]:
     return [*found, *_curves(pictures, scene, after, options)]
 
 
+def _given(pictures: PictureSet, scene: Scene, options: Options) -> Iterator[Test]:
+    """Go through experiments whose pictures come in conditions."""
+    asked, published = options.asked, options.mode == "published"
+    scorer = ConditionScores(options.people, 1.0 if published else float("nan"))
+    for part in pictures.experiments:
+        assert isinstance(part, ConditionPictures)
+        experiment = GivenConditions(
+            given_test(part.experiment),
+            f"{part.experiment.capitalize()}: what is it?",
+            _CONDITIONS,
+            scene,
+            part,
+            asked.among,
+            asked.categories,
+        )
+        yield Test(experiment, scorer, ConditionPanels(scorer))
+
+
 def _curves(
     pictures: PictureSet, scene: Scene, after: Sequence[str], options: Options
 ) -> Iterator[Test]:
     asked, published = options.asked, options.mode == "published"
     for task in _tasks(asked, published):
         for manipulation in _manipulations(pictures, published):
-            levels = levels_between(*manipulation.range, asked.levels or _LEVELS, shifted=published)
+            n = asked.levels or _LEVELS
+            levels = (
+                published_levels(manipulation, n)
+                if published
+                else levels_between(*manipulation.range, n)
+            )
             placement = (
                 AdaptiveLevels(levels, asked.trials or _TRIALS[task.name], asked.width)
                 if asked.adaptive
@@ -143,8 +193,8 @@ def _curves(
                 ItemPanels(scorer),
                 uses=(f"{task.name}-{opposite}",) if opposite else (),
                 after=tuple(after),
-                by_default=manipulation.applies_to == "objects"
-                or manipulation.name in _OF_THE_PAPER,
+                by_default=not pictures.experiments
+                and (manipulation.applies_to == "objects" or manipulation.name in _OF_THE_PAPER),
             )
 
 
@@ -154,7 +204,7 @@ _QUESTIONS = {"mafc": "what is it?", "2afc": "which of two is it?"}
 def _tasks(asked: Asked, published: bool) -> tuple[ItemTask, ...]:
     return (
         Naming(asked.among, asked.categories, asked.dropout),
-        Matching("2afc-published" if published else "2afc"),
+        Matching("2afc-published", others=None) if published else Matching(),
     )
 
 

@@ -65,6 +65,14 @@ class Manipulation(Protocol):
         """Whether it depends on seeds."""
         ...
 
+    def setting(self, level: float) -> float:
+        """Return what a program sets for a level: a standard deviation, a factor, an angle."""
+        ...
+
+    def level_of(self, setting: float) -> float:
+        """Return the level that a setting stands for."""
+        ...
+
     @property
     def opposite(self) -> str:
         """Name of the same in the other direction; empty if there is none."""
@@ -128,6 +136,14 @@ class OfPixels(ABC):
                 f"{self.name} goes from above 0 to something stronger, {self.most:g} at most, not "
                 f"from {weakest:g} to {strongest:g}."
             )
+
+    def setting(self, level: float) -> float:
+        """Return what a program sets for a level; the same, unless said otherwise."""
+        return level
+
+    def level_of(self, setting: float) -> float:
+        """Return the level that a setting stands for."""
+        return setting
 
     @abstractmethod
     def change(self, pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:

@@ -29,6 +29,14 @@ class Enhancement(OfPixels):
     reference: str = "richardwebster2018"
     direction: Literal["up", "down"]
 
+    def setting(self, level: float) -> float:
+        """Return the factor."""
+        return 1 + level if self.direction == "up" else 1 - level
+
+    def level_of(self, setting: float) -> float:
+        """Return how far a factor is from 1."""
+        return setting - 1 if self.direction == "up" else 1 - setting
+
     def change(self, pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
         """Go away from the picture that lacks the property, or towards it."""
         import torch

@@ -101,6 +101,15 @@ class OfViews:
             f"degrees in the {self._direction} direction"
         )
 
+    def setting(self, level: float) -> float:
+        """Return the factor of the size, or the angle in degrees."""
+        step = self.sign * level
+        return float(2.0**step) if self.parameter == "scale" else step
+
+    def level_of(self, setting: float) -> float:
+        """Return the octaves of a factor, or the size of an angle."""
+        return self.sign * (math.log2(setting) if self.parameter == "scale" else setting)
+
     def changed(self, view: View, level: float) -> View:
         """Return a view at a level; at level 0, the view itself.
 

@@ -91,6 +91,11 @@ class PictureSet(ABC):
     def name(self, label: int, index: int) -> str:
         """Return what a picture is called."""
 
+    @property
+    def experiments(self) -> Sequence[PictureSet]:
+        """Parts whose pictures come in conditions, each an experiment of its own; mostly none."""
+        return ()
+
     def shown(self, label: int, index: int) -> Picture:
         """Return the picture that curves are measured with; the same, for photographs."""
         return self.picture(label, index)

@@ -14,6 +14,7 @@ from fechner.stimuli.albums import Album
 from fechner.stimuli.listing import SUFFIXES
 from fechner.stimuli.picture_sets.album import of_album
 from fechner.stimuli.picture_sets.base import Missing, PictureSet
+from fechner.stimuli.picture_sets.conditions import open_experiments
 from fechner.stimuli.picture_sets.folders import FolderPictures, open_folder
 from fechner.stimuli.picture_sets.given import open_sequence
 from fechner.stimuli.picture_sets.lists import open_list
@@ -24,6 +25,7 @@ from fechner.stimuli.pictures import Picture
 #: Sets that a run may have kept, and where they are; a new one is a line.
 _KNOWN = {
     "AlbumPictures": "fechner.stimuli.picture_sets.album",
+    "ExperimentPictures": "fechner.stimuli.picture_sets.conditions",
     "FolderPictures": "fechner.stimuli.picture_sets.folders",
     "GivenPictures": "fechner.stimuli.picture_sets.given",
     "ListPictures": "fechner.stimuli.picture_sets.lists",
@@ -68,9 +70,10 @@ def open_pictures(
     ----------
     images
         A folder with one folder for each class, as ImageNet's or Imagenette's ``train`` or
-        ``val``; a CSV file with the columns ``path`` (from its own folder on) and ``class``; an
-        `Album`; a sequence of pairs of a picture and its class, such as a data set of torchvision;
-        an iterator of such pairs, which are written to disk as they come; or a set itself.
+        ``val``; experiments as model-vs-human has them; a CSV file with the columns ``path`` (from
+        its own folder on) and ``class``; an `Album`; a sequence of pairs of a picture and its
+        class, such as a data set of torchvision; an iterator of such pairs, which are written to
+        disk as they come; or a set itself.
         A picture is an image of Pillow, an array [h, w, 3], a tensor [3, h, w] or a path.
     per_class, seed
         At most so many of each class, drawn by the seed and the name of the class.
@@ -122,7 +125,7 @@ def _opened(images: Any, spool: Path | None) -> PictureSet:
 
 def _at(place: Path) -> PictureSet:
     if place.is_dir():
-        return open_folder(place, FolderPictures)
+        return open_experiments(place) or open_folder(place, FolderPictures)
     if not place.is_file():
         raise FechnerError(f"there is no {place}; {_HOW}.")
     if place.suffix.lower() in SUFFIXES:

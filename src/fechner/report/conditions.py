@@ -1,0 +1,225 @@
+"""Pictures in conditions: all observers and people in one table (Geirhos et al. 2021)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fechner.errors import FechnerError, RunFolderError
+from fechner.report.paper.cells import Cell
+from fechner.report.paper.grid import draw_grid
+from fechner.report.paper.style import check_path, paper_style, save
+from fechner.report.tables import aligned, csv_text, json_text, number
+from fechner.runs.people import given_to_people, people_of
+from fechner.scores.condition_scores import (
+    answers_in,
+    conditions_of,
+    scored_conditions,
+    shape_panel,
+)
+from fechner.scores.given_answers import (
+    Consistency,
+    Estimate,
+    GivenAnswers,
+    among_people,
+    mean_of,
+    people_in,
+    pooled,
+    with_people,
+)
+
+if TYPE_CHECKING:
+    from fechner.runs import Run
+
+#: What all people together are called.
+PEOPLE = "people"
+
+#: The experiment of a mean over all of them.
+MEAN = "mean"
+
+_FIGURES = (
+    "accuracy",
+    "accuracy-difference",
+    "observed-consistency",
+    "error-consistency",
+    "shape-bias",
+)
+
+
+@dataclass(frozen=True)
+class ConditionFigure:
+    """One figure of an observer in an experiment.
+
+    Parameters
+    ----------
+    observer
+        A name, or `PEOPLE`.
+    experiment
+        A name, or `MEAN`.
+    value, low, high
+        With its 95 % interval over categories.
+    """
+
+    observer: str
+    experiment: str
+    figure: str
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Who answered what in an experiment."""
+
+    name: str
+    conditions: tuple[str, ...]
+    observers: Mapping[str, GivenAnswers]
+    people: Sequence[GivenAnswers]
+
+
+def experiments_in(
+    run: Run, observers: Sequence[str] | None = None
+) -> tuple[list[Experiment], list[str]]:
+    """Return the answers to pictures in conditions, and what was left out."""
+    given = given_to_people(run)
+    if not given:
+        raise FechnerError(
+            f"{run.folder} shows no pictures in conditions: run suite 'recognition' with --images "
+            "on a folder of model-vs-human."
+        )
+    people = people_of(run.folder)
+    found, problems = [], []
+    for test, experiment in given.items():
+        answers: dict[str, GivenAnswers] = {}
+        conditions = experiment.pictures.conditions
+        for name in observers or run.observers:
+            try:
+                data = run.data(name, test)
+            except RunFolderError as error:
+                problems.append(f"{name} {test}: {error}")
+                continue
+            if data is not None:
+                answers[name] = answers_in(data.isel(layer=-1, readout=0), name)
+                conditions = conditions_of(data)
+        found.append(
+            Experiment(
+                experiment.pictures.experiment,
+                scored_conditions(experiment.pictures.experiment, conditions),
+                answers,
+                people_in(people.of_test(test)) if people is not None else [],
+            )
+        )
+    return found, problems
+
+
+def condition_figures(
+    experiments: Sequence[Experiment], *, each_person: bool = False, undefined: float = float("nan")
+) -> list[ConditionFigure]:
+    """Return the figures of all observers and people, and their means over experiments.
+
+    Parameters
+    ----------
+    each_person
+        Whether people also stand one by one, each compared with the others.
+    undefined
+        Kappa of two who are both always right (`consistency_of`).
+    """
+    found: dict[tuple[str, str], list[tuple[str, Estimate]]] = {}
+
+    def add(name: str, experiment: Experiment, answers: GivenAnswers, with_: Consistency) -> None:
+        own = answers.within(experiment.conditions)
+        estimates = {
+            "accuracy": own.accuracy(),
+            "accuracy-difference": with_.difference,
+            "observed-consistency": with_.observed,
+            "error-consistency": with_.error,
+        }
+        if own.has_conflict:
+            estimates["shape-bias"] = own.shape_bias()
+        for figure, estimate in estimates.items():
+            found.setdefault((name, figure), []).append((experiment.name, estimate))
+
+    for each in experiments:
+        people, among = list(each.people), each.conditions
+        for name, answers in each.observers.items():
+            add(name, each, answers, with_people(answers, people, among, undefined))
+        if people:
+            add(PEOPLE, each, pooled(people), among_people(people, among, undefined))
+        for person in people if each_person else ():
+            others = [other for other in people if other is not person]
+            add(person.name, each, person, with_people(person, others, among, undefined))
+    rows = []
+    for (name, figure), estimates in found.items():
+        known = [(experiment, each) for experiment, each in estimates if not np.isnan(each.value)]
+        if len(known) > 1 and len(known) == len(experiments):
+            known.append((MEAN, mean_of([each for _, each in known])))
+        rows += [
+            ConditionFigure(name, experiment, figure, each.value, *each.ends)
+            for experiment, each in known
+        ]
+    return rows
+
+
+def to_text(found: Sequence[ConditionFigure]) -> str:
+    """Return a table for each experiment, and one of the means over them."""
+    parts = []
+    experiments = list(dict.fromkeys(row.experiment for row in found if row.experiment != MEAN))
+    for name in [*experiments, MEAN]:
+        own = {(row.observer, row.figure): row for row in found if row.experiment == name}
+        if not own:
+            continue
+        title = f"mean of {len(experiments)} experiments" if name == MEAN else name
+        figures = [each for each in _FIGURES if any(figure == each for _, figure in own)]
+        names = dict.fromkeys(observer for observer, _ in own)
+        body = [[who, *(_cell(own.get((who, figure))) for figure in figures)] for who in names]
+        parts.append("\n".join(aligned([title, *figures], body)))
+    parts.append(
+        "95 % intervals over categories. Conditions that the benchmark of Geirhos et al. (2021) "
+        "leaves out are left out. Consistency is with people, each condition and person by itself."
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def _cell(row: ConditionFigure | None) -> str:
+    return "" if row is None else f"{number(row.value)} [{number(row.low)}, {number(row.high)}]"
+
+
+def to_csv(found: Sequence[ConditionFigure]) -> str:
+    """Return all figures as CSV."""
+    return csv_text(
+        [each.name for each in fields(ConditionFigure)], [asdict(each) for each in found]
+    )
+
+
+def to_json(found: Sequence[ConditionFigure]) -> str:
+    """Return all figures as JSON."""
+    return json_text([asdict(each) for each in found])
+
+
+FORMATS: dict[str, Callable[[Sequence[ConditionFigure]], str]] = {
+    "table": to_text,
+    "csv": to_csv,
+    "json": to_json,
+}
+
+
+def draw_shape_bias(experiments: Sequence[Experiment], path: Path | str) -> Path:
+    """Draw the share of shape decisions by category, of all observers and people."""
+    path = check_path(path)
+    cells = [
+        Cell(each.name, shape_panel(list(each.observers.values()), each.people))
+        for each in experiments
+        if any(own.has_conflict for own in each.observers.values())
+    ]
+    if not cells:
+        raise FechnerError(
+            "no picture has a shape of one category and a texture of another, as those of "
+            "cue-conflict have."
+        )
+    with paper_style():
+        return save(draw_grid(cells, 1, 300.0), path)

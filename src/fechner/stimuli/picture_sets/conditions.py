@@ -1,0 +1,359 @@
+"""Pictures in conditions, as the data sets of model-vs-human have them (Geirhos et al. 2021).
+
+An experiment is a folder: ``NAME/dnn/session-1/0001_cop_dnn_c50_dog_10_n02085936_5.png``, where the
+name of a file holds condition and category, or ``NAME/dog/dog1-cat2.png`` for those of its
+experiments that have no conditions. A folder of such folders is a set of experiments.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from fechner.errors import FechnerError, PictureError
+from fechner.stimuli.listing import SUFFIXES, listed
+from fechner.stimuli.picture_sets.base import PictureSet, need_two, set_digest
+from fechner.stimuli.picture_sets.files import Files, FileSet, Named, PictureFile, as_text, changed
+from fechner.stimuli.pictures import Picture
+
+#: Experiments whose files are remembered.
+_KEPT = 64
+
+#: The condition of pictures that have none.
+ONLY = "0"
+
+_SESSIONS = "dnn"
+_SYNSET = re.compile(r"n\d{8}")
+#: Shape and texture: ``dog10-bird2``.
+_CONFLICT = re.compile(r"([a-z]+)\d+-([a-z]+)\d+")
+#: Number, experiment, person or network, condition, category, and at least one more.
+_PARTS = 6
+
+
+class PictureName(NamedTuple):
+    """What the name of a picture tells.
+
+    Parameters
+    ----------
+    condition, category
+        What was done to it, and what it shows.
+    image
+        The same for the same picture in everybody's files.
+    texture
+        The category of its texture, where that is another cue than its shape; empty otherwise.
+    """
+
+    condition: str
+    category: str
+    image: str
+    texture: str
+
+
+def picture_name(name: str, category: str = "") -> PictureName | None:
+    """Read condition, category and picture from the name of a file, None if it has none.
+
+    Parameters
+    ----------
+    category
+        Of pictures in a folder named after it.
+
+    Examples
+    --------
+    >>> picture_name("0002_nse_s01_0.90_knife_10_n03041632_82878.png")
+    PictureName(condition='0.9', category='knife', image='n03041632_82878', texture='')
+    >>> picture_name("0002_s5n_s01_0_bird_00_bird2-clock3.png").texture
+    'clock'
+    >>> picture_name("bird2-clock3.png", "bird").image
+    'bird2-clock3'
+    """
+    stem = Path(name).name
+    stem = stem[: -len(Path(stem).suffix)] if Path(stem).suffix.lower() in SUFFIXES else stem
+    parts = stem.split("_")
+    condition = ONLY
+    if len(parts) >= _PARTS and parts[0].isdecimal():
+        condition, category = condition_name(parts[3]), parts[4]
+    if not category:
+        return None
+    has_synset = len(parts) > 1 and _SYNSET.fullmatch(parts[-2])
+    image = "_".join(parts[-2:]) if has_synset else parts[-1]
+    found = _CONFLICT.fullmatch(image)
+    return PictureName(condition, category, image, found[2] if found else "")
+
+
+def condition_name(text: str) -> str:
+    """Return a condition in one spelling; numbers are written in several.
+
+    Examples
+    --------
+    >>> [condition_name(text) for text in ("c05", "0.90", "3.0", "inf", "")]
+    ['c05', '0.9', '3', 'inf', '0']
+    """
+    try:
+        value = float(text or ONLY)
+    except ValueError:
+        return text
+    return ONLY if value != value else f"{value:g}"
+
+
+@dataclass(frozen=True)
+class KnownExperiment:
+    """What is known of an experiment of Geirhos et al. (2021).
+
+    Parameters
+    ----------
+    axis
+        What varies between conditions.
+    conditions
+        In the order of the figures.
+    left_out
+        Those that do not enter the benchmark.
+    """
+
+    axis: str = "condition"
+    conditions: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+@cache
+def _known() -> dict[str, Any]:
+    place = resources.files("fechner.stimuli.picture_sets") / "model_vs_human.toml"
+    return tomllib.loads(place.read_text("utf-8"))
+
+
+def known_experiment(name: str) -> KnownExperiment:
+    """Return what is known of an experiment; of others, nothing is left out.
+
+    Examples
+    --------
+    >>> known_experiment("colour").left_out, known_experiment("mine").left_out
+    (('cr',), ())
+    """
+    found = _known()["experiments"].get(name, {})
+    return KnownExperiment(
+        found.get("axis", KnownExperiment.axis),
+        tuple(found.get("conditions", ())),
+        tuple(found.get("left_out", ())),
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConditionPictures(FileSet):
+    """The pictures of an experiment; classes are its categories.
+
+    Parameters
+    ----------
+    experiment
+        Its name.
+    conditions
+        Those that its pictures have, in order.
+    """
+
+    experiment: str = field(default="", compare=False)
+    conditions: tuple[str, ...] = field(default=(), compare=False)
+
+    def _file(self, label: int, index: int) -> PictureFile:
+        return _class(self.place, self.classes[label], self.marks[label], self.counts[label]).file(
+            index, f"{self.experiment}/"
+        )
+
+    def described(self, label: int, index: int) -> PictureName:
+        """Return condition, category and picture; an error where the files are gone."""
+        own = (self.place, self.classes[label], self.marks[label], self.counts[label])
+        found = picture_name(_class(*own).names[index], self.classes[label])
+        assert found is not None  # it is listed by its category
+        return found
+
+    def plain(self) -> dict[str, Any]:
+        """Return what is known of it as JSON values."""
+        return {
+            **super().plain(),
+            "experiment": self.experiment,
+            "conditions": list(self.conditions),
+        }
+
+    @classmethod
+    def known(cls, plain: dict[str, Any], place: str) -> Self:
+        """Return a set from its plain values."""
+        return cls(
+            **cls._fields(plain),
+            place=place,
+            marks=tuple(plain["marks"]),
+            experiment=plain["experiment"],
+            conditions=tuple(plain["conditions"]),
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ExperimentPictures(PictureSet):
+    """The pictures of several experiments, one after the other within each class.
+
+    Parameters
+    ----------
+    parts
+        One for each experiment.
+    """
+
+    parts: tuple[ConditionPictures, ...] = field(default=(), compare=False)
+
+    @property
+    def experiments(self) -> tuple[ConditionPictures, ...]:
+        """The experiments."""
+        return self.parts
+
+    def picture(self, label: int, index: int) -> Picture:
+        """Return a picture of a class."""
+        part, own, place = self._there(label, index)
+        return part.picture(own, place)
+
+    def name(self, label: int, index: int) -> str:
+        """Return experiment and name of the file."""
+        part, own, place = self._there(label, index)
+        return part.name(own, place)
+
+    def _there(self, label: int, index: int) -> tuple[ConditionPictures, int, int]:
+        """Return the experiment of a picture, and its class and place there."""
+        self._check(label, index)
+        for part in self.parts:
+            if self.classes[label] in part.classes:
+                own = part.classes.index(self.classes[label])
+                if index < part.counts[own]:
+                    return part, own, index
+                index -= part.counts[own]
+        raise IndexError(index)
+
+    def plain(self) -> dict[str, Any]:
+        """Return what is known of it as JSON values."""
+        own = [[str(Path(part.place).relative_to(self.place)), part.plain()] for part in self.parts]
+        return {**super().plain(), "parts": own}
+
+    @classmethod
+    def known(cls, plain: dict[str, Any], place: str) -> Self:
+        """Return a set from its plain values."""
+        parts = tuple(
+            ConditionPictures.known(own, str(Path(place, under)) if place else "")
+            for under, own in plain["parts"]
+        )
+        return cls(**cls._fields(plain), place=place, parts=parts)
+
+
+def open_experiments(folder: Path) -> ExperimentPictures | None:
+    """List the experiments in a folder, or the one that it is; None if there is none."""
+    folder = folder.absolute()
+    try:
+        inside = [folder / name for name in listed(folder).folders]
+    except OSError as error:
+        raise FechnerError(f"{folder} cannot be looked into: {error.strerror}.") from None
+    found = (
+        [folder] if _is_experiment(folder) else [each for each in inside if _is_experiment(each)]
+    )
+    if not found:
+        return None
+    parts = [_opened(each) for each in found]
+    classes = sorted({label for part in parts for label in part.classes})
+    counts = [
+        sum(dict(zip(part.classes, part.counts, strict=True)).get(label, 0) for part in parts)
+        for label in classes
+    ]
+    return ExperimentPictures(
+        set_digest([part.experiment for part in parts], [part.digest for part in parts]),
+        tuple(classes),
+        tuple(counts),
+        str(folder),
+        tuple(note for part in parts for note in part.notes),
+        parts=tuple(parts),
+    )
+
+
+def _is_experiment(folder: Path) -> bool:
+    """Whether it has sessions, or is named after an experiment and has folders of categories."""
+    if _sessions(folder):
+        return True
+    names = _folders(folder)
+    is_known = folder.name in _known()["experiments"]
+    return is_known and len(names) > 1 and set(names) <= set(_known()["categories"])
+
+
+def _sessions(folder: Path) -> list[str]:
+    names = _folders(folder / _SESSIONS)
+    return [f"{_SESSIONS}/{name}" for name in names if name.startswith("session-")]
+
+
+def _folders(folder: Path) -> Sequence[str]:
+    try:
+        return listed(folder).folders
+    except OSError:
+        return ()
+
+
+def _opened(folder: Path) -> ConditionPictures:
+    _kept.cache_clear()
+    by_class, lost = _listed(str(folder))
+    need_two(list(by_class), str(folder), "add pictures of another category.")
+    classes = tuple(sorted(by_class))
+    marks = tuple(by_class[label].mark for label in classes)
+    there = {
+        found.condition
+        for label in classes
+        for name in by_class[label].names
+        if (found := picture_name(name, label))
+    }
+    known = known_experiment(folder.name).conditions
+    conditions = (*(each for each in known if each in there), *sorted(there - set(known)))
+    untold = "named without condition and category, and left out"
+    return ConditionPictures(
+        set_digest((folder.name, *classes), ("", *marks)),
+        classes,
+        tuple(len(by_class[label].names) for label in classes),
+        str(folder),
+        (lost.say(f"is {untold}", f"are {untold}"),) if lost.count else (),
+        marks=marks,
+        experiment=folder.name,
+        conditions=conditions,
+    )
+
+
+def _listed(place: str) -> tuple[dict[str, Files], Named]:
+    """Return the files of each category, and what is named otherwise."""
+    folder = Path(place)
+    sessions = _sessions(folder)
+    found: dict[str, list[tuple[str, int]]] = {}
+    lost = Named()
+    for under in sessions or _folders(folder):
+        inside = listed(folder / under, SUFFIXES)
+        for name, size in zip(inside.files, inside.sizes, strict=True):
+            if not name.lower().endswith(SUFFIXES):
+                continue
+            read = picture_name(name, "" if sessions else under)
+            if read is None or as_text(name) != name:
+                lost.add(as_text(name))
+            else:
+                found.setdefault(read.category, []).append((f"{under}/{name}", size))
+    return {
+        label: Files(place, [name for name, _ in files], [size for _, size in files])
+        for label, files in found.items()
+    }, lost
+
+
+@lru_cache(maxsize=_KEPT)
+def _kept(place: str) -> dict[str, Files]:
+    return _listed(place)[0]
+
+
+def _class(place: str, label: str, mark: str, count: int) -> Files:
+    """Return the files of a category; it must have what it had."""
+    try:
+        found = _kept(place).get(label, Files(place, (), ()))
+    except OSError as error:
+        raise PictureError(
+            f"the pictures in {place} cannot be read: {error.strerror or error}.", "unreadable"
+        ) from None
+    if found.mark != mark:
+        _kept.cache_clear()
+        raise changed(label, count, len(found.names))
+    return found
