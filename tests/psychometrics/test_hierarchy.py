@@ -64,7 +64,7 @@ def test_errors_are_as_large_as_they_say() -> None:
             variance = found.covariance.mean() + found.offset_variance
             size.append(error.mean() ** 2 / variance)
         assert np.mean(shape) == pytest.approx(1.0, abs=0.3)
-        assert np.median(size) == pytest.approx(0.5, abs=0.35)  # of a squared Student's t
+        assert 0.1 < np.median(size) < 1.2  # about 0.5, of a squared Student's t
 
 
 def test_forced_choice_has_a_known_rate_of_guesses() -> None:
