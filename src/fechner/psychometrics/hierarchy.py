@@ -39,6 +39,7 @@ _PRIOR_SD_DECADES = 3.0
 #: answers at these levels say nothing.
 _RISE = float(np.log(np.log(0.1) / np.log(0.9)))
 _FLATTEST = 0.3
+_AT_LIMIT = 0.05
 
 _ROUNDS = 30
 _STEPS = 8
@@ -138,13 +139,16 @@ def fit_together(
         )
     thresholds[:, ~blind], rates[~blind] = state.thresholds.T, state.rates
     count = int((~blind).sum())
+    # Levels are the same at all points, and so may be how far a threshold lies between two.
+    jump = bool((np.log(rates[~blind, 0]) > model.steepest - _AT_LIMIT).all())
+    common = model.gap**2 / 12 if jump else 0.0
     shape = _inverse(curve.precision_without_offsets)
     total = _inverse(curve.precision)
     return Together(
         log10=curve.mean,
         covariance=shape,
         freedom=(points - 1) * (count - 1.0) if count > 1 and points > 1 else np.inf,
-        offset_variance=max(float(total.mean() - shape.mean()), 0.0),
+        offset_variance=max(float(total.mean() - shape.mean()), 0.0) + common,
         offset_freedom=count - 1.0 if count > 1 else np.inf,
         thresholds=thresholds,
         slope=rates[:, 0],
@@ -182,6 +186,11 @@ class _Model:
     low: Floats
     high: Floats
     steepest: float
+
+    @property
+    def gap(self) -> float:
+        """The distance of two levels in decades."""
+        return float(_RISE / np.exp(self.steepest) / np.log(10))
 
     @classmethod
     def of(cls, levels: Floats, n: Floats, k: Floats, guess: float | None) -> _Model:
@@ -399,10 +408,9 @@ class _Model:
             - (across @ np.linalg.solve(rest, gradient[:, points:, None]))[..., 0]
         )
         # Between two levels that are answered no and yes without fail, nothing tells where.
-        steep = theta[:, points] > self.steepest - 0.05
+        steep = theta[:, points] > self.steepest - _AT_LIMIT
         if steep.any():
-            gap = _RISE / np.exp(self.steepest) / np.log(10)
-            blurred = np.linalg.inv(np.eye(points) + own[steep] * gap**2 / 12) @ own[steep]
+            blurred = _inverse(np.eye(points) + own[steep] * self.gap**2 / 12) @ own[steep]
             own[steep] = (blurred + np.swapaxes(blurred, 1, 2)) / 2
         pull = (own @ theta[:, :points, None])[..., 0] + pulled
         return own, pull

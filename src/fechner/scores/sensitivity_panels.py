@@ -106,7 +106,7 @@ class SensitivityPanels:
             names = tuple(f"{yes:.4g} of {asked:g}" for yes, asked in zip(k, n, strict=True))
             yield Panel(
                 "psychometric functions",
-                f"{said.capitalize()} over contrast at {x:.3g}{unit}",
+                f"{said.capitalize()} over contrast",
                 Axis("RMS contrast", log=True),
                 Axis(said, low=0.0, high=1.0),
                 (
