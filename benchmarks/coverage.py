@@ -2,6 +2,7 @@
 
     python benchmarks/coverage.py decalogue [--observers pixels,convolutional,bio-multilayer]
     python benchmarks/coverage.py encoders metrics verbal recognition
+    python benchmarks/coverage.py prompts
 
 Suite `decalogue`: an observer is shown many draws of every noise, at more abscissae than a test has
 (contrasts between those of a test are interpolated). These are the population; a simulated
@@ -12,6 +13,10 @@ draws"): where curves are apart by less than draws are, the order of few draws i
 Other suites: the tests with random stimuli are run with several seeds, and the interval of each
 should hold the mean over seeds. Intervals that are also over abscissae, prompts or classes, which
 are the same for all seeds, hold it more often than 95 %.
+
+``prompts``: simulated observers of known contrast sensitivity answer 1, 2, 5 or 25 prompts, which
+differ in threshold, slope, guess and lapse rate. Intervals should hold the score of the curve that
+prompts vary around (of the prompt itself, if there is one).
 """
 
 from __future__ import annotations
@@ -235,11 +240,116 @@ def over_seeds(name: str) -> None:
         )
 
 
+#: Simulated observers of suite `verbal`: log10 of their sensitivity over people's.
+FREQUENCIES = np.geomspace(0.5, 20, 9)
+SIMULATED = {
+    "people": np.zeros(9),
+    "another shape": np.array([0.5, 0.3, 0.2, 0.1, -0.2, -0.3, -0.4, -0.2, 0.4]),
+    "12 x less": np.full(9, -np.log10(12)),
+}
+
+#: Standard deviations over prompts in decades: of offsets, and at single frequencies.
+OFFSETS, SINGLE = 0.1, 0.05
+
+
+def simulated_answers(
+    log10: np.ndarray, prompts: int, adaptive: bool, seed: int
+) -> tuple[xr.Dataset, np.ndarray]:
+    """Return answers of prompts around a curve of log10 thresholds, and that of the first."""
+    from fechner.human import standard_spatial_observer
+    from fechner.psychometrics import Adaptive, psychometric
+
+    generator = np.random.default_rng([seed, prompts])
+    own = log10[:, None] + generator.normal(0, OFFSETS, prompts)
+    own = own + generator.normal(0, SINGLE, own.shape)
+    slope = np.exp(generator.normal(np.log(3), 0.2, prompts))
+    guess, lapse = generator.beta(2, 38, prompts), generator.beta(2, 60, prompts)
+    contrasts = np.concatenate([[0.0], np.geomspace(0.001, 0.8, 30)])
+    trials = 64 if adaptive else 4 * len(contrasts)
+    level = np.empty((9, prompts, trials), np.int16)
+    yes = np.empty(level.shape)
+    for f, p in np.ndindex(9, prompts):
+        chance = psychometric(contrasts, 10 ** own[f, p], slope[p], guess[p], lapse[p])
+        if adaptive:
+            track = Adaptive(contrasts, stop_trials=trials, seed=seed)
+            for trial in range(trials):
+                at = 0 if trial < 4 else track.next()
+                said = float(generator.random() < chance[at])
+                track.update(at, said)
+                level[f, p, trial], yes[f, p, trial] = at, said
+        else:
+            level[f, p] = np.repeat(np.arange(len(contrasts)), 4)
+            yes[f, p] = generator.random(trials) < chance[level[f, p]]
+    human = 1 / standard_spatial_observer(FREQUENCIES)
+    dims = ("point", "prompt", "trial", "layer", "readout")
+    data = xr.Dataset(
+        {
+            "yes": (dims, yes[..., None, None]),
+            "level": (dims, level[..., None, None]),
+            "contrast": (dims, contrasts[level][..., None, None]),
+        },
+        coords={
+            "abscissa": ("point", FREQUENCIES, {"name": "frequency_cpd"}),
+            "human_threshold": ("point", human),
+            "castle_threshold": ("point", human),
+            "dropped": ("point", np.zeros(9, np.uint8), {"meanings": "kept"}),
+            "prompt": ("prompt", [str(p) for p in range(prompts)]),
+            "layer": ("layer", ["reply"]),
+            "readout": ("readout", ["choice"]),
+        },
+        attrs={"grey_level": 0.0, "reads": "questions"},
+    )
+    return data, own[:, 0]
+
+
+def true_scores(log10: np.ndarray, human: np.ndarray) -> dict[str, float]:
+    """Return the scores of a curve of log10 thresholds that is known."""
+    own, apart = 10.0**-log10, -log10 - np.log10(human)
+    return {
+        "csf-correlation": np.corrcoef(own, human)[0, 1],
+        "csf-correlation-log": np.corrcoef(-log10, np.log10(human))[0, 1],
+        "csf-gain-log10": abs(apart.mean()),
+        "csf-rmse": np.sqrt(np.square(own - human).mean()),
+        "csf-rmse-log10": np.sqrt(np.square(apart).mean()),
+    }
+
+
+def prompts(experiments: int) -> None:
+    """Print how often intervals of scores of contrast sensitivity hold the truth."""
+    from fechner.human import standard_spatial_observer
+    from fechner.scores import ContrastSensitivity
+
+    human = standard_spatial_observer(FREQUENCIES)
+    names = list(true_scores(-np.log10(human), human))
+    print(f"| prompts | trials | observer | {' | '.join(names)} |")
+    print("|---|---|---|" + "---|" * len(names))
+    for count, adaptive in ((1, False), (2, False), (5, False), (25, False), (1, True), (2, True)):
+        for who, apart in SIMULATED.items():
+            log10 = -(np.log10(human) + apart)
+            found = defaultdict(list)
+            for seed in range(experiments):
+                data, first = simulated_answers(log10, count, adaptive, seed)
+                truth = true_scores(first if count == 1 else log10, human)
+                for score in ContrastSensitivity()(data):
+                    if score.name in truth:
+                        low, high = score.low - 1e-9, score.high + 1e-9
+                        found[score.name].append(
+                            (low <= truth[score.name] <= high, score.high - score.low)
+                        )
+            cells = []
+            for name in names:
+                held, width = np.array(found[name]).T
+                cells.append(f"{100 * held.mean():.1f} % ({np.median(width):.2g})")
+            kind = "64, adaptive" if adaptive else "124"
+            print(f"| {count} | {kind} | {who} | {' | '.join(cells)} |", flush=True)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("suites", nargs="+", choices=["decalogue", *RANDOM])
+    parser.add_argument("suites", nargs="+", choices=["decalogue", "prompts", *RANDOM])
     parser.add_argument("--observers", default="pixels,convolutional")
     parser.add_argument("--tests")
+    parser.add_argument("--experiments", type=int, default=EXPERIMENTS)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     for each in arguments.suites:
@@ -247,6 +357,8 @@ if __name__ == "__main__":
         if each == "decalogue":
             which = arguments.tests.split(",") if arguments.tests else None
             decalogue(arguments.observers.split(","), which)
+        elif each == "prompts":
+            prompts(arguments.experiments)
         else:
             over_seeds(each)
         print(f"{each}: {time.process_time() - started:.0f} CPU s", file=sys.stderr)

@@ -43,6 +43,14 @@ def command(
     readout: Annotated[
         str | None, typer.Option(help="Read-out to show, or all; default: the first one measured.")
     ] = None,
+    together: Annotated[
+        bool,
+        typer.Option(
+            "--together",
+            help="Draw all observers on the same axes, with people's curves once; runs may differ "
+            "in how they asked.",
+        ),
+    ] = False,
     columns: Annotated[int, typer.Option(help="Width: 1 column (85 mm) or 2 (178 mm).")] = 2,
     dpi: Annotated[
         float, typer.Option(help="Resolution of a PNG; stimuli are always shown pixel for pixel.")
@@ -66,6 +74,7 @@ def command(
         observers=split_observers(observers),
         layer=layer,
         readout=readout,
+        together=together,
         columns=columns,
         dpi=dpi,
     )

@@ -29,7 +29,7 @@ from fechner.report.paper.style import check_columns, check_path, paper_style, s
 from fechner.report.printed import draw_printed, is_table
 from fechner.runs import Run
 from fechner.scores import Panel, Score
-from fechner.scores.panels import Floats, Line
+from fechner.scores.panels import Bars, Floats, Line, Points
 from fechner.suites import Test
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def figure(
     observers: Sequence[str] | None = None,
     layer: str | None = None,
     readout: str | None = None,
+    together: bool = False,
     columns: int = 2,
     dpi: float = 300.0,
 ) -> Figure:
@@ -95,6 +96,9 @@ def figure(
         Where observers are read out, and how; by default the last layer by its first read-out.
         Observers that have only one are shown with it. ``"all"`` draws a panel for each of them,
         with its score, in kinds that are panels of a test.
+    together
+        Draw all observers on the same axes, with people's curves once. Runs may differ in how they
+        asked, such as trial by trial and at all contrasts.
     columns
         How wide it is printed: over 1 column (85 mm) or 2 (178 mm).
     dpi
@@ -122,6 +126,8 @@ def figure(
     with paper_style():
         if kind in KINDS:
             return KINDS[kind](asked)
+        if together:
+            return _together(asked, kind)
         return _everywhere(asked, kind) if ALL in (layer, readout) else _panels(asked, kind)
 
 
@@ -250,6 +256,66 @@ def _everywhere(asked: Choice, kind: str | None) -> Figure:
     if not cells:
         raise FechnerError(f"no observer has finished test '{test.id}' yet.")
     return draw_grid(cells, asked.columns, asked.dpi, Strips(test.experiment))
+
+
+def _together(asked: Choice, kind: str | None) -> Figure:
+    """Draw the lines or bars of all observers on the same axes, with people's lines once.
+
+    Lines and bars that one observer has several of, such as one for each contrast, have a panel
+    each.
+    """
+    if asked.test is None or ALL in (asked.layer, asked.readout):
+        raise FechnerError(
+            "--together draws one test, and one layer and read-out of each observer."
+        )
+    found: dict[str, Sequence[Panel]] = {}
+    for contender in asked.contenders:
+        test = next((each for each in contender.run.tests if each.id == asked.test), None)
+        data = contender.data(asked.test)
+        if test is not None and data is not None:
+            ((layer, readout), *_) = _chosen_places(asked, data)
+            chosen = data.sel(layer=layer, readout=readout)
+            found[contender.label] = test.panels(chosen, contender.others(test))
+            experiment = test.experiment
+    if not found:
+        raise FechnerError(f"no observer has finished test '{asked.test}' yet.")
+    kinds = [
+        each
+        for each in _kinds(found.values())
+        if any(_own_marks(p) for panels in found.values() for p in panels if p.kind == each)
+    ]
+    kind = kinds[0] if kind is None and kinds else kind
+    if kind not in kinds:
+        there = f"of test '{asked.test}' there are {', '.join(kinds) or 'none'}"
+        raise UnknownNameError("kind of lines or bars", str(kind), kinds, there)
+    shared: dict[tuple[str, str], Panel] = {}
+    for number, (label, panels) in enumerate(found.items()):
+        for panel in (each for each in panels if each.kind == kind):
+            for mark in _own_marks(panel):
+                people = tuple(
+                    replace(each, group=len(found) + place)
+                    for place, each in enumerate(panel.marks)
+                    if isinstance(each, Line | Points) and each.human
+                )
+                own = replace(mark, label=label, group=number)
+                place = (panel.name, mark.label)
+                known = shared.setdefault(
+                    place, replace(panel, marks=people, groups="observers", ordered=False)
+                )
+                shared[place] = replace(known, marks=(*known.marks, own))
+    names = {place: ", ".join(filter(None, place)) for place in shared}
+    titles = names if len(shared) > 1 else dict.fromkeys(shared, "")
+    cells = [Cell(titles[place], panel) for place, panel in shared.items()]
+    return draw_grid(cells, asked.columns, asked.dpi, Strips(experiment))
+
+
+def _own_marks(panel: Panel) -> list[Line | Bars]:
+    """Return the lines and bars of a panel that are an observer's own."""
+    return [
+        mark
+        for mark in panel.marks
+        if isinstance(mark, Bars) or (isinstance(mark, Line) and not mark.human and not mark.style)
+    ]
 
 
 def _chosen_places(asked: Choice, data: xr.Dataset) -> list[tuple[str, str]]:

@@ -110,14 +110,22 @@ def _grid(results: Sequence[Result]) -> tuple[list[str], list[list[str]], list[s
     rows: dict[tuple[str, str], dict[str, str]] = {}
     notes: dict[str, list[str]] = {}
     for result in shown:
-        score = result.score
-        label = f"{score.name} {score.arrow} {result.place}".strip()
-        cell = f"{number(score.value)} [{number(score.low)}, {number(score.high)}]"
-        if result.mode == "published" and not math.isnan(result.published):
-            cell += f" paper {number(result.published)}"
-        rows.setdefault((result.test, label), {})[result.observer] = cell
-        if score.note:
-            notes.setdefault(f"{result.test}: {score.note}", []).append(result.observer)
+        beside = [] if result.score.beside is None else [result.score.beside]
+        for score in (result.score, *beside):
+            label = f"{score.name} {score.arrow} {result.place}".strip()
+            cell = f"{number(score.value)} [{number(score.low)}, {number(score.high)}]"
+            if score.of > score.n:
+                cell += f" ({score.n} of {score.of})"
+            is_main = score is result.score
+            if is_main and result.mode == "published" and not math.isnan(result.published):
+                cell += f" paper {number(result.published)}"
+            rows.setdefault((result.test, label), {})[result.observer] = cell
+        notes_of = dict.fromkeys(
+            note for score in (result.score, *beside) for note in score.note.split("; ") if note
+        )
+        if notes_of:
+            said = "; ".join(notes_of)
+            notes.setdefault(f"{result.test}: {said}", []).append(result.observer)
     body = [
         [test, score, *(cells.get(observer, "") for observer in observers)]
         for (test, score), cells in rows.items()

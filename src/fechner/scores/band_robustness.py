@@ -108,7 +108,7 @@ class BandAccuracy:
         """Return a mean change of which only the value is known."""
         nothing = float("nan")
         return Score(
-            "accuracy-change", value, nothing, nothing, True, 0.0, -1.0, resampled="pictures", n=0
+            "accuracy-change", value, nothing, nothing, True, nothing, -1.0, "pictures", n=0
         )
 
 
@@ -200,7 +200,11 @@ class Changes:
         return np.asarray(self.resampled_by_band.mean(axis=1))
 
     def score(self, name: str, value: float, values: Floats) -> Score:
-        """Return a change as a score; one that loses everything is at chance."""
+        """Return a change as a score.
+
+        No change is best for a classifier, but nobody knows what people would lose: there is no
+        distance from human.
+        """
         why = ""
         if not self.bands.any():
             why = "not computable: no band could be changed in most pictures"
@@ -213,7 +217,7 @@ class Changes:
             float("nan") if why else low,
             float("nan") if why else high,
             higher_is_better=True,
-            best=0.0,
+            best=float("nan"),
             chance=float("nan") if why else self.chance - self.accuracy,
             resampled="pictures",
             n=len(self.names),

@@ -39,13 +39,16 @@ class Score:
     best, chance
         The value of a perfect observer, and of one that knows nothing: it answers at random, or was
         measured (`fechner.suites.baselines`).
-    n
-        Number of points that enter.
+    n, of
+        Number of points that enter, and that could have; 0 where nothing is left out.
     note
         What a reader must know: points left out, criteria used.
     rule
         When something passes, in words, of a score that is the share of what passes: an entry of a
         check list rather than a number. Empty for all others.
+    beside
+        What must be human, too, and stands beside it, such as size beside shape: the distance from
+        human is the mean of both.
     """
 
     name: str
@@ -63,6 +66,8 @@ class Score:
     readout: str = ""
     note: str = ""
     rule: str = ""
+    of: int = 0
+    beside: Score | None = None
 
     @property
     def arrow(self) -> str:
@@ -117,7 +122,8 @@ def distance(score: Score, value: float | None = None) -> float:
     if not span:
         return math.nan
     found = (score.best - (score.value if value is None else value)) / span
-    return found if math.isnan(found) else min(found, FARTHEST)
+    found = found if math.isnan(found) else min(found, FARTHEST)
+    return found if score.beside is None else (found + distance(score.beside)) / 2
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,30 @@
 """Contrast sensitivity from answers: thresholds per prompt, a curve, and its distance from people.
 
-A psychometric function is fitted to the answers to every prompt at every frequency. Its threshold
-is where the observer detects half the time, corrected for guesses and lapses; sensitivity is its
-inverse, averaged over prompts.
+Psychometric functions of all prompts and frequencies are fitted together. A threshold is where the
+observer detects half the time, corrected for guesses and lapses; sensitivity is its inverse, over
+all prompts. Shape (a correlation) and size (how much more or less sensitive than people) stand side
+by side: neither alone is human.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fechner.scores.alignment import outputs
-from fechner.scores.bootstrap import RESAMPLES, Scale, cluster_counts, interval
+from fechner.scores.bootstrap import RESAMPLES, cluster_counts, normal_errors
+from fechner.scores.curve_distance import (
+    Estimate,
+    MeasuredCurve,
+    correlation_with,
+    gain,
+    linear_rms_from,
+    rms_from,
+)
 from fechner.scores.detectability import d_prime_scores
 from fechner.scores.notes import SAME_ANSWERS, TOO_FEW, join_notes, left_out
 from fechner.scores.paired import in_common
@@ -28,7 +37,10 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
+    from fechner.psychometrics import Curve
+
     Floats = NDArray[np.float64]
+    Measure = Callable[[MeasuredCurve, Floats], Estimate]
 
 #: Frequencies with a threshold that a correlation needs.
 FEWEST = 3
@@ -41,30 +53,29 @@ _FLAT = 1e-3
 #: Slope of what stands for a step where it is drawn.
 _STEP = 1e4
 
-#: What stands for the number of clusters where trials are resampled, of which there are many.
-_MANY = 1000
+#: A difference that the note on a correlation mentions.
+_WORTH_SAYING = 0.005
 
 
 @dataclass(frozen=True)
 class ContrastSensitivity:
     """How the contrast sensitivity of an observer compares with people's.
 
-    The first score is Pearson's correlation with the Standard Spatial Observer, in sensitivity.
+    The first score is Pearson's correlation with the Standard Spatial Observer, in sensitivity;
+    beside it stands how much more or less sensitive the observer is.
 
     Parameters
     ----------
     guess
         Share of right answers by chance; None where the observer's own rate of yes is to be found.
-    by_likelihood
-        Fit by maximum likelihood, without guesses and lapses, and threshold where yes is said half
-        the time, as published.
-    arithmetic
-        Average sensitivities over prompts as published; else thresholds, geometrically.
+    published
+        Fit every prompt at every frequency by itself by maximum likelihood, without guesses and
+        lapses; threshold where yes is said half the time; average sensitivities arithmetically;
+        and do not correct scores for errors of measurement.
     """
 
     guess: float | None = None
-    by_likelihood: bool = False
-    arithmetic: bool = False
+    published: bool = False
 
     def __call__(self, data: xr.Dataset, *others: Any) -> Sequence[Score]:
         """Score every layer and read-out."""
@@ -76,115 +87,102 @@ class ContrastSensitivity:
 
     def measured(self, data: xr.Dataset) -> Thresholds:
         """Return the thresholds of one layer and read-out."""
-        return thresholds(data, self.guess, self.by_likelihood)
+        return thresholds(data, self.guess, self.published)
 
-    def curve(self, found: Thresholds) -> Floats:
-        """Return sensitivity at every frequency, averaged over prompts; NaN where it is unknown."""
-        counts = np.ones((1, found.log10.shape[1]))
-        return np.asarray(self._pooled(found.log10[None], counts)[0])
+    def pooled(self, found: Thresholds, point: int, contrasts: Floats) -> Curve:
+        """Return the function fitted to the answers of all prompts at one abscissa."""
+        from fechner.psychometrics import Curve, fit, maximum_likelihood, psychometric
 
-    def fitted(self, found: Thresholds, point: int, contrasts: Floats) -> Floats:
-        """Return the probability of yes at contrasts: the mean of the functions of all prompts."""
-        from fechner.psychometrics import MaximumLikelihood, psychometric
-
-        own = found.fitted
-        if not isinstance(own, MaximumLikelihood):
-            return np.asarray(own[point].probability(contrasts).probability.mean(axis=0))
+        n, k = found.n[point].sum(axis=0), found.k[point].sum(axis=0)
+        levels = np.nan_to_num(found.contrasts[point])
+        if not self.published:
+            return fit(levels, n, k, guess=self.guess).probability(contrasts)
+        own = maximum_likelihood(levels, n, k, guess=self.guess or 0.0)
         # Nothing but yes, or nothing but no, has no threshold but is known all the same.
-        ends = {"below": 0.0, "above": np.inf}
-        threshold = np.array(
-            [ends.get(c, t) for c, t in zip(own.censored[point], own.threshold[point], strict=True)]
-        )
-        slope = np.where(np.isfinite(own.slope[point]), own.slope[point], _STEP)
-        curves = psychometric(
-            contrasts, threshold[:, None], slope[:, None], guess=self.guess or 0.0
-        )
-        known = np.isfinite(curves).all(axis=1)
-        return (
-            np.asarray(curves[known].mean(axis=0))
-            if known.any()
-            else np.full(len(contrasts), np.nan)
-        )
+        at = {"below": 0.0, "above": np.inf}.get(str(own.censored), own.threshold)
+        slope = own.slope if np.isfinite(own.slope) else _STEP
+        drawn = psychometric(contrasts, at, slope, guess=self.guess or 0.0)
+        nothing = np.full(len(contrasts), np.nan)
+        return Curve(contrasts, drawn, nothing, nothing)
 
     def band(self, found: Thresholds) -> tuple[Floats, Floats]:
-        """Return the 95 % range of the curve over prompts and trials."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # where no prompt has a threshold there is no range
-            low, high = np.nanpercentile(self.resampled_curves(found), (2.5, 97.5), axis=0)
-        return low, high
+        """Return the 95 % interval of the curve at every abscissa, as sensitivity."""
+        from scipy.special import stdtrit
 
-    def _pooled(self, log10: Floats, counts: Floats) -> Floats:
-        """Average thresholds [.., points, prompts] over prompts that occur so often, [.., points].
-
-        Prompts without a threshold are left out.
-        """
-        weights = np.where(np.isfinite(log10), counts[:, None, :], 0.0)
-        values = np.where(np.isfinite(log10), -log10, 0.0)
-        total = weights.sum(axis=-1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if self.arithmetic:
-                return np.asarray((weights * 10**values).sum(axis=-1) / total)
-            return np.asarray(10 ** ((weights * values).sum(axis=-1) / total))
+        curve = found.curve
+        error = np.sqrt(np.diag(curve.covariance) + np.where(found.known, curve.offset_variance, 0))
+        half = stdtrit(min(curve.freedom, curve.offset_freedom, 1e4), 0.975) * error
+        return 10 ** (curve.log10 - half), 10 ** (curve.log10 + half)
 
     def resampled_curves(self, found: Thresholds) -> Floats:
-        """Return curves of other prompts and other trials, [resamples, points]."""
-        prompts = found.log10.shape[1]
-        counts = cluster_counts(prompts) if prompts > 1 else np.ones((RESAMPLES, 1))
-        order = np.random.default_rng(0).integers(found.draws.shape[-1], size=RESAMPLES)
-        draws = np.moveaxis(found.draws[..., order], -1, 0)
-        return self._pooled(draws, counts)
+        """Return log10 sensitivities of other prompts and other trials, [resamples, points]."""
+        curve = found.curve
+        points = len(curve.log10)
+        known = np.nan_to_num(
+            curve.covariance + np.outer(found.known, found.known) * curve.offset_variance
+        )
+        values, axes = np.linalg.eigh(known)
+        errors = normal_errors((RESAMPLES, points)) * np.sqrt(np.maximum(values, 0.0)) @ axes.T
+        return np.asarray(curve.log10 + errors)
 
     def _scores(self, data: xr.Dataset, layer: str, readout: str) -> Iterator[Score]:
         found = self.measured(data)
-        own, others = self.curve(found), self.resampled_curves(found)
-        usable = found.usable & np.isfinite(own)
-        clusters = found.log10.shape[1]
+        usable = found.usable
+        curve = found.curve.at(usable)
+        enough = bool((usable & found.known).sum() >= FEWEST)
+        prompts = found.log10.shape[1]
+        why = "" if enough else TOO_FEW
+        if found.n.any() and found.k.sum() in (0, found.n.sum()):
+            why = SAME_ANSWERS
         note = join_notes(left_out(data["dropped"]), found.note)
+        place: dict[str, Any] = {"layer": layer, "readout": readout}
 
         def score(
-            name: str, human: Floats, measure: Any, scale: Scale, chance: float, words: str = ""
+            name: str, people: Floats, measure: Measure, *, chance: float, words: str = ""
         ) -> Score:
-            enough = (usable & found.known).sum() >= FEWEST
-            value = measure(own[usable], human[usable]) if enough else float("nan")
-            low = high = float("nan")
-            # One prompt and a fit without a posterior leave nothing to resample.
-            if enough and not np.isnan(value) and max(clusters, found.draws.shape[-1]) > 1:
-                resampled = np.array([measure(row[usable], human[usable]) for row in others])
-                many = clusters if clusters > 1 else _MANY
-                low, high = interval(value, resampled, many, scale)
-            why = "" if enough else TOO_FEW
-            if found.n.any() and found.k.sum() in (0, found.n.sum()):
-                why = SAME_ANSWERS
-            elif enough and np.isnan(value):
-                why = _SAME
+            estimate = Estimate(*(4 * [float("nan")]))
+            if enough:
+                estimate = measure(curve, found.of_people(people)[usable])
+            reason = why or (_SAME if np.isnan(estimate.measured) else "")
+            value = estimate.measured if self.published else estimate.value
+            if abs(value - estimate.measured) > _WORTH_SAYING:
+                words = join_notes(words, f"{estimate.measured:.3f} without correction for error")
+            is_correlation = chance == 0
             return Score(
                 name,
                 value,
-                low,
-                high,
-                higher_is_better=scale == "correlation",
-                best=1.0 if scale == "correlation" else 0.0,
+                min(estimate.low, value),
+                max(estimate.high, value),
+                higher_is_better=is_correlation,
+                best=1.0 if is_correlation else 0.0,
                 chance=chance,
-                resampled="prompts" if clusters > 1 else "trials",
+                resampled="prompts" if prompts > 1 else "trials",
                 n=int(usable.sum()),
-                layer=layer,
-                readout=readout,
-                note=join_notes(note, why, words),
+                of=int(found.shown.sum()),
+                note=join_notes(note, reason, words),
+                **place,
             )
 
-        sso, castle = 1 / found.human, 1 / found.castle
-        yield score(
-            "csf-correlation", sso, correlation, "correlation", 0.0, shape_in_words(found, own)
+        sso, castle = found.human, found.castle
+        by_value, by_log = (partial(_correlation, linear=linear) for linear in (True, False))
+        size = score(
+            "csf-gain-log10",
+            sso,
+            _size,
+            chance=_least(found, sso),
+            words=_size_in_words(found, curve),
         )
-        yield score("csf-correlation-log", sso, _in_log(correlation), "correlation", 0.0)
+        shape = score("csf-correlation", sso, by_value, chance=0.0, words=shape_in_words(found))
+        yield replace(shape, beside=size)
+        yield size
+        yield score("csf-correlation-log", sso, by_log, chance=0.0)
         # An observer that sees nothing at all, and one as sensitive to everything.
-        blind = _level(sso[usable])
-        said = f"an observer that sees nothing has {blind:.1f}"
-        yield score("csf-rmse", sso, rmse, "error", blind, said if np.isfinite(blind) else "")
-        yield score("csf-rmse-log10", sso, _in_log(rmse), "error", _spread(sso[usable]))
-        yield score("castle-correlation", castle, correlation, "correlation", 0.0)
-        yield score("castle-rmse-log10", castle, _in_log(rmse), "error", _spread(castle[usable]))
-        place: dict[str, Any] = {"layer": layer, "readout": readout}
+        blind = _level(found, sso)
+        said = f"an observer that sees nothing has {blind:.1f}" if np.isfinite(blind) else ""
+        yield score("csf-rmse", sso, linear_rms_from, chance=blind, words=said)
+        yield score("csf-rmse-log10", sso, rms_from, chance=_spread(found, sso))
+        yield score("castle-correlation", castle, by_value, chance=0.0)
+        yield score("castle-rmse-log10", castle, rms_from, chance=_spread(found, castle))
         if self.guess is None:
             yield rate_score("false-alarms", found.false_alarms, "yes to nothing", 0.5, place)
         if found.reads != "nothing":
@@ -195,29 +193,24 @@ class ContrastSensitivity:
     def wording(self, found: Thresholds, layer: str = "", readout: str = "") -> Iterator[Score]:
         """Return scores of how much answers depend on wording, where all were asked the same."""
         if found.same_pictures is not None:
-            with np.errstate(divide="ignore"):
-                asked = Asked(found.same_pictures, found.contrasts, 1 / self.curve(found))
+            asked = Asked(found.same_pictures, found.contrasts, 10**-found.curve.log10)
             yield from wording_scores(asked, layer, readout)
 
     def resample(self, data: xr.Dataset) -> Resampled:
         """Return the correlation of one layer and read-out with its bootstrap over frequencies."""
         found = self.measured(data)
-        own = self.curve(found)
-        usable = self._known(data)
+        usable = found.usable
+        own, people = 10 ** found.curve.log10[usable], found.of_people(found.human)[usable]
         (main, *_) = self._scores(data, str(data["layer"].values), str(data["readout"].values))
         counts = cluster_counts(int(usable.sum())) if usable.any() else np.empty((0, 0))
-        values = np.array([_weighted(own[usable], 1 / found.human[usable], row) for row in counts])
+        values = np.array([_weighted(own, people, row) for row in counts])
         return Resampled(main, values, found.abscissae[usable], "correlation")
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-        """Leave the frequencies at which both have a threshold."""
+        """Leave the frequencies at which both have a threshold, or a bound of it."""
         a, b = in_common(first, second, point="abscissa")
-        both = self._known(a) & self._known(b)
+        both = self.measured(a).usable & self.measured(b).usable
         return a.isel(point=both), b.isel(point=both)
-
-    def _known(self, data: xr.Dataset) -> NDArray[np.bool_]:
-        found = self.measured(data)
-        return np.asarray(found.usable & np.isfinite(self.curve(found)))
 
     def printed(self, value: float, experiment: Any) -> Score:
         """Return a correlation of which only the value is known."""
@@ -225,6 +218,21 @@ class ContrastSensitivity:
         return Score(
             "csf-correlation", value, nothing, nothing, True, 1.0, 0.0, resampled="prompts", n=0
         )
+
+
+def _correlation(curve: MeasuredCurve, people: Floats, *, linear: bool) -> Estimate:
+    if np.isnan(correlation(10**curve.log10, people)):
+        return Estimate(*(4 * [float("nan")]))
+    return correlation_with(curve, people, linear=linear)
+
+
+def _size(curve: MeasuredCurve, people: Floats) -> Estimate:
+    """Return by how many decades an observer is more or less sensitive than people."""
+    found = gain(curve, people)
+    ends = sorted(map(abs, (found.low, found.high)))
+    nearest = 0.0 if found.low < 0 < found.high else ends[0]
+    value = abs(found.value)
+    return Estimate(value, nearest, ends[1], value)
 
 
 def correlation(a: Floats, b: Floats) -> float:
@@ -248,43 +256,54 @@ def _weighted(a: Floats, b: Floats, weights: Floats) -> float:
         return float((weights * a * b).sum() / scale)
 
 
-def rmse(a: Floats, b: Floats) -> float:
-    """Return the root of the mean squared difference."""
-    return float(np.sqrt(np.square(a - b).mean()))
+def _people(found: Thresholds, thresholds: Floats) -> Floats:
+    return found.of_people(thresholds)[found.usable]
 
 
-def _in_log(measure: Any) -> Any:
-    def of_logs(a: Floats, b: Floats) -> float:
-        return float(measure(np.log10(a), np.log10(b)))
-
-    return of_logs
-
-
-def _level(sensitivity: Floats) -> float:
-    return float(np.sqrt(np.square(sensitivity).mean())) if len(sensitivity) else float("nan")
+def _level(found: Thresholds, thresholds: Floats) -> float:
+    """Return the error of an observer that sees nothing."""
+    people = _people(found, thresholds)
+    return float(np.sqrt(np.square(people).mean())) if len(people) else float("nan")
 
 
-def _spread(sensitivity: Floats) -> float:
-    return float(np.log10(sensitivity).std()) if len(sensitivity) else float("nan")
+def _spread(found: Thresholds, thresholds: Floats) -> float:
+    """Return the error of an observer that is as sensitive to everything as people on average."""
+    people = _people(found, thresholds)
+    return float(np.log10(people).std()) if len(people) else float("nan")
 
 
-def shape_in_words(found: Thresholds, sensitivity: Floats) -> str:
+def _least(found: Thresholds, thresholds: Floats) -> float:
+    """Return how much less sensitive one is that sees nothing but the strongest contrasts."""
+    people = _people(found, thresholds)
+    if not len(people):
+        return float("nan")
+    return float(np.log10(people * np.nanmax(found.contrasts)).mean())
+
+
+def _size_in_words(found: Thresholds, curve: MeasuredCurve) -> str:
+    """Say how much more or less sensitive than people an observer is."""
+    if (found.usable & found.known).sum() < FEWEST:
+        return ""
+    decades = gain(curve, _people(found, found.human)).value
+    which = "more" if decades > 0 else "less"
+    return f"{10 ** abs(decades):.3g} x {which} sensitive than people"
+
+
+def shape_in_words(found: Thresholds) -> str:
     """Say where a curve peaks and how wide it is, beside people's."""
-    seen = found.usable & np.isfinite(sensitivity)
+    seen = found.usable
     if (seen & found.known).sum() < FEWEST:
         return ""
-    beyond = found.abscissae[found.shown & ~found.usable]
-    if len(beyond):
-        ends = " to ".join(dict.fromkeys(f"{end:.2g}" for end in beyond[[0, -1]]))
-        return f"most sensitive at {ends}, which the score leaves out"
-    x = found.abscissae[seen]
-    own = curve_shape(x, sensitivity[seen])
+    x, sensitivity = found.abscissae[seen], 10 ** found.curve.log10[seen]
+    at_bound = found.beyond[seen] != ""
+    bounds = f"{at_bound.sum()} of {len(x)} frequencies at a bound" if at_bound.any() else ""
+    own = curve_shape(x, sensitivity)
     human = curve_shape(x, 1 / found.human[seen])
-    if np.isnan(correlation(sensitivity[seen], 1 / found.human[seen])):
-        return ""
+    if np.isnan(correlation(sensitivity, 1 / found.human[seen])):
+        return bounds
     known = [f"{end:.2g}" for end in own[1:] if np.isfinite(end)]
     half = f", half as high at {' and '.join(known)}" if known else ""
-    return f"peak at {own[0]:.2g} (people {human[0]:.2g}){half}"
+    return join_notes(bounds, f"peak at {own[0]:.2g} (people {human[0]:.2g}){half}")
 
 
 def curve_shape(x: Floats, sensitivity: Floats) -> tuple[float, float, float]:

@@ -62,8 +62,7 @@ def log_sensitivity(
         _or_else(detection["readout"].values, readout, 0),
     )
     found = scorer.measured(detection.sel(layer=at[0], readout=at[1]))
-    own = scorer.curve(found)
-    usable = found.usable & np.isfinite(own)
+    usable = found.usable
     note = "" if at == (layer, readout) else f"sensitivity at {at[0]} by {at[1]}"
     if (usable & found.known).sum() < FEWEST:
         why = "not computable: too few thresholds"
@@ -72,11 +71,11 @@ def log_sensitivity(
     # Rounding does not put a band outside of what was tested.
     inside = (wanted >= x[0] - 1e-9) & (wanted <= x[-1] + 1e-9)
 
-    def at_bands(sensitivity: Floats) -> Floats:
-        return np.where(inside, np.interp(wanted, x, np.log10(sensitivity[usable])), np.nan)
+    def at_bands(log10: Floats) -> Floats:
+        return np.where(inside, np.interp(wanted, x, log10[usable]), np.nan)
 
     draws = np.stack([at_bands(row) for row in scorer.resampled_curves(found)])
-    return LogSensitivity(at_bands(own), draws, note)
+    return LogSensitivity(at_bands(found.curve.log10), draws, note)
 
 
 def _or_else(names: Any, wanted: str, otherwise: int) -> str:

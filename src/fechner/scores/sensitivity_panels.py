@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ from fechner.experiments import Asking
 from fechner.experiments.tasks import ABSCISSAE
 from fechner.scores.detectability import CONTRASTS, d_prime_of, hits_at
 from fechner.scores.panels import Axis, Bars, Line, Panel, Points, Surface
+from fechner.scores.rates import wilson
 from fechner.scores.sensitivity import ContrastSensitivity
 from fechner.scores.thresholds import Thresholds
 
@@ -50,16 +52,14 @@ class SensitivityPanels:
         return [
             self._curve(found, over),
             *([_plane(found, over, said, half)] if _is_full(found) else []),
-            *self._functions(found, over, said),
+            *self._functions(found, ABSCISSAE[experiment.task.over].unit, said, half),
             *self._d_prime(found, over),
             *self._wording(found),
         ]
 
     def _curve(self, found: Thresholds, over: str) -> Panel:
-        own = self.scorer.curve(found)
         low, high = self.scorer.band(found)
-        known = np.isfinite(own)
-        unsure = (found.censored != "").mean(axis=1) >= 0.5
+        known = np.isfinite(found.curve.log10)
         marks: list[Line | Points] = [
             Line(found.abscissae, 1 / found.human, "Standard Spatial Observer", 1, human=True),
             Line(found.abscissae, 1 / found.castle, "castleCSF", 2, human=True),
@@ -71,11 +71,11 @@ class SensitivityPanels:
         marks.append(
             Line(
                 found.abscissae[known],
-                own[known],
+                10 ** found.curve.log10[known],
                 "observer",
                 low=low[known],
                 high=high[known],
-                doubtful=(unsure | ~found.usable)[known],
+                doubtful=~found.known[known],
             )
         )
         return Panel(
@@ -87,33 +87,36 @@ class SensitivityPanels:
             groups="curves",
         )
 
-    def _functions(self, found: Thresholds, over: str, said: str) -> list[Panel]:
-        """Return the share of yes over contrast, and the fitted curves, over all prompts."""
-        marks: list[Line | Points] = []
+    def _functions(self, found: Thresholds, unit: str, said: str, half: float) -> Iterator[Panel]:
+        """Yield a panel for each abscissa: answers over contrast, and the function fitted to them.
+
+        All prompts are taken together, in the points, in the function and in its threshold.
+        """
         for point, x in enumerate(found.abscissae):
             n, k = found.n[point].sum(axis=0), found.k[point].sum(axis=0)
             contrast = found.contrasts[point]
             shown = (n > 0) & (contrast > 0)
             if not shown.any():
                 continue
-            marks.append(Points(contrast[shown], k[shown] / n[shown], group=point))
-            grid = np.geomspace(contrast[shown].min(), contrast[shown].max(), _DRAWN)
-            fitted = self.scorer.fitted(found, point, grid)
-            marks.append(Line(grid, fitted, f"{x:.3g}", group=point))
-        if not marks:
-            return []
-        return [
-            Panel(
+            n, k, contrast = n[shown], k[shown], contrast[shown]
+            grid = np.geomspace(contrast.min(), contrast.max(), _DRAWN)
+            fitted = self.scorer.pooled(found, point, grid)
+            ends = np.array([wilson(*each) for each in zip(k, n, strict=True)]).T
+            edge = contrast[[contrast.argmin(), contrast.argmax()]]
+            names = tuple(f"{yes:.4g} of {asked:g}" for yes, asked in zip(k, n, strict=True))
+            yield Panel(
                 "psychometric functions",
                 f"{said.capitalize()} over contrast",
                 Axis("RMS contrast", log=True),
-                Axis(said),
-                tuple(marks),
-                groups=over,
+                Axis(said, low=0.0, high=1.0),
+                (
+                    Line(edge, np.full(2, half), f"{half:g}", group=1, style="guide"),
+                    Points(contrast, k / n, "answers", low=ends[0], high=ends[1], names=names),
+                    Line(grid, fitted.probability, "fit", low=fitted.low, high=fitted.high),
+                ),
                 stimuli=False,
-                ordered=True,
+                name=f"{x:.3g}{unit}",
             )
-        ]
 
     def _d_prime(self, found: Thresholds, over: str) -> list[Panel]:
         """Return d' over the abscissa, a line for each of the stated contrasts."""

@@ -1,21 +1,22 @@
-"""Thresholds from answers: one psychometric function per abscissa and prompt."""
+"""Thresholds from answers: psychometric functions of prompts, and a curve over all of them."""
 
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fechner.scores.curve_distance import MeasuredCurve
 from fechner.scores.notes import join_notes
 
 if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-    from fechner.psychometrics import Fit, MaximumLikelihood
     from fechner.scores.panels import Flags, Floats
 
 
@@ -27,17 +28,18 @@ class Thresholds:
     ----------
     abscissae, human, castle
         Places on the abscissa, and two human thresholds there, [points].
+    curve
+        Sensitivity over all prompts as log10, with its errors; at its bound where it lies beyond
+        what could be tested, NaN where nothing can be said.
+    beyond
+        ``below`` or ``above`` where the curve's threshold lies below or above all contrasts that
+        could be tested, ``unknown`` where nothing can be said, else empty, [points].
     log10
-        Thresholds as log10 contrast, [points, prompts]; where one lies outside what could be
-        tested, the end of that; NaN where nothing can be said.
-    draws
-        Draws of the same from what is not known of them, [points, prompts, draws].
+        Thresholds of prompts as log10 contrast, [points, prompts], in the same way.
     censored
-        ``below``, ``above``, ``unknown`` or empty, [points, prompts].
+        The same as ``beyond`` for each, [points, prompts].
     shown
         Abscissae that could be shown as meant, [points].
-    usable
-        Those of them whose threshold is not below all contrasts, [points].
     contrasts
         Mean contrasts of the levels, as they were shown, [points, levels].
     n, k
@@ -54,11 +56,11 @@ class Thresholds:
     abscissae: Floats
     human: Floats
     castle: Floats
+    curve: MeasuredCurve
+    beyond: NDArray[Any]
     log10: Floats
-    draws: Floats
     censored: NDArray[Any]
     shown: Flags
-    usable: Flags
     contrasts: Floats
     n: Floats
     k: Floats
@@ -67,12 +69,25 @@ class Thresholds:
     same_pictures: Floats | None
     reads: str
     note: str
-    fitted: Fit | MaximumLikelihood
+
+    @property
+    def usable(self) -> Flags:
+        """Abscissae that enter scores: with a threshold, or a bound of it."""
+        return np.asarray(self.shown & np.isfinite(self.curve.log10))
 
     @property
     def known(self) -> Flags:
         """Abscissae with a threshold; bounds may stand beside these, but make no curve alone."""
-        return np.asarray((self.censored == "").any(axis=1))
+        return np.asarray(self.shown & (self.beyond == ""))
+
+    def of_people(self, thresholds: Floats) -> Floats:
+        """Return people's sensitivity, [points]; where the observer is at a bound, up to the same.
+
+        What could not be shown to an observer tells nothing of how far beyond it people are.
+        """
+        own, people = 10**self.curve.log10, 1 / thresholds
+        people = np.where(self.beyond == "below", np.minimum(people, own), people)
+        return np.where(self.beyond == "above", np.maximum(people, own), people)
 
 
 #: Fits of what was looked at last: scores, panels and comparisons need the same.
@@ -100,37 +115,26 @@ def _thresholds(data: xr.Dataset, guess: float | None, by_likelihood: bool) -> T
     n, k, shown = _counted(yes, level, contrast, levels)
     # The published protocol fits whatever it is told of contrasts that a file cannot hold.
     grey = 0.0 if by_likelihood else float(data.attrs["grey_level"])
-    from fechner.psychometrics import fit, maximum_likelihood
-
-    found: Fit | MaximumLikelihood
-    if by_likelihood:
-        found = maximum_likelihood(shown, n, k, guess=guess or 0.0)
-        draws = np.log10(found.threshold)[..., None]
-    else:
-        found = fit(shown, n, k, guess=guess)
-        draws = found.draws[..., 0]
-    censored = np.array(found.censored, dtype="<U7")
     tested = np.where((n > 0) & (shown > 0), shown, np.nan)
-    with np.errstate(invalid="ignore"):
-        log10 = np.log10(found.threshold)
+    with np.errstate(divide="ignore", invalid="ignore"):
         # Contrasts below a grey level are not the pattern any more but a few dots of it.
-        censored[(censored == "") & (10**log10 < grey)] = "below"
-    lowest = np.log10(np.maximum(_extreme(tested, np.nanmin), grey))
-    highest = np.log10(_extreme(tested, np.nanmax))
-    log10 = np.where(censored == "below", lowest, np.where(censored == "above", highest, log10))
-    log10 = np.where(censored == "unknown", np.nan, log10)
-    draws = np.where(censored[..., None] == "", draws, log10[..., None])
-    share_below = (censored == "below").mean(axis=1)
+        lowest = np.log10(np.maximum(_extreme(tested, np.nanmin), grey))
+        highest = np.log10(_extreme(tested, np.nanmax))
+    if by_likelihood:
+        log10, censored = _by_likelihood(shown, n, k, guess, lowest, highest)
+        curve, beyond = _mean_of_prompts(log10, censored)
+    else:
+        log10, censored, curve, beyond = _fitted_together(shown, n, k, guess, lowest, highest)
     dropped = data["dropped"].values
     return Thresholds(
         abscissae=data["abscissa"].values,
         human=data["human_threshold"].values,
         castle=data["castle_threshold"].values,
+        curve=curve,
+        beyond=beyond,
         log10=log10,
-        draws=draws,
         censored=censored,
         shown=dropped == 0,
-        usable=(dropped == 0) & (share_below < 0.5),
         contrasts=_mean_contrasts(n, shown),
         n=n,
         k=k,
@@ -144,7 +148,93 @@ def _thresholds(data: xr.Dataset, guess: float | None, by_likelihood: bool) -> T
         same_pictures=_same_pictures(yes, level),
         reads=str(data.attrs["reads"]),
         note=_in_words(censored[dropped == 0], grey),
-        fitted=found,
+    )
+
+
+def _fitted_together(
+    shown: Floats, n: Floats, k: Floats, guess: float | None, lowest: Floats, highest: Floats
+) -> tuple[Floats, NDArray[Any], MeasuredCurve, NDArray[Any]]:
+    """Fit prompts and abscissae together; return thresholds of prompts and their curve."""
+    from fechner.psychometrics.hierarchy import fit_together
+
+    found = fit_together(shown, n, k, guess=guess)
+    asked: Flags = np.asarray((n > 0).any(axis=-1))
+    log10, censored = _bounded(
+        np.where(asked, found.thresholds, np.nan), lowest[:, None], highest[:, None]
+    )
+    at, beyond = _bounded(np.where(asked.any(axis=1), found.log10, np.nan), lowest, highest)
+    # A bound is what it is; errors belong to thresholds.
+    exact = beyond != ""
+    covariance = np.where(exact[:, None] | exact, 0.0, found.covariance)
+    errors = (found.freedom, found.offset_variance, found.offset_freedom)
+    return log10, censored, MeasuredCurve(-at, covariance, *errors), beyond
+
+
+def _bounded(log10: Floats, lowest: Floats, highest: Floats) -> tuple[Floats, NDArray[Any]]:
+    """Return thresholds within bounds, and where they were beyond them."""
+    with np.errstate(invalid="ignore"):
+        beyond = np.select(
+            [~np.isfinite(log10), log10 < lowest, log10 > highest],
+            ["unknown", "below", "above"],
+            default="",
+        )
+        return np.clip(log10, lowest, highest), beyond
+
+
+def _by_likelihood(
+    shown: Floats, n: Floats, k: Floats, guess: float | None, lowest: Floats, highest: Floats
+) -> tuple[Floats, NDArray[Any]]:
+    """Fit every prompt at every abscissa by itself, as published."""
+    from fechner.psychometrics import maximum_likelihood
+
+    found = maximum_likelihood(shown, n, k, guess=guess or 0.0)
+    censored = np.array(found.censored, dtype="<U7")
+    low, high = (np.broadcast_to(end[:, None], censored.shape) for end in (lowest, highest))
+    bounds = [low, high, np.full(censored.shape, np.nan)]
+    log10 = np.select(
+        [censored == kind for kind in ("below", "above", "unknown")],
+        bounds,
+        default=np.log10(found.threshold),
+    )
+    return log10, censored
+
+
+def _mean_of_prompts(log10: Floats, censored: NDArray[Any]) -> tuple[MeasuredCurve, NDArray[Any]]:
+    """Average sensitivities over prompts, as published; errors are those between prompts.
+
+    Sensitivities relative to their mean are taken apart into a prompt's mean over abscissae and
+    what is left over. With one prompt nothing is known of errors.
+    """
+    points, prompts = log10.shape
+    known = np.isfinite(log10)
+    sensitivity = np.where(known, 10.0 ** -np.where(known, log10, 0.0), np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # where no prompt has a threshold there is no mean
+        mean = np.nanmean(sensitivity, axis=1)
+        relative = sensitivity / mean[:, None] / np.log(10)
+        of_prompts = np.nanmean(relative, axis=0)
+    share = (censored == "below").mean(axis=1), (censored == "above").mean(axis=1)
+    beyond = np.select(
+        [~known.any(axis=1), share[0] >= 0.5, share[1] >= 0.5], ["unknown", "below", "above"], ""
+    )
+    if prompts < 2 or known.any(axis=1).sum() < 2:
+        unknown = np.full((points, points), np.nan)
+        return MeasuredCurve(np.log10(mean), unknown, np.inf, np.nan, np.inf), beyond
+    rows = known.any(axis=1)
+    left = (relative - of_prompts)[rows]
+    left = left - np.nanmean(left, axis=1, keepdims=True)
+    freedom = (rows.sum() - 1.0) * (prompts - 1.0)
+    variance = float(np.nansum(left**2)) / freedom
+    between = float(np.nanvar(of_prompts, ddof=1))
+    return (
+        MeasuredCurve(
+            np.log10(mean),
+            np.eye(points) * variance / prompts,
+            freedom,
+            max(between - variance / rows.sum(), 0.0) / prompts,
+            prompts - 1.0,
+        ),
+        beyond,
     )
 
 
@@ -175,11 +265,9 @@ def _mean_contrasts(n: Floats, shown: Floats) -> Floats:
 
 
 def _extreme(tested: Floats, function: Any) -> Floats:
-    import warnings
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # where nothing was tested there is no extreme
-        return np.asarray(function(tested, axis=-1))
+        return np.asarray(function(tested, axis=(1, 2)))
 
 
 def _false_alarms(yes: Floats, level: NDArray[np.int16], contrast: Floats) -> Floats:

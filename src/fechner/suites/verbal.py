@@ -75,7 +75,7 @@ def tests(options: Options) -> list[Test]:
     if asked.stimuli == "photographs" and asked.album is not None:
         task = NaturalDetection(**vars(_TASK), photographs=asked.album.photographs)
     prompts = chosen_prompts(asked.prompts)
-    scorer = ContrastSensitivity(by_likelihood=published, arithmetic=published)
+    scorer = ContrastSensitivity(published=published)
 
     def asking(test: str, title: str, guess: float | None, **more: Any) -> Test:
         placement = (
