@@ -271,6 +271,25 @@ def test_runs_that_differ_in_other_tests_are_put_together(tmp_path: Path) -> Non
     assert "Not all were asked the same questions" in found.warnings[0]
 
 
+def test_all_observers_on_the_same_axes(tmp_path: Path) -> None:
+    """Also of runs that asked in different ways, with people's curves once."""
+    asked = {"suite": "verbal", "tests": ["detection"], "progress": False}
+    runs = [
+        evaluate("pixels", out=tmp_path / "a", trials=4, **asked),
+        evaluate("pixels", out=tmp_path / "c", adaptive=False, trials=1, **asked),
+    ]
+    with pytest.raises(FechnerError, match="not asked the same questions"):
+        figure(runs, "detection")
+    drawn = figure(runs, "detection", together=True, dpi=60)
+    check_legible(drawn)
+    labels = {word for word in words(drawn) if word.startswith(("pixels", "Standard", "castle"))}
+    assert labels == {"pixels (a)", "pixels (c)", "Standard Spatial Observer", "castleCSF"}
+    with pytest.raises(UnknownNameError, match=r"there are csf, psychometric functions"):
+        figure(runs, "detection", "wordings", together=True)
+    with pytest.raises(FechnerError, match="draws one test"):
+        figure(runs, together=True, kind="csf")
+
+
 def test_a_test_that_one_run_does_not_have(shown_run: Run, tmp_path: Path) -> None:
     other = renamed(shown_run, tmp_path / "other", ["one", "two"])
     manifest = json.loads((other.folder / "manifest.json").read_text("utf-8"))

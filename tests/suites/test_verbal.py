@@ -378,7 +378,7 @@ def test_modes() -> None:
         for mode in ("default", "published")
     )
     assert list(default) == list(published) == ["detection", "detection-2afc"]
-    assert default["detection"].scorer.by_likelihood is False
-    assert published["detection"].scorer.by_likelihood is True
+    assert default["detection"].scorer.published is False
+    assert published["detection"].scorer.published is True
     own = suite("verbal").tests(Options(asked=Asked(dither=True)))[0].experiment
     assert own.scene.display.dither
