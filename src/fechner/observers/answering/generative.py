@@ -17,11 +17,11 @@ from fechner.errors import ObserverError
 from fechner.observers.abilities import Wants
 from fechner.observers.answering.encoding import EncodedPictures
 from fechner.observers.answering.preparing import Preparation
+from fechner.observers.answering.reading import parse
 from fechner.observers.answering.words import (
     answer_start,
     first_answer_token,
     first_token_probabilities,
-    parse,
 )
 from fechner.observers.memory import is_out_of_memory
 from fechner.observers.questions import Answer, Question, Reads, Usage

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fechner.observers.answering.sending import RequestError
+from fechner.observers.answering.reading import parse
 from fechner.observers.answering.words import (
     first_answer_token,
     first_token_probabilities,
-    parse,
 )
 from fechner.observers.questions import Answer, Usage
 
