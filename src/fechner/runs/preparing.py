@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +129,7 @@ def enter(
         "lacks": list(dict.fromkeys([*lacks(next(iter(lifted.values())).wants), *before, *cannot])),
         "about": _about(observer),
         **_ppd(lifted),
+        **_wants_of_readers(lifted),
     }
     for test in tests:
         manifest.tests.setdefault(test.id, parameters(test.experiment))
@@ -139,6 +140,12 @@ def _ppd(lifted: dict[Ability, Any]) -> dict[str, float]:
     """Return the pixels per degree that an observer is made for, if it is."""
     ppd = next(iter(lifted.values())).wants.ppd
     return {} if ppd is None else {"ppd": ppd}
+
+
+def _wants_of_readers(lifted: dict[Ability, Any]) -> dict[str, Any]:
+    """Return what an observer that replies in words is shown, to draw it again for `reread`."""
+    found = next(iter(lifted.values()))
+    return {"wants": asdict(found.wants)} if getattr(found, "reads", "") == "questions" else {}
 
 
 def _about(observer: Any) -> dict[str, Any]:
