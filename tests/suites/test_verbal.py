@@ -133,10 +133,6 @@ def test_the_same_curve_is_recovered_whatever_the_style_of_replies(
     ratio, censored, scores = found_in(run)
     error = np.abs(ratio[:9] - 1)
     invalid = scores["invalid-replies"].value
-    print(
-        f"{style}: {run.spent().trials} replies, invalid {invalid:.4f}, median error "
-        f"{np.median(error):.3f}, CSF RMSE {scores['csf-rmse-log10'].value:.3f}"
-    )
     assert invalid < 0.02
     assert (censored[:9] == "").all()
     assert np.median(error) < 0.05

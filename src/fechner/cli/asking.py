@@ -120,13 +120,8 @@ def say_what_would_be_done(plans: Sequence[Sequence[Preview]]) -> None:
         "sent or stored."
     )
     if priced:
-        cost, most = (
-            sum(each for each in costs if not math.isnan(each))
-            for costs in (
-                [row.cost for row in plans[0]],
-                [row.most for row in plans[0]],
-            )
-        )
+        known = [row for row in plans[0] if not math.isnan(row.cost)]
+        cost, most = sum(row.cost for row in known), sum(row.most for row in known)
         typer.echo(
             f"About {cost:,.2f} dollars{several} with short replies, {most:,.2f} if all are as "
             "long as max_tokens. This is an estimate: 4/3 tokens a word, 85 a picture and 170 for "

@@ -111,7 +111,8 @@ def cost_of_questions(observer: Any, experiment: Experiment, questions: int) -> 
 
     A word is 4/3 tokens. A picture is 85, and 170 more for each 512 x 512 pixels that it takes, as
     those of GPT-4o are (85 at ``detail=low``); other models count otherwise. A short reply is
-    5 tokens, a long one ``max_tokens``. NaN without ``price_in`` and ``price_out``.
+    5 tokens, a long one ``max_tokens``, twice if a second question may follow. NaN without
+    ``price_in`` and ``price_out``.
 
     Examples
     --------
@@ -119,7 +120,7 @@ def cost_of_questions(observer: Any, experiment: Experiment, questions: int) -> 
     >>> test = suite("verbal").tests(Options("published"))[0].experiment
     >>> cost, most = cost_of_questions("openai/any@price_in=0.15,price_out=0.6", test, 400_000)
     >>> round(cost, 2), round(most, 2)
-    (17.61, 47.13)
+    (17.51, 47.03)
     """
     settings = settings_of(observer) if isinstance(observer, str) else {}
     price_in, price_out = (settings.get(f"price_{way}", math.nan) for way in ("in", "out"))
@@ -133,7 +134,7 @@ def cost_of_questions(observer: Any, experiment: Experiment, questions: int) -> 
     asked = questions * (picture * pictures + words * 4 / 3)
     longest = max(settings.get("max_completion_tokens", 0) or settings.get("max_tokens", 0), 5)
     cost, most = ((asked * price_in + questions * n * price_out) / 1e6 for n in (5, longest))
-    return cost, most
+    return cost, most * (1 + settings.get("second_question", False))
 
 
 def _shown_and_asked(experiment: Experiment) -> tuple[int, float]:
