@@ -129,7 +129,7 @@ def enter(
         "lacks": list(dict.fromkeys([*lacks(next(iter(lifted.values())).wants), *before, *cannot])),
         "about": _about(observer),
         **_ppd(lifted),
-        **_wants_of_readers(lifted),
+        **_how_it_is_asked(lifted),
     }
     for test in tests:
         manifest.tests.setdefault(test.id, parameters(test.experiment))
@@ -142,10 +142,12 @@ def _ppd(lifted: dict[Ability, Any]) -> dict[str, float]:
     return {} if ppd is None else {"ppd": ppd}
 
 
-def _wants_of_readers(lifted: dict[Ability, Any]) -> dict[str, Any]:
-    """Return what an observer that replies in words is shown, to draw it again for `reread`."""
+def _how_it_is_asked(lifted: dict[Ability, Any]) -> dict[str, Any]:
+    """Return how an observer that replies in words is asked, so that `reread` can replay it."""
     found = next(iter(lifted.values()))
-    return {"wants": asdict(found.wants)} if getattr(found, "reads", "") == "questions" else {}
+    if getattr(found, "reads", "") != "questions":
+        return {}
+    return {"wants": asdict(found.wants), "samples": bool(getattr(found, "samples", False))}
 
 
 def _about(observer: Any) -> dict[str, Any]:

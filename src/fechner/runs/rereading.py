@@ -201,6 +201,7 @@ class _Replayed:
     fingerprint: str
     wants: Wants
     layers: Sequence[str]
+    samples: bool
     readouts: Sequence[str] = (_CHOICE, GRADED)
     reads: Reads = "questions"
 
@@ -211,13 +212,15 @@ class _Replayed:
 
 def _observer(run: Run, name: str, asks: Ability, stored: xr.Dataset) -> _Replayed:
     known = run.manifest.observers[name]
+    layers = [str(layer) for layer in stored["layer"].values]
     if "wants" in known:
         size = known["wants"]["size_px"]
         wants = Wants(**{**known["wants"], "size_px": tuple(size) if size else None})
+        samples = known["samples"]
     else:  # runs of before that was stored
-        wants = resolve(name).wants
-    layers = [str(layer) for layer in stored["layer"].values]
-    return _Replayed(name, fingerprint_of(known, asks), wants, layers)
+        made = resolve(name)
+        wants, samples = made.wants, bool(getattr(made, "samples", False))
+    return _Replayed(name, fingerprint_of(known, asks), wants, layers, samples)
 
 
 @dataclass(frozen=True)
