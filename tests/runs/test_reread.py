@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from observers.answering.server import FakeServer
+from observers.answering.server import FakeServer, completion
 from photographs import write_album
 from suites.test_verbal import person
 
@@ -27,6 +27,8 @@ STYLES = {
 
 def in_styles(picture: np.ndarray, prompt: str, request: dict) -> str:
     word = person(10.0)(picture, prompt, request)
+    if request.get("seed") == 7 and int(picture.astype(int).sum()) % 7 == 0:
+        return completion("", refusal="No, there is no pattern I would talk about.")
     return STYLES[word][int(picture.astype(int).sum()) % 4]
 
 
@@ -36,9 +38,9 @@ def poor(reply: str, options, question: str = "") -> int | None:
     return words.get(reply)
 
 
-def asked(address: str, out: Path, **more) -> Run:
+def asked(address: str, out: Path, model: str = "person", **more) -> Run:
     return evaluate(
-        f"{address}#person",
+        f"{address}#{model}",
         suite="verbal",
         out=out,
         threads=1,
@@ -152,8 +154,18 @@ def test_what_cannot_be_replayed_is_named(tmp_path: Path, monkeypatch: pytest.Mo
     with closing(sqlite3.connect(run.folder / "trials.sqlite")) as connection, connection:
         connection.execute("DELETE FROM trials WHERE rowid = 1")
     found = reread(run.folder)
-    (problem,) = found.problems
-    assert "is left as it is" in problem
+    assert found.problems
+    assert all("is left as it is" in problem for problem in found.problems)
+
+
+def test_refusals_stay_what_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with FakeServer(in_styles) as server, monkeypatch.context() as patch:
+        patch.setattr(replies, "parse", poor)
+        run = asked(server.address, tmp_path / "run", model="person@seed=7", trials=8)
+    refused = sum(row["reader"] is None for row in Trials(run.folder / "trials.sqlite").rows())
+    assert refused > 0
+    assert reread(run.folder).problems == []
+    assert run.spent().invalid == refused
 
 
 def test_files_of_earlier_versions_were_read_by_the_first_reader(tmp_path: Path) -> None:

@@ -97,6 +97,7 @@ class _Reading(NamedTuple):
     before: int | None
     now: int | None
     options: int
+    read: bool
 
 
 def reread(folder: Path | str, *, dry_run: bool = False) -> Reread:
@@ -123,7 +124,8 @@ def reread(folder: Path | str, *, dry_run: bool = False) -> Reread:
                 _update(run, name, mine, found)
             if mine:
                 # Last, so that a process that is killed before does it all again.
-                trials.reread(changed[name], READER, list(mine))
+                own = [key for key, each in mine.items() if each.read]
+                trials.reread(changed[name], READER, own)
         total = sum(map(len, changed.values()))
         if total:
             run.manifest.notes.append(f"{total} replies were read otherwise by reader {READER}")
@@ -137,19 +139,19 @@ def _read(trials: Trials, observer: str, found: Reread) -> dict[str, _Reading]:
     changes: Counter[tuple[str, str]] = Counter()
     examples: dict[tuple[str, str], str] = {}
     for row in trials.rows(observer):
-        if row["reader"] is None or not (row["reply"] or row["second_reply"]):
-            continue  # refused, or never in words
         options = json.loads(row["options"])
-        now = None
-        for reply in (row["reply"], row["second_reply"]):
+        # What was refused, or never in words, stays as it is.
+        read = row["reader"] is not None and bool(row["reply"] or row["second_reply"])
+        now = None if read else row["choice"]
+        for reply in (row["reply"], row["second_reply"]) if read else ():
             now = parse(reply, options, row["prompt"]) if now is None and reply else now
         first = row["choice"] if row["first_reader"] is None else row["first_choice"]
-        readings[row["key"]] = _Reading(first, row["choice"], now, len(options))
+        readings[row["key"]] = _Reading(first, row["choice"], now, len(options), read)
         if now != row["choice"]:
             change = tuple("" if c is None else options[c] for c in (row["choice"], now))
             changes[change] += 1  # type: ignore[index]
             examples.setdefault(change, row["reply"])  # type: ignore[arg-type]
-    found.read[observer] = len(readings)
+    found.read[observer] = sum(each.read for each in readings.values())
     found.changes += [
         Change(observer, *change, n, examples[change]) for change, n in sorted(changes.items())
     ]
