@@ -57,6 +57,10 @@ def test_what_was_spent(tmp_path: Path) -> None:
     assert Trials(path).spent("a") == Spent(1, 0, 200, 2, 0.01)
     assert Trials(path).spent() == Spent(2, 1, 400, 4, 0.03)
     assert "0.03 dollars" in str(Trials(path).spent())
+    again = Answer(0, 1, reply="Well.", second_reply="No", usage=Usage(200, 2, 0.0), reader=2)
+    Trials(path, "d").record("k4", QUESTION, again)
+    assert Trials(path).spent("d").asked_again == 1
+    assert "1 asked again" in str(Trials(path).spent())
     Trials(path, "c").record("k3", QUESTION, answer(cost=math.nan))
     assert math.isnan(Trials(path).spent().cost)
 

@@ -1,5 +1,6 @@
 """Suite verbal from end to end: simulated people behind an address, by PNG, in a run folder."""
 
+import csv
 import hashlib
 import shutil
 import signal
@@ -97,6 +98,46 @@ def test_people_behind_an_address_are_recovered_from_png(tmp_path: Path) -> None
     assert scores["csf-correlation"].value > 0.99
     assert scores["csf-rmse-log10"].value == pytest.approx(1, abs=0.05)
     assert scores["invalid-replies"].value == 0
+
+
+with (Path(__file__).parents[1] / "observers/answering/data/replies.csv").open(newline="") as _file:
+    REPLIES = [row for row in csv.DictReader(_file) if row["options"] == "yes|no"]
+STYLES = [
+    s
+    for s in dict.fromkeys(r["style"] for r in REPLIES)
+    if any(r["expected"] for r in REPLIES if r["style"] == s)
+]
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    with FakeServer(person(10.0)) as server:
+        return asked(server.address, tmp_path_factory.mktemp("plain") / "run")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("style", STYLES)
+def test_the_same_curve_is_recovered_whatever_the_style_of_replies(
+    tmp_path: Path, style: str, plain: Run
+) -> None:
+    """In all languages; every reply is read as what a person reads, so nothing else changes."""
+    mine = [row for row in REPLIES if row["style"] == style and row["expected"]]
+
+    def decide(picture: np.ndarray, prompt: str, request: dict) -> str:
+        word = {"Yes.": "yes", "No.": "no"}[person(10.0)(picture, prompt, request)]
+        ways = [row["reply"] for row in mine if row["expected"] == word]
+        return ways[int(picture.astype(int).sum()) % len(ways)]
+
+    with FakeServer(decide) as server:
+        run = asked(server.address, tmp_path / "run")
+    ratio, censored, scores = found_in(run)
+    error = np.abs(ratio[:9] - 1)
+    invalid = scores["invalid-replies"].value
+    assert invalid < 0.02
+    assert (censored[:9] == "").all()
+    assert np.median(error) < 0.05
+    found, expected = (each.data(each.observers[0], "detection") for each in (run, plain))
+    assert np.array_equal(found["yes"], expected["yes"], equal_nan=True)
 
 
 def test_thresholds_below_a_grey_level_are_flagged(tmp_path: Path) -> None:
@@ -352,9 +393,30 @@ def test_what_a_run_would_ask() -> None:
     assert plan.questions == 10 * 2 * 32
     (plan,) = preview("pixels", suite="verbal", tests="detection")
     assert plan.questions == 0
+    # By what an observer reads: 25 questions, 20 pairs of labels, one question about two pictures.
+    (plan,) = preview("open_clip/ViT-B-32/laion2b_s34b_b79k", suite="verbal", published=True)
+    assert (plan.test, plan.questions) == ("detection", 320_000)
+    plans = preview("openai/any", suite="verbal")
+    assert {p.test: p.questions for p in plans} == {"detection": 16_000, "detection-2afc": 640}
+    assert {p.test: p.pictures for p in plans} == {"detection": 16_000, "detection-2afc": 640}
     # Observers that read no words are asked one question.
     (few,) = preview("pixels", suite="verbal", tests="detection", trials=12)
     assert (few.pictures, few.questions) == (120, 0)
+
+
+def test_what_a_run_would_cost() -> None:
+    settings = {"suite": "verbal", "tests": "detection", "prompts": ["Is it there?"], "trials": 10}
+    (plan,) = preview("openai/any@price_in=1,price_out=10,max_tokens=105", **settings)
+    assert plan.questions == 100
+    # 3 words of 4/3 tokens, a picture of 85 + 170, and replies of 5 or 105 tokens.
+    assert plan.cost == pytest.approx(100 * (259 * 1 + 5 * 10) / 1e6)
+    assert plan.most == pytest.approx(100 * (259 * 1 + 105 * 10) / 1e6)
+    (low,) = preview("openai/any@price_in=1,price_out=10,detail=low", **settings)
+    assert low.cost == pytest.approx(100 * (89 * 1 + 5 * 10) / 1e6)
+    for name in ("openai/any", "pixels"):
+        (plan,) = preview(name, **settings)
+        assert np.isnan(plan.cost)
+        assert np.isnan(plan.most)
 
 
 def test_metrics_and_encoders_have_sensitivity_curves(tmp_path: Path) -> None:
@@ -377,7 +439,8 @@ def test_modes() -> None:
         {test.id: test for test in suite("verbal").tests(Options(mode))}
         for mode in ("default", "published")
     )
-    assert list(default) == list(published) == ["detection", "detection-2afc"]
+    assert list(default) == ["detection", "detection-2afc"]
+    assert list(published) == ["detection"]  # no paper shows two pictures
     assert default["detection"].scorer.published is False
     assert published["detection"].scorer.published is True
     own = suite("verbal").tests(Options(asked=Asked(dither=True)))[0].experiment

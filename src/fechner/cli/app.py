@@ -23,6 +23,7 @@ from fechner.cli import (
     people,
     redundancy,
     report,
+    reread,
     run,
     scores,
     serve,
@@ -60,6 +61,7 @@ app.command("run")(run.command)
 app.command("scores")(scores.command)
 app.command("compare")(compare.command)
 app.command("report")(report.command)
+app.command("reread")(reread.command)
 app.command("figure")(figure.command)
 app.command("export")(export.command)
 app.command("objects")(objects.command)

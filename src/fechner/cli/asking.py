@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -93,8 +94,12 @@ def say_what_would_be_done(plans: Sequence[Sequence[Preview]]) -> None:
             "none of these tests can be asked of these observers; `fechner list tests` says what "
             "each asks, and `fechner list observers` what each can do."
         )
+    priced = any(not math.isnan(row.cost) for row in plans[0])
     print_table(
-        ("observer", "test", "pictures, at most", "questions in words, at most", "answered"),
+        (
+            *("observer", "test", "pictures, at most", "questions in words, at most", "answered"),
+            *(("cost, about", "cost, at most") if priced else ()),
+        ),
         (
             (
                 row.observer,
@@ -102,6 +107,7 @@ def say_what_would_be_done(plans: Sequence[Sequence[Preview]]) -> None:
                 f"{row.pictures:,}",
                 f"{row.questions:,}",
                 _number(sum(each.answered for each in same)),
+                *((_dollars(row.cost), _dollars(row.most)) if priced else ()),
             )
             for same in zip(*plans, strict=True)
             for row in same[:1]
@@ -114,6 +120,18 @@ def say_what_would_be_done(plans: Sequence[Sequence[Preview]]) -> None:
         f"At most {pictures:,} pictures and {questions:,} questions{several}; nothing was shown, "
         "sent or stored."
     )
+    if priced:
+        known = [row for row in plans[0] if not math.isnan(row.cost)]
+        cost, most = sum(row.cost for row in known), sum(row.most for row in known)
+        typer.echo(
+            f"About {cost:,.2f} dollars{several} with short replies, {most:,.2f} if all are as "
+            "long as max_tokens. This is an estimate: 4/3 tokens a word, 85 a picture and 170 for "
+            "each 512 x 512 pixels of it, 5 a short reply."
+        )
+
+
+def _dollars(cost: float) -> str:
+    return "" if math.isnan(cost) else f"{cost:,.2f}"
 
 
 def _number(n: int) -> str:

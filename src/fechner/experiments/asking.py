@@ -21,7 +21,7 @@ from fechner.experiments.placement import Heard, Placement, Record, Trial
 from fechner.experiments.tasks import ABSCISSAE, Task
 from fechner.human import standard_spatial_observer
 from fechner.observers.abilities import Ability, Need
-from fechner.observers.questions import Prompt, Question
+from fechner.observers.questions import Prompt, Question, Reads
 from fechner.stimuli import Field, Frames, NaturalBand, Noise, Stimulus
 from fechner.stimuli.patterns import drawn
 
@@ -117,9 +117,15 @@ class Asking:
             for index in range(len(self.task.score_abscissae))
         ]
 
-    def without_words(self) -> Asking:
-        """Return what observers are asked that read no words: one question for all."""
-        return replace(self, questions=self.questions[:1], labels=self.labels[:1])
+    def read_by(self, reads: Reads | None) -> Asking:
+        """Return what is asked of observers by what they read; None where that is not known."""
+        if reads == "questions":
+            return replace(self, labels=())
+        if reads == "labels":
+            return replace(self, questions=())
+        if reads == "nothing":  # one question for all
+            return replace(self, questions=self.questions[:1], labels=self.labels[:1])
+        return self
 
     def measure(self, piece: Piece, interviewer: Interviewer) -> xr.Dataset:
         """Ask about one abscissa."""

@@ -64,6 +64,7 @@ FAMILIES = (
         needs=("timm", "torchvision"),
         extra="timm",
         prefix="timm/",
+        reads="nothing",
         published=_RAW,
     ),
     Family(
@@ -74,6 +75,7 @@ FAMILIES = (
         needs=("transformers", "torchvision"),
         extra="transformers",
         prefix="hf/",
+        reads="fechner.observers.adapters.transformers:reads",
         published={"encoders": {"normalise": "none", "masked": True}},
     ),
     Family(
@@ -84,6 +86,7 @@ FAMILIES = (
         needs=("open_clip", "torchvision"),
         extra="open_clip",
         prefix="open_clip/",
+        reads="labels",
         # All were shown 224 px, whatever they were trained on.
         published={"encoders": {"normalise": "none", "size": 224}},
     ),
@@ -95,6 +98,7 @@ FAMILIES = (
         needs=("diffusers",),
         extra="diffusers",
         prefix="diffusers/",
+        reads="nothing",
         # Its pictures were scaled to -1..1, its own way; the latent was drawn at random.
         published={"encoders": {"sample": True, "size": 224}},
     ),
@@ -106,6 +110,7 @@ FAMILIES = (
         needs=("torchvision",),
         extra="torchvision",
         prefix="torchvision/",
+        reads="nothing",
         published=_RAW,
     ),
     Family(
@@ -116,6 +121,7 @@ FAMILIES = (
         needs=("torchvision",),
         extra="torchvision",
         prefix="torch_hub/",
+        reads="nothing",
         published=_RAW,
     ),
     Family(
@@ -126,6 +132,7 @@ FAMILIES = (
         needs=("onnxruntime",),
         extra="onnx",
         suffix=".onnx",
+        reads="nothing",
     ),
     Family(
         "openai/MODEL",
@@ -136,6 +143,7 @@ FAMILIES = (
         extra="openai",
         prefix="openai/",
         ability="answers",
+        reads="questions",
         check=f"{_ANSWERING}.endpoint:check",
         operational=_HOW_TO_ASK,
     ),
@@ -149,6 +157,7 @@ FAMILIES = (
             extra="openai",
             prefix=f"{scheme}://",
             ability="answers",
+            reads="questions",
             check=f"{_ANSWERING}.endpoint:check",
             operational=_HOW_TO_ASK,
         )

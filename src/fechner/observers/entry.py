@@ -97,6 +97,9 @@ class Family:
         As for an `Entry`.
     prefix, suffix
         How its names begin and end.
+    reads
+        What its models make of words, as far as it is known without loading one: ``questions``,
+        ``labels``, ``nothing``, or ``"module:function"`` of the rest of the name; empty if unknown.
     """
 
     label: str
@@ -112,6 +115,7 @@ class Family:
     declared: str = ""
     check: str = ""
     operational: tuple[str, ...] = ()
+    reads: str = ""
 
     @property
     def installed(self) -> bool:

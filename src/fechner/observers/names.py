@@ -15,6 +15,7 @@ from fechner.observers.abilities import Observer
 from fechner.observers.catalogue import catalogue, families
 from fechner.observers.entry import Entry, Family, at
 from fechner.observers.network import Network, encoder
+from fechner.observers.questions import Reads
 from fechner.observers.yours import file_and_name, from_file
 
 #: Settings that are not the loader's business.
@@ -69,6 +70,44 @@ def kept_name(spec: str) -> str:
     return _put_together(
         name, {key: value for key, value in own.items() if key not in found.operational}
     )
+
+
+def settings_of(spec: str) -> dict[str, Any]:
+    """Return the settings of a name as values, with those that it leaves as they are.
+
+    Examples
+    --------
+    >>> settings = settings_of("http://localhost:8000/v1#qwen@price_in=0.15")
+    >>> settings["price_in"], settings["max_tokens"]
+    (0.15, 128)
+    """
+    name, own = take_apart(spec)
+    found = _find(name)
+    if found is None:
+        return {}
+    empty = inspect.Parameter.empty
+    known = {k: p.default for k, p in _settings(found).items() if p.default is not empty}
+    return {**known, **_values(found, own)}
+
+
+def reads_of(spec: str) -> Reads | None:
+    """Return what an observer makes of words, without making it; None if that is not known.
+
+    Examples
+    --------
+    >>> reads_of("openai/any"), reads_of("open_clip/ViT-B-32/laion2b_s34b_b79k"), reads_of("pixels")
+    ('questions', 'labels', 'nothing')
+    """
+    name = take_apart(spec)[0]
+    found = _find(name)
+    if isinstance(found, Entry):
+        return None if found.ability == "answers" else "nothing"
+    if found is None or found.missing:
+        return None
+    told: Any = found.reads
+    if ":" in told:
+        told = at(told)(name.removeprefix(found.prefix))
+    return told or None
 
 
 def _put_together(name: str, settings: Mapping[str, str]) -> str:

@@ -57,6 +57,13 @@ class Usage:
     completion_tokens: int = 0
     cost: float = float("nan")
 
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.cost + other.cost,
+        )
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -77,6 +84,10 @@ class Answer:
         The words as they came.
     place
         Layer and read-out, of observers that are looked into.
+    second_reply
+        The words to a second question, asked where the first reply could not be read.
+    reader
+        Version of the rules by which the choice was read from the words; None where it was not.
     """
 
     question: int
@@ -86,3 +97,5 @@ class Answer:
     reply: str = ""
     usage: Usage = Usage()
     place: tuple[int, int] = (0, 0)
+    second_reply: str = ""
+    reader: int | None = None

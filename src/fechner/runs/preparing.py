@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +129,7 @@ def enter(
         "lacks": list(dict.fromkeys([*lacks(next(iter(lifted.values())).wants), *before, *cannot])),
         "about": _about(observer),
         **_ppd(lifted),
+        **_how_it_is_asked(lifted),
     }
     for test in tests:
         manifest.tests.setdefault(test.id, parameters(test.experiment))
@@ -139,6 +140,14 @@ def _ppd(lifted: dict[Ability, Any]) -> dict[str, float]:
     """Return the pixels per degree that an observer is made for, if it is."""
     ppd = next(iter(lifted.values())).wants.ppd
     return {} if ppd is None else {"ppd": ppd}
+
+
+def _how_it_is_asked(lifted: dict[Ability, Any]) -> dict[str, Any]:
+    """Return how an observer that replies in words is asked, so that `reread` can replay it."""
+    found = next(iter(lifted.values()))
+    if getattr(found, "reads", "") != "questions":
+        return {}
+    return {"wants": asdict(found.wants), "samples": bool(getattr(found, "samples", False))}
 
 
 def _about(observer: Any) -> dict[str, Any]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fechner.experiments import Asking
+from fechner.experiments import Asking, Experiment
+from fechner.experiments.recognition import prompt_for
 from fechner.observers import catalogue
 from fechner.observers.abilities import Dtype
 from fechner.observers.devices import best_device, check_device
 from fechner.observers.lifts import LIFTS
-from fechner.observers.names import take_apart
+from fechner.observers.names import reads_of, settings_of, take_apart
 from fechner.observers.readouts import check_readouts
 from fechner.runs.choice import choose_tests
 from fechner.runs.folder import refuse_other_things, settled
@@ -33,6 +35,9 @@ class Preview:
         to read no words.
     answered
         How many answers of the observer, to any test, are in the run folder already.
+    cost, most
+        In US dollars, if every question is asked: an estimate with replies of a few words, and one
+        with replies as long as they may be; NaN where no price is given. See `cost_of_questions`.
     """
 
     observer: str
@@ -40,6 +45,8 @@ class Preview:
     pictures: int
     questions: int
     answered: int
+    cost: float = math.nan
+    most: float = math.nan
 
 
 def preview(
@@ -79,19 +86,61 @@ def preview(
         settled(Path(out), suite, options, readouts, patterns, place, threads, batch_size)
     trials = Trials(Path(out or ".") / FILE)
     found = []
-    for name in names:
+    for name, given in names.items():
         answered = trials.spent(name).trials if out is not None else 0
         entry = catalogue().get(take_apart(name)[0])
-        silent = entry is not None and entry.ability != "answers"
+        reads = reads_of(given) if isinstance(given, str) else None
         for test in chosen:
             experiment = test.experiment
             if entry is not None and not any(
                 LIFTS[has][experiment.asks].make for has in entry.abilities
             ):
                 continue  # it cannot be asked
-            if silent and isinstance(experiment, Asking):
-                experiment = experiment.without_words()
+            if isinstance(experiment, Asking):
+                experiment = experiment.read_by(reads)
             pieces = [p for p in experiment.pieces() if p.for_scores or not scores_only]
             pictures, questions = sum(p.images for p in pieces), sum(p.questions for p in pieces)
-            found.append(Preview(name, test.id, pictures, 0 if silent else questions, answered))
+            questions = 0 if reads == "nothing" else questions
+            costs = cost_of_questions(given, experiment, questions)
+            found.append(Preview(name, test.id, pictures, questions, answered, *costs))
     return found
+
+
+def cost_of_questions(observer: Any, experiment: Experiment, questions: int) -> tuple[float, float]:
+    """Estimate what questions cost, in US dollars, if replies are short, and if they are not.
+
+    A word is 4/3 tokens. A picture is 85, and 170 more for each 512 x 512 pixels that it takes, as
+    those of GPT-4o are (85 at ``detail=low``); other models count otherwise. A short reply is
+    5 tokens, a long one ``max_tokens``, twice if a second question may follow. NaN without
+    ``price_in`` and ``price_out``.
+
+    Examples
+    --------
+    >>> from fechner.suites import Options, suite
+    >>> test = suite("verbal").tests(Options("published"))[0].experiment
+    >>> cost, most = cost_of_questions("openai/any@price_in=0.15,price_out=0.6", test, 400_000)
+    >>> round(cost, 2), round(most, 2)
+    (17.51, 47.03)
+    """
+    settings = settings_of(observer) if isinstance(observer, str) else {}
+    price_in, price_out = (settings.get(f"price_{way}", math.nan) for way in ("in", "out"))
+    if math.isnan(price_in) or math.isnan(price_out):
+        return math.nan, math.nan
+    field = experiment.scene.field
+    tiles = math.ceil(field.width_px / 512) * math.ceil(field.height_px / 512)
+    picture = 85 if settings.get("detail") == "low" else 85 + 170 * tiles
+    pictures, words = _shown_and_asked(experiment)
+    words += len(settings.get("system", "").split())
+    asked = questions * (picture * pictures + words * 4 / 3)
+    longest = max(settings.get("max_completion_tokens", 0) or settings.get("max_tokens", 0), 5)
+    cost, most = ((asked * price_in + questions * n * price_out) / 1e6 for n in (5, longest))
+    return cost, most * (1 + settings.get("second_question", False))
+
+
+def _shown_and_asked(experiment: Experiment) -> tuple[int, float]:
+    """Return how many pictures a question is about, and how many words it has."""
+    if isinstance(experiment, Asking):
+        texts = [prompt.text for prompt in experiment.questions]
+        return experiment.pictures, sum(len(text.split()) for text in texts) / max(1, len(texts))
+    classes = getattr(getattr(experiment, "album", None), "classes", ())
+    return 1, len(prompt_for(classes, labels=False).text.split())

@@ -226,7 +226,7 @@ class Run:
     def score(self, observer: str, test: Test, data: xr.Dataset) -> list[Result]:
         """Score the answers of an observer in a test."""
         own = suite(self.manifest.suite)
-        as_printed = next(t for t in own.tests(self.options.as_printed) if t.id == test.id)
+        as_printed = [t.experiment for t in own.tests(self.options.as_printed) if t.id == test.id]
         layers = [str(layer) for layer in data["layer"].values]
         # Where there is one place to look at, nobody has to be told which.
         handed_on = self.manifest.observers[observer].get("output", layers[-1])
@@ -240,7 +240,7 @@ class Run:
             place = _place(score, own.readouts, natural, several=data.sizes["readout"] > 1)
             # Papers read encoders out by the suite's own read-out, mostly of what they hand on.
             printed = published_scores(own.name, "" if score.layer == natural else score.layer)
-            same = _is_own(score.readout, own.readouts) and test.experiment == as_printed.experiment
+            same = _is_own(score.readout, own.readouts) and test.experiment in as_printed
             keys = [f"{test.id}/{score.name}", *([test.id] if main else [])]
             known = [printed[observer, key] for key in keys if (observer, key) in printed]
             results.append(

@@ -172,7 +172,7 @@ def evaluate(
             if options.asked.pictures is not None:
                 for note in options.asked.pictures.notes:
                     listener.say(note)
-            with _computing_with(manifest.threads):
+            with computing_with(manifest.threads):
                 execute(
                     folder,
                     manifest,
@@ -194,7 +194,7 @@ def evaluate(
 
 
 @contextmanager
-def _computing_with(threads: int) -> Iterator[None]:
+def computing_with(threads: int) -> Iterator[None]:
     """Compute with so many CPU threads, and afterwards with as many as before."""
     import torch
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fechner.errors import BudgetError, RunFolderError
 from fechner.observers.questions import Answer, Question
@@ -37,6 +38,14 @@ CREATE TABLE IF NOT EXISTS trials (
     cost REAL
 )
 """
+#: Columns that files of earlier versions lack. The first choice is kept when a reply is read again,
+#: for later trials were placed by it.
+_LATER = {
+    "second_reply": "TEXT NOT NULL DEFAULT ''",
+    "reader": "INTEGER DEFAULT 1",
+    "first_reader": "INTEGER",
+    "first_choice": "INTEGER",
+}
 #: SQLite takes so many values in one statement.
 _AT_ONCE = 500
 
@@ -65,6 +74,8 @@ class Spent:
         Replies that were none of the options.
     cost
         In US dollars; NaN where the price of an answer is not known.
+    asked_again
+        Answers for which a second question was asked.
     """
 
     trials: int = 0
@@ -72,13 +83,15 @@ class Spent:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float = 0.0
+    asked_again: int = 0
 
     def __str__(self) -> str:
         tokens = f"{self.prompt_tokens:,} tokens in, {self.completion_tokens:,} out"
         price = "" if math.isnan(self.cost) else f", {self.cost:.2f} dollars"
         odd = f", {self.invalid:,} of them none of the options" if self.invalid else ""
         answers = "answer" if self.trials == 1 else "answers"
-        return f"{self.trials:,} {answers} in words{odd}; {tokens}{price}"
+        again = f", {self.asked_again:,} asked again" if self.asked_again else ""
+        return f"{self.trials:,} {answers} in words{again}{odd}; {tokens}{price}"
 
 
 class Trials:
@@ -153,24 +166,50 @@ class Trials:
 
     def record(self, key: str, question: Question, answer: Answer) -> None:
         """Keep an answer; it is on disk when this returns."""
-        graded = None if answer.probabilities is None else json.dumps(answer.probabilities)
-        cost = None if math.isnan(answer.usage.cost) else answer.usage.cost
-        values = (
-            key,
-            self.observer,
-            question.prompt.text,
-            json.dumps(question.prompt.options),
-            answer.choice,
-            graded,
-            answer.mass,
-            answer.reply,
-            answer.usage.prompt_tokens,
-            answer.usage.completion_tokens,
-            cost,
-        )
+        values = {
+            "key": key,
+            "observer": self.observer,
+            "prompt": question.prompt.text,
+            "options": json.dumps(question.prompt.options),
+            "choice": answer.choice,
+            "probabilities": answer.probabilities and json.dumps(answer.probabilities),
+            "mass": answer.mass,
+            "reply": answer.reply,
+            "prompt_tokens": answer.usage.prompt_tokens,
+            "completion_tokens": answer.usage.completion_tokens,
+            "cost": _or_null(answer.usage.cost),
+            "second_reply": answer.second_reply,
+            "reader": answer.reader,
+        }
+        marks = ", ".join("?" * len(values))
         with self._open() as connection, connection:
             connection.execute(
-                f"INSERT OR IGNORE INTO trials VALUES ({','.join('?' * len(values))})", values
+                f"INSERT OR IGNORE INTO trials ({', '.join(values)}) VALUES ({marks})",
+                tuple(values.values()),
+            )
+
+    def reread(self, choices: Mapping[str, int | None], reader: int, keys: Sequence[str]) -> None:
+        """Write what a reader made of replies, all at once.
+
+        Parameters
+        ----------
+        choices
+            Of those that changed, by key.
+        keys
+            Of all that were read.
+        """
+        with self._open() as connection, connection:
+            connection.executemany(
+                "UPDATE trials SET first_reader = reader, first_choice = choice "
+                "WHERE key = ? AND first_reader IS NULL",
+                [(key,) for key in choices],
+            )
+            connection.executemany(
+                "UPDATE trials SET choice = ? WHERE key = ?",
+                [(choice, key) for key, choice in choices.items()],
+            )
+            connection.executemany(
+                "UPDATE trials SET reader = ? WHERE key = ?", [(reader, key) for key in keys]
             )
 
     def spent(self, observer: str | None = None) -> Spent:
@@ -179,13 +218,24 @@ class Trials:
             return Spent()
         where, values = ("WHERE observer = ?", (observer,)) if observer is not None else ("", ())
         with self._open() as connection:
-            n, invalid, taken, given, cost, unknown = connection.execute(
+            n, invalid, taken, given, cost, unknown, again = connection.execute(
                 "SELECT count(*), sum(choice IS NULL), sum(prompt_tokens), "
-                f"sum(completion_tokens), sum(cost), sum(cost IS NULL) FROM trials {where}",
+                f"sum(completion_tokens), sum(cost), sum(cost IS NULL), "
+                f"sum(second_reply != '') FROM trials {where}",
                 values,
             ).fetchone()
         price = math.nan if unknown else cost or 0.0
-        return Spent(n, invalid or 0, taken or 0, given or 0, price)
+        return Spent(n, invalid or 0, taken or 0, given or 0, price, again or 0)
+
+    def rows(self, observer: str | None = None) -> list[dict[str, Any]]:
+        """Return all that is known of trials, by column, in the order in which they came."""
+        if not self.path.exists() and self._connection is None:
+            return []
+        where, values = ("WHERE observer = ?", (observer,)) if observer is not None else ("", ())
+        with self._open() as connection:
+            found = connection.execute(f"SELECT * FROM trials {where} ORDER BY rowid", values)
+            names = [column[0] for column in found.description]
+            return [dict(zip(names, row, strict=True)) for row in found]
 
     def close(self) -> None:
         """Let go of the file."""
@@ -201,6 +251,7 @@ class Trials:
                 self._connection.execute("PRAGMA journal_mode=WAL")
                 self._connection.execute("PRAGMA synchronous=FULL")
                 self._connection.execute(_SCHEMA)
+                _add_later_columns(self._connection)
             yield self._connection
         except sqlite3.DatabaseError as error:
             self.close()
@@ -211,3 +262,15 @@ class Trials:
                 f"the trials in {self.path} cannot be used ({error}); delete that file and run the "
                 "same command again: questions are asked anew."
             ) from error
+
+
+def _add_later_columns(connection: sqlite3.Connection) -> None:
+    there = {row[1] for row in connection.execute("PRAGMA table_info(trials)")}
+    for name, kind in _LATER.items():
+        if name not in there:
+            with connection:
+                connection.execute(f"ALTER TABLE trials ADD COLUMN {name} {kind}")
+
+
+def _or_null(value: float) -> float | None:
+    return None if math.isnan(value) else value

@@ -99,11 +99,12 @@ def tests(options: Options) -> list[Test]:
         own = replace(scorer, guess=guess)
         return Test(experiment, own, SensitivityPanels(own))
 
+    two_pictures = asking(
+        "detection-2afc", "Which picture shows a pattern?", 0.5, questions=PAIRS, pictures=2
+    )
     return [
         asking("detection", "Is there a pattern?", None, questions=prompts.questions),
-        asking(
-            "detection-2afc", "Which picture shows a pattern?", 0.5, questions=PAIRS, pictures=2
-        ),
+        *([] if published else [two_pictures]),  # which no paper has
         *(_bands(asked.album, scene, scorer, options.seed) if asked.album is not None else ()),
     ]
 

@@ -45,7 +45,8 @@ class Request:
 
     @property
     def pictures(self) -> list[np.ndarray]:
-        parts = self.body["messages"][-1]["content"]
+        users = [each["content"] for each in self.body["messages"] if each["role"] == "user"]
+        parts = [part for content in users for part in content]
         urls = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
         return [picture(url) for url in urls]
 

@@ -153,6 +153,42 @@ def test_a_question_that_the_service_filters_is_an_answer(frames: Frames) -> Non
     assert (answer.choice, answer.reply) == (None, "unsafe")
 
 
+def test_a_second_question_where_a_reply_cannot_be_read(frames: Frames) -> None:
+    def decide(picture: np.ndarray, prompt: str, request: dict[str, Any]) -> str:
+        return "no" if prompt.startswith("Answer with one word") else "Hard to say."
+
+    prices = "price_in=1,price_out=1"
+    with FakeServer(decide) as server:
+        answer = one(server, frames, prices)
+        assert (answer.choice, answer.reply, answer.second_reply) == (None, "Hard to say.", "")
+        assert len(server.requests) == 1
+        server.faults = [None, "500"]  # the first question is not sent again
+        answer = one(server, frames, f"second_question=true,{prices}")
+    assert (answer.choice, answer.reply, answer.second_reply) == (1, "Hard to say.", "no")
+    assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == (200, 4)
+    assert answer.usage.cost == pytest.approx(204e-6)
+    first, *again = [request.body["messages"] for request in server.requests[1:]]
+    assert [message["role"] for message in again[-1]] == ["user", "assistant", "user"]
+    assert again[-1][0] == first[0]
+    assert again[-1][1]["content"] == "Hard to say."
+    assert again[-1][2]["content"][0]["text"] == "Answer with one word: yes or no."
+    assert len(again) == 2
+
+
+def test_no_second_question_where_there_is_an_answer_or_a_refusal(frames: Frames) -> None:
+    with FakeServer() as server:
+        assert one(server, frames, "second_question=true").second_reply == ""
+        server.decide = lambda *_: completion("", refusal="I cannot help.")
+        assert one(server, frames, "second_question=true").second_reply == ""
+        assert len(server.requests) == 2
+        server.decide = lambda *_: "Perhaps."
+        answer = one(server, frames, "second_question=true")
+        assert (answer.choice, answer.second_reply) == (None, "Perhaps.")
+    with FakeServer() as server:  # fingerprints of before hold
+        assert "second" not in endpoint(server).fingerprint
+        assert "second_question=True" in endpoint(server, "second_question=true").fingerprint
+
+
 def test_replies_in_parts(frames: Frames) -> None:
     sent = completion("")
     sent["choices"][0]["message"]["content"] = [{"type": "text", "text": "y"}, {"text": "es"}]
@@ -470,8 +506,8 @@ def test_an_unknown_setting_lists_those_there_are() -> None:
     assert str(caught.value) == (
         "there is no setting named 'temprature'; did you mean 'temperature'? http://HOST/v1#MODEL "
         "has key, temperature, max_tokens, max_completion_tokens, seed, logprobs, top_logprobs, "
-        "system, detail, reasoning_effort, revision, price_in, price_out, timeout_s, tries, "
-        "at_once, rpm."
+        "system, detail, reasoning_effort, revision, second_question, price_in, price_out, "
+        "timeout_s, tries, at_once, rpm."
     )
     assert with_settings("http://h/v1#m", {"dtype": "float16", "seed": "3"}) == (
         "http://h/v1#m@seed=3"

@@ -6,6 +6,7 @@ import inspect
 import math
 from collections.abc import Mapping
 from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from fechner.errors import ObserverError
@@ -34,6 +35,7 @@ from fechner.observers.adapters.transformers_kinds import (
 from fechner.observers.answering.generative import Decoding
 from fechner.observers.network import Network
 from fechner.observers.normalisation import NONE, Normalisation
+from fechner.observers.questions import Reads
 from fechner.observers.torchvision_fix import import_torchvision
 from fechner.observers.weights import cause_of
 
@@ -88,6 +90,24 @@ def load(
             else None,
         )
     return _network(place, config, size, masked)
+
+
+def reads(model: str) -> Reads | None:
+    """Return what a model makes of words, by its configuration; None if that is not at hand."""
+    import json
+    from pathlib import Path
+
+    from huggingface_hub import try_to_load_from_cache
+
+    try:
+        path = Path(model) / "config.json"
+        found = path if path.is_file() else try_to_load_from_cache(model, "config.json")
+        config = SimpleNamespace(**json.loads(Path(found or "").read_text("utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+    if answers_in_words(config):
+        return "questions"
+    return "labels" if KINDS.get(config.model_type, OTHER).reads else "nothing"
 
 
 def _network(place: Repository, config: Any, size: int | None, masked: bool) -> Network:

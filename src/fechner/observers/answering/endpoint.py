@@ -10,7 +10,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
@@ -39,7 +39,10 @@ DECODING = (
     "detail",
     "reasoning_effort",
     "revision",
+    "second_question",
 )
+#: Settings that came later, and are part of a fingerprint only where they are used.
+_LATER = ("second_question",)
 
 
 @dataclass(repr=False, eq=False)
@@ -72,6 +75,8 @@ class Endpoint:
         How long to think, for models that do.
     revision
         Your word for which version of the model is served, where its name does not say.
+    second_question
+        Whether to ask for one word where a reply cannot be read.
     price_in, price_out
         US dollars per million tokens of questions and of replies.
     timeout_s, tries
@@ -94,6 +99,7 @@ class Endpoint:
     detail: Literal["auto", "low", "high"] = "auto"
     reasoning_effort: str = ""
     revision: str = ""
+    second_question: bool = False
     price_in: float = math.nan
     price_out: float = math.nan
     timeout_s: float = 120.0
@@ -114,7 +120,8 @@ class Endpoint:
         self._server = Server(place.address, key, timeout_s=self.timeout_s, own=bool(place.key))
         self.sender = Sender(tries=self.tries, at_once=self.at_once, per_minute=self.rpm)
         self.readouts = ("choice", "probability") if self.logprobs else ("choice",)
-        settings = ", ".join(f"{each}={getattr(self, each)!r}" for each in DECODING)
+        used = [each for each in DECODING if each not in _LATER or getattr(self, each)]
+        settings = ", ".join(f"{each}={getattr(self, each)!r}" for each in used)
         self.fingerprint = f"{place.address}#{place.model} asked by PNG, {settings}"
 
     def choose(self, frames: Frames, questions: Sequence[Question]) -> Iterator[Answer]:
@@ -122,17 +129,28 @@ class Endpoint:
         self._server.open()
         questions, pictures = list(questions), Pictures(frames)
         empty: Counter[int] = Counter()
+        unread: dict[int, Answer] = {}
 
         def ask(index: int) -> Answer:
+            first = unread.get(index) or ask_first(index)
+            if not self.second_question or first.choice is not None or first.reader is None:
+                return first
+            unread[index] = first  # if the second question fails, only that is sent again
+            return self._ask_again(request(index), questions[index], first)
+
+        def request(index: int) -> dict[str, Any]:
             question = questions[index]
             rows = [pictures[row] for row in question.pictures]
-            request = {
+            return {
                 "model": self._model,
                 "messages": self._messages(rows, question.prompt.text),
                 **self._sent(question.repeat),
             }
+
+        def ask_first(index: int) -> Answer:
+            question = questions[index]
             try:
-                found = self._server.chat(request)
+                found = self._server.chat(request(index))
             except DeclinedError as declined:
                 return Answer(index, None, reply=str(declined))
             try:
@@ -140,6 +158,7 @@ class Endpoint:
                     found,
                     index,
                     question.prompt.options,
+                    question=question.prompt.text,
                     prices=(self.price_in, self.price_out),
                     scrub=self._server.without_key,
                     # If every try ends like this, the model has nothing to say.
@@ -150,6 +169,38 @@ class Endpoint:
                 raise
 
         return self.sender.replies(len(questions), ask)
+
+    def _ask_again(self, request: dict[str, Any], question: Question, first: Answer) -> Answer:
+        """Ask for one word after a reply that could not be read, and put both together."""
+        options = question.prompt.options
+        words = f"{', '.join(options[:-1])} or {options[-1]}"
+        again = [
+            {"role": "assistant", "content": first.reply or "..."},
+            {
+                "role": "user",
+                "content": [{"type": "text", "text": f"Answer with one word: {words}."}],
+            },
+        ]
+        try:
+            found = self._server.chat({**request, "messages": [*request["messages"], *again]})
+        except DeclinedError as declined:
+            return replace(first, second_reply=str(declined))
+        second = read(
+            found,
+            first.question,
+            options,
+            question=question.prompt.text,
+            prices=(self.price_in, self.price_out),
+            scrub=self._server.without_key,
+            empty_is_a_reply=True,
+        )
+        return replace(
+            second,
+            reply=first.reply,
+            second_reply=second.reply,
+            usage=first.usage + second.usage,
+            reader=first.reader,
+        )
 
     def _messages(self, pictures: Sequence[str], text: str) -> list[dict[str, Any]]:
         """Return the conversation: pictures in their order, then the question."""

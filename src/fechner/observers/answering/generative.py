@@ -17,11 +17,11 @@ from fechner.errors import ObserverError
 from fechner.observers.abilities import Wants
 from fechner.observers.answering.encoding import EncodedPictures
 from fechner.observers.answering.preparing import Preparation
+from fechner.observers.answering.reading import READER, parse
 from fechner.observers.answering.words import (
     answer_start,
     first_answer_token,
     first_token_probabilities,
-    parse,
 )
 from fechner.observers.memory import is_out_of_memory
 from fechner.observers.questions import Answer, Question, Reads, Usage
@@ -213,11 +213,12 @@ class Generative:
             probabilities = tuple(m / mass for m in masses[step]) if mass > 0 else None
         return Answer(
             place,
-            parse(reply, question.prompt.options),
+            parse(reply, question.prompt.options, question.prompt.text),
             probabilities,
             mass,
             reply.strip(),
             Usage(prompt_tokens, len(tokens), cost=0.0),
+            reader=READER,
         )
 
     def _until_the_end(self, tokens: list[int]) -> list[int]:

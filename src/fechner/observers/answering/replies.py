@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from fechner.observers.answering.reading import READER, parse
 from fechner.observers.answering.sending import RequestError
 from fechner.observers.answering.words import (
     first_answer_token,
     first_token_probabilities,
-    parse,
 )
 from fechner.observers.questions import Answer, Usage
 
@@ -27,6 +27,7 @@ def read(
     index: int,
     options: Sequence[str],
     *,
+    question: str = "",
     prices: tuple[float, float] = (math.nan, math.nan),
     scrub: Callable[[str], str] = str,
     empty_is_a_reply: bool = False,
@@ -37,6 +38,8 @@ def read(
     ----------
     index
         Of the question.
+    question
+        What was asked, in words.
     prices
         US dollars per million tokens of questions and of replies; NaN if unknown.
     scrub
@@ -63,11 +66,12 @@ def read(
     known = _probabilities(choice.get("logprobs"), options)
     return Answer(
         index,
-        None if refused else parse(text, options),
+        None if refused else parse(text, options, question),
         probabilities=known[0] if known else None,
         mass=known[1] if known else None,
         reply=text,
         usage=_usage(found.get("usage"), prices),
+        reader=None if refused else READER,
     )
 
 

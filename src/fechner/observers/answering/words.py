@@ -1,7 +1,4 @@
-"""From a reply in words to a choice, and from probabilities of words to those of options.
-
-A reply that is none of the options, or more than one, is invalid: nothing is ever guessed.
-"""
+"""Where the answer begins in a reply, and from probabilities of its words to those of options."""
 
 from __future__ import annotations
 
@@ -10,52 +7,23 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from fechner.observers.answering.statements import fold, lexicon
+
 #: How models mark what they think before they answer, in the brackets of several families.
-_THINKING = r"(?:think|thinking|thought|reasoning|reflection)"
-_CLOSED = re.compile(rf"[<\[◁]\s*/\s*{_THINKING}\s*[>\]▷]", re.IGNORECASE)
-_OPENED = re.compile(rf"[<\[◁]\s*{_THINKING}(?:\s[^>\]▷]*)?[>\]▷]", re.IGNORECASE)
-
-#: Options that are words by themselves: "A pattern is there" does not choose the option "A", but
-#: nothing except a name stands before these words.
-_ARTICLES = ("a", "i")
-_NAMED = r"(?:and|as|because|is|or|since)\b"
-
-#: Neither within a word nor joined to one, as "no" is in "no-one".
-_BEFORE, _AFTER = r"(?<!\w)(?<!\w[-'’])", r"(?!\w)(?![-'’]\w)"
-
-
-def parse(reply: str, options: Sequence[str]) -> int | None:
-    """Return which option a reply chooses, or None if it chooses none or several.
-
-    What a model thought aloud is left out. Then the first word counts if it is an option, or else
-    the only option that occurs anywhere.
-
-    Examples
-    --------
-    >>> parse("<think>Maybe no.</think> **Yes.**", ["yes", "no"])
-    0
-    >>> parse("I can see no pattern.", ["yes", "no"])
-    1
-    >>> parse("Both yes and no.", ["yes", "no"]) is None
-    True
-    """
-    start = answer_start(reply)
-    if start is None:
-        return None
-    text = _plain(reply[start:])
-    wanted = [_plain(option) for option in options]
-    # A longer option goes first, for others may be part of it.
-    order = sorted(
-        (index for index, option in enumerate(wanted) if option), key=lambda i: -len(wanted[i])
-    )
-    for index in order:
-        if _first(text, wanted[index]):
-            return index
-    found = []
-    for index in order:
-        text, times = re.subn(_anywhere(wanted[index]), " ", text)
-        found += [index] if times else []
-    return found[0] if len(found) == 1 else None
+_THINKING = r"(?:seed:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis)"
+_CLOSED = re.compile(
+    rf"[<\[◁]\s*/\s*{_THINKING}\s*[>\]▷]"
+    r"|<\|(?:END_THINKING|end_of_thought)\|>|(?-i:END_THINKING)|<unused95>"
+    # Channels of gpt-oss, as they are and after a server took the special tokens out.
+    r"|<\|channel\|>\s*final\s*(?:<\|constrain\|>\w+)?\s*<\|message\|>|assistantfinal",
+    re.IGNORECASE,
+)
+_OPENED = re.compile(
+    rf"[<\[◁]\s*{_THINKING}(?:\s[^>\]▷]*)?[>\]▷]"
+    r"|<\|(?:START_THINKING|begin_of_thought)\|>|(?-i:START_THINKING)|<unused94>"
+    r"|<\|channel\|>\s*(?:analysis|commentary)|\A\s*analysis(?-i:[A-Z])",
+    re.IGNORECASE,
+)
 
 
 def answer_start(reply: str) -> int | None:
@@ -77,7 +45,8 @@ def first_token_probabilities(
 ) -> tuple[tuple[float, ...], float] | None:
     """Return the probability of each option, and that of any of them, from the first token.
 
-    A token counts for the option that it is, or for the only one that it begins.
+    A token counts for the option that it is, or is another word for, or for the only one that it
+    begins.
 
     Parameters
     ----------
@@ -93,10 +62,14 @@ def first_token_probabilities(
     >>> [round(p, 3) for p in probabilities], round(mass, 3)
     ([0.75, 0.25], 0.8)
     """
-    wanted = [_plain(option).casefold() for option in options]
+    wanted = [plain(option).casefold() for option in options]
+    words = lexicon()["words"]
+    forms = {word: place for place, each in enumerate(wanted) for word in words.get(each, ())}
     masses = [0.0] * len(wanted)
     for token, logprob in top_logprobs:
-        index = _begun(_bare(token), wanted)
+        bare = _bare(token)
+        index = _begun(bare, wanted)
+        index = forms.get(fold(bare)) if index is None else index
         if index is not None and not math.isnan(logprob):
             masses[index] += math.exp(logprob)
     mass = math.fsum(masses)
@@ -136,29 +109,12 @@ def _begun(token: str, options: Sequence[str]) -> int | None:
 
 def _bare(token: str) -> str:
     """Return the letters of a token, without what tokenizers and writers put around them."""
-    plain = _plain(token.replace("▁", " ").replace("Ġ", " ").replace("Ċ", " "))
-    return re.sub(r"^\W+|\W+$", "", plain).casefold()
+    letters = plain(token.replace("▁", " ").replace("Ġ", " ").replace("Ċ", " "))
+    return re.sub(r"^\W+|\W+$", "", letters).casefold()
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Return text without markdown, invisible characters and differences of spelling and space."""
     text = unicodedata.normalize("NFKC", text)
     text = "".join(c for c in text if unicodedata.category(c) != "Cf")
     return " ".join(re.sub(r"[*_`~#\\]", " ", text).split())
-
-
-def _first(text: str, option: str) -> bool:
-    """Whether a text begins with an option, whatever punctuation is before it."""
-    found = re.match(rf"\W*{re.escape(option)}{_AFTER}", text, re.IGNORECASE)
-    if found is None:
-        return False
-    return len(option) > 1 or not re.match(r"\s+\w", text[found.end() :])
-
-
-def _anywhere(option: str) -> re.Pattern[str]:
-    """Return where an option counts within a text; a letter only in its own case."""
-    pattern = _BEFORE + re.escape(option) + _AFTER
-    if len(option) > 1:
-        return re.compile(pattern, re.IGNORECASE)
-    article = rf"(?!\s+(?!{_NAMED})[a-z])" if option.lower() in _ARTICLES else ""
-    return re.compile(pattern + article)

@@ -1,0 +1,359 @@
+r"""From a reply in words to a choice.
+
+What a model thought aloud is left out. What it marks as its answer counts first (``\boxed{Yes}``,
+``Final answer: no``, ``{"answer": true}``); then a word that is an answer by itself, at the
+beginning or as a clause of its own; then what sentences claim, if all claim the same ("There is no
+pattern"). A reply that says nothing, or two things, is invalid: nothing is ever guessed.
+
+Yes and no, and first and second, are read in several languages and by the same rules; of other
+options the names themselves are looked for.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+
+from fechner.observers.answering.statements import (
+    Clause,
+    asks_for,
+    claims,
+    clauses,
+    cut_off,
+    fold,
+    lexicon,
+    refuses,
+    tokens,
+    without_phrases,
+)
+from fechner.observers.answering.words import answer_start, plain
+
+#: The version of these rules: raised when any reply is read otherwise, and stored with answers.
+READER = 2
+
+_CALLED = (
+    r"(?:answer|response|verdict|respuesta|r[ée]ponse|antwort|resposta|risposta|答案|回答|答え)"
+)
+_IS = r"(?:\s*(?:would be|should be|is|es|ist|lautet|est|é|è|是|は)\b\s*:?|\s*[:：=]|\s*->)"
+#: Where a reply says that its answer follows, the surest first.
+_MARKS = (
+    re.compile(
+        r"boxed\s*\{\s*(?:\\?(?:text|mathrm|textbf|mathbf)\s*\{)?([^{}]*)\}"
+        r"|<\s*(?:answer|conclusion|final_answer)\s*>(.*?)(?:<\s*/|$)"
+        r"|<\|begin_of_box\|>(.*?)(?:<\|end_of_box\|>|$)"
+        r"|\[\[([^\[\]]*)\]\]",
+        re.IGNORECASE | re.DOTALL,
+    ),
+    re.compile(
+        rf"(?:final\s+{_CALLED}|{_CALLED}\s+final|final(?=\s*:)|endg[üu]ltige\s+{_CALLED}"
+        rf"|{_CALLED}\s+finale|最终{_CALLED}|in conclusion|conclusion(?=\s*:))"
+        rf"[*_`\"'\s]*(?:{_IS}|,)?[*_`\s]*([^\n]+)",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"(?<!\w){_CALLED}[*_`\"'\s]*{_IS}[*_`\s]*([^\n]+)", re.IGNORECASE),
+)
+#: Keys under which JSON holds an answer.
+_KEYS = ("answer", "final_answer", "finalanswer", "response", "choice", "result", "label", "class")
+
+#: Options that are words by themselves: "A pattern is there" does not choose the option "A", but
+#: nothing except a name stands before these words.
+_ARTICLES = ("a", "i")
+_NAMED = r"(?:and|as|because|is|or|since)\b"
+#: Neither within a word nor joined to one, as "no" is in "no-one".
+_BEFORE, _AFTER = r"(?<!\w)(?<!\w[-'’])", r"(?!\w)(?![-'’]\w)"
+_NEGATED = r"\b(?:not|isn['’]t|never|rather than|instead of|nor)\s+(?:(?:a|an|the|of)\s+)?$"
+
+#: What stands between options that are only listed, and between those that are both meant.
+_OR, _AND = ("/", "|", "or", "oder", "ou", "o", "或", "か"), ("and", "und", "et", "y", "e", "和")
+#: Clauses that begin like this go on counting: "First, let me look".
+_COUNTING = ("i", "let", "lets", "we")
+#: A clause without a claim that names a picture is an answer if it is as short.
+_SHORT = 8
+
+
+def parse(reply: str, options: Sequence[str], question: str = "") -> int | None:
+    """Return which option a reply chooses, or None if it chooses none or several.
+
+    Parameters
+    ----------
+    question
+        What was asked; sentences are read as claims about it. Without it, whether there is
+        something.
+
+    Examples
+    --------
+    >>> yes_no = ["yes", "no"]
+    >>> parse("<think>Maybe no.</think> **Yes.**", yes_no), parse("I see no pattern.", yes_no)
+    (0, 1)
+    >>> parse("There is, no doubt, a visible pattern.", yes_no)
+    0
+    >>> parse("Yes and no.", yes_no) is None
+    True
+    """
+    start = answer_start(reply)
+    if start is None:
+        return None
+    text = reply[start:]
+    own = tuple(fold(option) for option in options)
+    known = own in (("yes", "no"), ("no", "yes"), ("first", "second"), ("second", "first"))
+    if known and refuses(fold(text)):
+        return None
+    read = _known(own, question) if known else _Named(tuple(options))
+    from_json = read.from_json(text)
+    if from_json is not _NOTHING:
+        return from_json
+    for mark in _MARKS:
+        contents = ["".join(filter(None, found.groups())) for found in mark.finditer(text)]
+        chosen = {read.text(content) for content in contents} - {None}
+        if chosen:
+            return chosen.pop() if len(chosen) == 1 else None
+    return read.text(text)
+
+
+_NOTHING = -1
+
+
+class _Reader:
+    """Reads one set of options."""
+
+    def text(self, text: str) -> int | None:
+        raise NotImplementedError
+
+    def truth(self, key: str, value: bool) -> int | None:
+        """Return what a true or false under a key chooses."""
+        return None
+
+    def from_json(self, text: str) -> int | None:
+        """Return what JSON in a text chooses, `_NOTHING` if there is none that holds an answer."""
+        found = [each for each in _objects(text) if each]
+        if not found:
+            return _NOTHING
+        pairs = {str(key).casefold(): value for key, value in found[-1].items()}
+        answers = {key: value for key, value in pairs.items() if key in _KEYS} or pairs
+        chosen = {
+            self.truth(key, value) if isinstance(value, bool) else self.text(str(value))
+            for key, value in answers.items()
+            if isinstance(value, bool | str) or (isinstance(value, int) and key in _KEYS)
+        } - {None}
+        if not chosen:
+            return _NOTHING
+        return chosen.pop() if len(chosen) == 1 else None
+
+
+def _objects(text: str) -> Iterator[dict[object, object]]:
+    """Yield what is written as a JSON object, or as one of Python."""
+    for found in re.finditer(r"\{[^{}]*\}", text):
+        for read in (json.loads, ast.literal_eval):
+            try:
+                value = read(found[0])
+            except (ValueError, SyntaxError, TypeError):
+                continue
+            if isinstance(value, dict):
+                yield value
+                break
+
+
+class _Known(_Reader):
+    """Reads yes and no, or first and second.
+
+    Parameters
+    ----------
+    options
+        Folded.
+    """
+
+    def __init__(self, options: tuple[str, ...], question: str) -> None:
+        self.options = options
+        self.is_yes_no = "yes" in options
+        self.asked, self.subjects = asks_for(question) if self.is_yes_no else (1, ())
+        self.words = {word: place for place, option in enumerate(options) for word in forms(option)}
+        phrases = lexicon()["phrases"]
+        self.phrases = {
+            tuple(tokens(phrase)): place
+            for place, option in enumerate(options)
+            for phrase in phrases.get(option, ())
+        }
+
+    def truth(self, key: str, value: bool) -> int | None:
+        if not self.is_yes_no:
+            return None
+        named = asks_for(key.replace("_", " "))[0]
+        return self.options.index("yes" if value == (named == self.asked) else "no")
+
+    def text(self, text: str) -> int | None:
+        folded = _listed(self.options, "/", "|", "or", "oder", "ou", "o", "或", "か").sub(
+            " ", fold(text)
+        )
+        both = _listed(self.options, "and", "und", "et", "y", "e", "和")
+        if self.is_yes_no and both.search(folded):
+            return None
+        folded = both.sub("both", folded)
+        folded = re.sub(r"(?m)^\s*\d+[.)]\s+(?=\S+\s+\S)", "", folded)
+        folded = without_phrases(folded)
+        parts = clauses(folded)
+        if not self.is_yes_no:
+            parts = _not_counting(parts)
+        direct = self._direct(parts)
+        if len(direct) > 1:
+            return None
+        if direct:
+            (found,) = direct
+            return None if self._contradicts(found, parts) else found
+        if cut_off(folded):
+            return None
+        said = {self._claimed(part, value) for part, value in claims(folded, self.subjects)}
+        if not self.is_yes_no:
+            said |= {self._mentioned(words) for words, end in parts if "?" not in end}
+        said -= {None}
+        return said.pop() if len(said) == 1 else None
+
+    def _direct(self, parts: Sequence[tuple[Clause, str]]) -> set[int]:
+        """Return what clauses choose that are an answer by themselves."""
+        found: set[int] = set()
+        for number, (words, end) in enumerate(parts):
+            if "?" not in end:
+                found |= self._whole(words) or self._at_an_end(words, first=number == 0)
+        return found
+
+    def _whole(self, words: Clause) -> set[int]:
+        """Return what a clause chooses that holds nothing but answers."""
+        if tuple(words) in self.phrases:
+            return {self.phrases[tuple(words)]}
+        fillers = lexicon()["phrases"]["fillers"]
+        rest = [word for word in words if word in self.words or word not in fillers]
+        if tuple(rest) in self.phrases:
+            return {self.phrases[tuple(rest)]}
+        if rest and all(word in self.words for word in rest):
+            return {self.words[word] for word in rest}
+        return set()
+
+    def _at_an_end(self, words: Clause, *, first: bool) -> set[int]:
+        """Return the answer with which a reply begins, or a clause ends."""
+        if not self.is_yes_no:
+            return set()
+        known = lexicon()
+        hedged = set(words) & known["hedges"]["words"]
+        if first and words[0] in self.words and not hedged:
+            chosen = self.words[words[0]]
+            negates = words[0] in known["negation"]["before"]
+            if not negates or words[1] in known["clauses"]["after_no"]:
+                return {chosen}
+        denied = set(words[:-1]) & known["negation"]["before"]
+        last = words[-1] in self.words and not hedged and not denied
+        return {self.words[words[-1]]} if last else set()
+
+    def _contradicts(self, found: int, parts: Sequence[tuple[Clause, str]]) -> bool:
+        """Whether an answer is followed at once by a claim of the opposite: "Yes, no pattern"."""
+        if not self.is_yes_no or len(parts) < 2 or self._whole(parts[0][0]) != {found}:
+            return False
+        second, end = parts[1]
+        if "?" in end or set(second) & lexicon()["clauses"]["concessions"]:
+            return False
+        said = [
+            self._claimed(part, value) for part, value in claims(" ".join(second), self.subjects)
+        ]
+        return bool(said) and found not in said
+
+    def _claimed(self, words: Clause, value: int) -> int | None:
+        """Return what a clause with a sign chooses."""
+        if self.is_yes_no:
+            return self.options.index("yes" if value == self.asked else "no")
+        named = {self.words[word] for word in words if word in self.words}
+        if len(named) != 1:
+            return None
+        (one,) = named
+        return one if value > 0 else 1 - one
+
+    def _mentioned(self, words: Clause) -> int | None:
+        """Return the picture that a short clause names without a claim."""
+        named = {self.words[word] for word in words if word in self.words}
+        known = lexicon()
+        other = known["negation"]["before"] | known["hedges"]["words"]
+        if len(named) != 1 or len(words) > _SHORT or set(words) & other or claims(" ".join(words)):
+            return None
+        return named.pop()
+
+
+_known = lru_cache(1024)(_Known)
+
+
+@cache
+def forms(option: str) -> tuple[str, ...]:
+    """Return words that are an option by themselves.
+
+    Examples
+    --------
+    >>> forms("no")[:3], forms("tench")
+    (('no', 'nope', 'nah'), ('tench',))
+    """
+    return tuple(dict.fromkeys((option, *lexicon()["words"].get(option, ()))))
+
+
+@cache
+def _listed(options: tuple[str, ...], *between: str) -> re.Pattern[str]:
+    """Return what finds options that are only listed: "yes/no", "the first or the second"."""
+    words = [re.escape(word) for option in options for word in forms(option)]
+    one = "|".join(sorted(words, key=len, reverse=True))
+    joined = "|".join(map(re.escape, between))
+    return re.compile(rf"(?<!\w)(?:{one})\s*(?:{joined})\s*(?:the\s+)?(?:{one})(?!\w)")
+
+
+def _not_counting(parts: Sequence[tuple[Clause, str]]) -> list[tuple[Clause, str]]:
+    """Leave out "first" where a list begins: "First, let me look"."""
+    following = [*(words[0] for words, _ in parts[1:]), ""]
+    return [
+        part
+        for part, after in zip(parts, following, strict=False)
+        if not (part[1] == "," and len(part[0]) == 1 and after in _COUNTING)
+    ]
+
+
+class _Named(_Reader):
+    """Reads names: letters, classes, labels."""
+
+    def __init__(self, options: tuple[str, ...]) -> None:
+        wanted = [plain(option) for option in options]
+        # A longer option goes first, for others may be part of it.
+        self.wanted = sorted(
+            ((index, option) for index, option in enumerate(wanted) if option),
+            key=lambda each: -len(each[1]),
+        )
+
+    def text(self, text: str) -> int | None:
+        text = plain(text)
+        rest, found, ends = text, set[int](), {}
+        for index, option in self.wanted:
+            pattern = _anywhere(option)
+            for each in pattern.finditer(rest):
+                if not re.search(_NEGATED, rest[: each.start()], re.IGNORECASE):
+                    found.add(index)
+                    ends[each.start()] = index
+            # As long as before, so that places stay.
+            rest = pattern.sub(lambda each: "\0" * len(each[0]), rest)
+        for index, option in self.wanted:
+            if lead := _lead(text, option):
+                others = "|".join(re.escape(name) for _, name in self.wanted)
+                listed = rf"\s*(?:or|and|/)\s+(?:an?\s+|the\s+)?(?:{others}){_AFTER}"
+                several = re.match(listed, text[lead:], re.IGNORECASE)
+                return None if several else index
+        return found.pop() if len(found) == 1 else None
+
+
+def _lead(text: str, option: str) -> int:
+    """Return where an option ends that a text begins with, 0 if it does not."""
+    found = re.match(rf"\W*{re.escape(option)}{_AFTER}", text, re.IGNORECASE)
+    if found is None or (len(option) == 1 and re.match(r"\s+\w", text[found.end() :])):
+        return 0
+    return found.end()
+
+
+def _anywhere(option: str) -> re.Pattern[str]:
+    """Return where an option counts within a text; a letter only in its own case."""
+    if len(option) > 1:
+        plural = "(?:s|es)?" if len(option) > 2 and option[-1:].isalpha() else ""
+        return re.compile(_BEFORE + re.escape(option) + plural + _AFTER, re.IGNORECASE)
+    article = rf"(?!\s+(?!{_NAMED})[a-z])" if option.lower() in _ARTICLES else ""
+    return re.compile(_BEFORE + re.escape(option) + _AFTER + article)
