@@ -59,8 +59,8 @@ class CurveAgreement:
     floor
         What elevations of nothing are set to instead of 0 before they are divided.
     least
-        The least difference that counts as one: elevations below it are none, and curves that
-        differ by less than this share of the larger have no order.
+        The least effect that counts as one: elevations below it are none, and curves of a group
+        that all lie within this share of the highest have no order.
     checks
         What is asked of the curves in words.
     """
@@ -160,8 +160,8 @@ class CurveAgreement:
 
         def cells_of(rows: NDArray[np.bool_]) -> list[Cell]:
             cells = Cells(curves.rows(rows), drawn.rows(rows))
-            equal = EQUAL if self.elevation else self.least
-            return [*cells.pearson(), *cells.orders(pooled=self.order == "pooled", equal=equal)]
+            least = EQUAL if self.elevation else self.least
+            return [*cells.pearson(), *cells.orders(pooled=self.order == "pooled", least=least)]
 
         note = left_out(data["dropped"])
         cells = cells_of(np.ones(len(curves.group), dtype=bool))

@@ -80,14 +80,14 @@ class Cells(NamedTuple):
             np.asarray(measured.any(axis=0)),
         )
 
-    def orders(self, *, pooled: bool, equal: float = EQUAL) -> Iterator[Cell]:
+    def orders(self, *, pooled: bool, least: float = EQUAL) -> Iterator[Cell]:
         """Yield the order of each group of curves."""
         ranked = np.isfinite(self.curves.ideal).any(axis=1)
         for group in dict.fromkeys(self.curves.group):
             chosen = ranked & (self.curves.group == group)
             if chosen.sum() < 2:
                 continue
-            order = _pooled_order if pooled else partial(_order, equal=equal)
+            order = _pooled_order if pooled else partial(_order, least=least)
             found = order(*(each.rows(chosen) for each in self))
             if found is not None:
                 yield found._replace(name=f"order-{group}" if group else "order")
@@ -104,16 +104,16 @@ def _correlation(sums: Floats) -> Floats:
     return np.asarray(np.where(flat, 0.0, np.clip(found, -1, 1)))
 
 
-def _order(curves: CurveSet, drawn: CurveSet, equal: float) -> Cell | None:
+def _order(curves: CurveSet, drawn: CurveSet, least: float) -> Cell | None:
     """Return the concordance of one group, averaged over abscissae."""
-    found = Concordance(curves.ideal, equal)(curves.response)
+    found = Concordance(curves.ideal, least)(curves.response)
     told = np.isfinite(found)
     if not told.any():
         return None
     counts = cluster_counts(len(found))[:, told]
     with np.errstate(invalid="ignore", divide="ignore"):
         by_abscissa = counts @ found[told] / counts.sum(axis=1)
-    by_draw = Concordance(drawn.ideal[:, None], equal)(drawn.response)[:, told].mean(axis=1)
+    by_draw = Concordance(drawn.ideal[:, None], least)(drawn.response)[:, told].mean(axis=1)
     n = int(told.sum())
     value = float(found[told].mean())
     return Cell("order", value, _with_an_abscissa(by_abscissa, n), by_draw, n, told)

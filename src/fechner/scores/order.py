@@ -48,8 +48,8 @@ class Concordance:
     ----------
     ideal
         [curves, abscissae]; NaN for points that have no place.
-    equal
-        Curves that differ by less than this share of the larger are equal.
+    least
+        Curves that all lie within this share of the highest have no order.
 
     Examples
     --------
@@ -59,8 +59,8 @@ class Concordance:
     array([ 1., -1.])
     """
 
-    def __init__(self, ideal: Floats, equal: float = EQUAL) -> None:
-        self.equal = equal
+    def __init__(self, ideal: Floats, least: float = EQUAL) -> None:
+        self.least = least
         first, second = np.triu_indices(len(ideal), 1)
         self.pairs = first, second
         with np.errstate(invalid="ignore"):
@@ -76,11 +76,16 @@ class Concordance:
             [curves, abscissae]; NaN where nothing was shown.
         """
         first, second = self.pairs
-        found = above(responses[first], responses[second], self.equal)
+        found = above(responses[first], responses[second])
         counts = (self.wanted != 0) & np.isfinite(found)
         agreement = np.where(counts, found * self.wanted, 0.0).sum(axis=0)
         pairs = counts.sum(axis=0)
-        return np.where(pairs > 0, agreement / np.maximum(pairs, 1), np.nan)
+        highest, lowest = (
+            extreme(np.where(np.isfinite(responses), responses, other), axis=0)
+            for extreme, other in ((np.max, -np.inf), (np.min, np.inf))
+        )
+        apart = highest - lowest > self.least * np.abs(highest)
+        return np.where(pairs > 0, apart * agreement / np.maximum(pairs, 1), np.nan)
 
 
 class PooledKendall:

@@ -308,8 +308,8 @@ _ORIENTATION_GALLERY = NoiseCurves(
 )
 
 
-#: What counts as an effect of an adaptor, as a share of threshold, and of one mask rather than
-#: another, as a share of the response. Both are ours, and less than people could tell: thresholds
+#: What counts as an effect of an adaptor, as a share of threshold, and of different masks, as a
+#: share of the response. Both are ours, and less than people could tell: thresholds
 #: repeat to about 1 dB, and contrasts are told apart from 10 % on.
 _LEAST_ELEVATION, _LEAST_MASKING = 0.05, 0.02
 
