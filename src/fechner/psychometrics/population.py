@@ -15,8 +15,7 @@ import numpy as np
 from scipy import special
 
 from fechner.errors import FechnerError
-from fechner.psychometrics.checking import checked_answers
-from fechner.psychometrics.functions import psychometric
+from fechner.psychometrics.functions import checked_answers, psychometric
 from fechner.psychometrics.marginal import ROOM, STEP, Marginal
 
 if TYPE_CHECKING:
