@@ -30,7 +30,7 @@ from fechner.psychometrics.grid import (
 )
 from fechner.psychometrics.likelihood import SMALLEST_RATE, Hills
 from fechner.psychometrics.prior import Prior
-from fechner.psychometrics.result import Estimate, Fit, in_units, quantiles, spreads
+from fechner.psychometrics.result import Estimate, Fit, in_units, means, quantiles, spreads
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -44,10 +44,7 @@ _BLOCK = 256
 #: Cells along axes that are summed out of a joint density.
 _SUMMED = 18
 
-#: The largest overdispersion, and how often mode and overdispersion are found in turns, among how
-#: many values of the latter.
 _LARGEST_ETA = 0.95
-_TURNS, _ETAS = 4, 60
 
 #: Less than this between guess and lapse rate, and an observer may not look at all.
 _ROOM = 0.05
@@ -264,6 +261,8 @@ def _mode(
         inner[:, 2], inner[:, 3, 1] = 0.0, 0.5 - SMALLEST_RATE
     prior = model.rising().prior
     own_guess = free[:, 2].any() and not model.equal_asymptotes
+    # The joint posterior is often highest without any overdispersion, though most of it has some.
+    eta = means(found.ends, found.log_density)[known, 4:]
     hills = Hills(
         positions=to_axis(levels[known], model.scale),
         yes=(n - k if model.falling else k)[known],
@@ -275,37 +274,17 @@ def _mode(
         guess=prior.guess if own_guess else (1.0, 1.0),
         lapse=prior.lapse if free[:, 3].any() else (1.0, 1.0),
         equal_rates=model.equal_asymptotes,
+        eta=eta[:, 0] if model.overdispersion else None,
     )
     longest = 0.1 * (limits[..., 1] - limits[..., 0])
-    top, eta = found.top[known, :4], found.top[known, 4:]
-    # With overdispersion one after the other: they hardly depend on each other at the top.
-    for _ in range(_TURNS if model.overdispersion else 0):
-        hills = replace(hills, eta=eta[:, 0])
-        top = hills.climb(top, longest)[0]
-        eta = _likely_eta(hills, top, prior)
-    if not model.overdispersion:
-        top = hills.climb(top, longest)[0]
+    top = found.top[known, :4]
+    top = hills.climb(top, longest)[0]
     if model.equal_asymptotes:
         top[:, 2] = top[:, 3]
     # The smallest rate stands for 0.
     top = np.where(free & (top <= 2 * SMALLEST_RATE) & [False, False, True, True], 0.0, top)
-    mode[known] = np.concatenate([top, np.where(eta <= 2 * SMALLEST_ETA, 0.0, eta)], axis=1)
+    mode[known] = np.concatenate([top, eta], axis=1)
     return mode
-
-
-def _likely_eta(hills: Hills, top: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
-    """Return where the joint posteriors are highest along overdispersion, [F, 1]."""
-    values = np.linspace(SMALLEST_ETA, _LARGEST_ETA, _ETAS)
-    height = np.stack(
-        [replace(hills, eta=np.full(len(top), value)).height(top) for value in values]
-    )
-    height += prior.log_density(4, values, (), "weibull", "log")[:, None]
-    best = np.clip(height.argmax(axis=0), 1, _ETAS - 2)
-    below, at, above = (height[best + step, np.arange(len(top))] for step in (-1, 0, 1))
-    # The top of the parabola through the three.
-    bend = np.minimum(above - 2 * at + below, -1e-12)
-    shift = np.clip(-0.5 * (above - below) / bend, -1, 1)
-    return np.asarray(values[best] + shift * (values[1] - values[0]))[:, None]
 
 
 def _censoring(
@@ -347,11 +326,12 @@ def joint_density(
         )
     if not (found.ends[axes, 1] > found.ends[axes, 0]).all():
         raise FechnerError(f"{first} or {second} was not estimated: it has no density.")
-    fixed = [None if high > low else float(low) for low, high in found.ends[2:4]]
+    guess, lapse = (None if high > low else float(low) for low, high in found.ends[2:4])
     model = Model(
         found.shape,
         found.scale,
-        *fixed,
+        guess,
+        lapse,
         found.prior,
         found.equal_asymptotes,
         found.overdispersed,

@@ -232,13 +232,14 @@ def _count_nodes(k: tuple[float, ...]) -> tuple[NDArray[np.float64], NDArray[np.
     the gamma function, hardly depends on k otherwise, whatever P and nu.
     """
     values, which = np.unique(k, return_inverse=True)
+    if not values.any():
+        return np.ones(1), np.zeros((1, len(k)), np.float32)
     asked = values[values > 0]
     few = np.concatenate([np.geomspace(1e-7, 0.5, 25), 1 - np.geomspace(1e-7, 0.4, 15)])
     etas = np.concatenate([np.geomspace(SMALLEST_ETA, 0.05, 6), np.linspace(0.06, 0.97, 20)])
     chance, eta = (each.reshape(-1, 1) for each in np.meshgrid(few, etas))
     sample = log_rising(asked, chance, eta) - log_rising(asked, 1.0, eta)
-    order = linalg.qr(sample, mode="r", pivoting=True)[1] if len(asked) else []
-    chosen = np.sort(order[:_COUNTS]).astype(np.intp)
+    chosen = np.sort(linalg.qr(sample, mode="r", pivoting=True)[1][:_COUNTS])
     matrix = np.zeros((len(chosen), len(values)), np.float32)
     matrix[:, values > 0] = np.linalg.lstsq(sample[:, chosen], sample, rcond=None)[0]
     return asked[chosen], matrix[:, which]
@@ -368,8 +369,8 @@ def _marginals(weights: NDArray[np.float32], free: NDArray[np.bool_]) -> NDArray
     """Return the log of each marginal density, [4, FINE], 0 at its highest."""
     upper, lower = weights.sum(axis=tuple(range(2, weights.ndim))), weights.sum(axis=(0, 1))
     sums = [upper.sum(axis=1), upper.sum(axis=0)]
-    for axis in range(lower.ndim):
-        sums.append(lower.sum(axis=tuple(other for other in range(lower.ndim) if other != axis)))
+    for own in range(lower.ndim):
+        sums.append(lower.sum(axis=tuple(other for other in range(lower.ndim) if other != own)))
     fine = np.zeros((len(free), FINE))
     for axis in np.flatnonzero(free):
         # Logarithms of densities are nearly parabolas, which cubic interpolation keeps.
@@ -471,6 +472,12 @@ def _draw(
 
 def _with_equal_rates(found: Posterior) -> Posterior:
     """Give the guess rate what was found of the lapse rate."""
-    lapse = [0, 1, 3, 3, 4][: len(found.top)]
-    parts = (found.limits, found.top, found.ends, found.log_density)
-    return Posterior(*(each[lapse] for each in parts), found.draws[:, lapse], found.steps[lapse])
+    both = [0, 1, 3, 3, 4][: len(found.top)]
+    return Posterior(
+        limits=found.limits[both],
+        top=found.top[both],
+        ends=found.ends[both],
+        log_density=found.log_density[both],
+        draws=found.draws[:, both],
+        steps=found.steps[both],
+    )

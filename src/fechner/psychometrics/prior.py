@@ -56,8 +56,9 @@ class Prior:
         or more are left out. A rate that is given to a fit as a number has no density. Where both
         asymptotes are equally far from 0 and 1, the density of the lapse rate is that of both.
     overdispersion
-        The same for eta, where a fit is asked for it. Beta(1, 10) is that of psignifit 4 (Schütt et
-        al. 2016).
+        The same for eta, where a fit estimates it. Beta(1, 3) has a mean of 0.25. psignifit 4 has
+        Beta(1, 10) (Schütt et al. 2016), with which intervals of few blocks are too short if eta is
+        0.3.
 
     Examples
     --------
@@ -71,7 +72,7 @@ class Prior:
     slope_factor: float = 2.0
     guess: tuple[float, float] = (1.0, 1.0)
     lapse: tuple[float, float] = (1.0, 10.0)
-    overdispersion: tuple[float, float] = (1.0, 10.0)
+    overdispersion: tuple[float, float] = (1.0, 3.0)
 
     def __post_init__(self) -> None:
         if self.threshold is not None and not self.threshold[0] < self.threshold[1]:
