@@ -96,7 +96,7 @@ def overdispersed(generator, n, chance, eta):
     return generator.binomial(n, chance)
 
 
-def overdispersion(simulations: int) -> None:
+def overdispersion(simulations: int, beta: float = 3.0) -> None:
     print(
         f"{simulations} observers of each kind, thresholds within the levels, others by the prior"
     )
@@ -115,7 +115,8 @@ def overdispersion(simulations: int) -> None:
         k = overdispersed(generator, n, chance, eta)
         cells = []
         for on in (False, True):
-            found = fit(BLOCKS, n, k, shape=shape, guess=guess, overdispersion=on)
+            held = Prior(overdispersion=(1.0, beta))
+            found = fit(BLOCKS, n, k, shape=shape, guess=guess, overdispersion=on, prior=held)
             low, high = found.low.threshold, found.high.threshold
             inside = np.mean((low <= truth.threshold) & (truth.threshold <= high))
             cells.append(f"{100 * inside:.1f} ({np.median(np.log10(high / low)):.2f})")
@@ -198,13 +199,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     kinds = {
         "coverage": (coverage, 4000),
-        "overdispersion": (overdispersion, 500),
+        "overdispersion": (lambda size: overdispersion(size, options.beta), 500),
         "bias": (bias, 400),
         "adaptive": (adaptive, 1000),
     }
     for name in kinds:
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--simulations", type=int)
+    parser.add_argument("--beta", type=float, default=3.0, help="eta has the prior Beta(1, beta)")
     options = parser.parse_args()
     chosen = [each for name, each in kinds.items() if getattr(options, name)]
     for simulate, simulations in chosen:
