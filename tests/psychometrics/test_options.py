@@ -101,6 +101,9 @@ def test_the_posterior_of_equal_asymptotes_is_an_integral() -> None:
     mean = (inner * axes[0]).sum() / inner.sum()
     values, log_density = found.marginal("threshold")
     assert np.average(values, weights=np.exp(log_density)) == pytest.approx(mean, abs=0.01)
+    rates = np.cumsum(mass.sum(axis=(0, 1)))
+    ends = np.interp([0.025, 0.975], rates / rates[-1], axes[2] + 0.0042)
+    assert [float(found.low.lapse), float(found.high.lapse)] == pytest.approx(ends, abs=0.006)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -72,7 +72,7 @@ class Fit:
     """Psychometric functions with what is known and not known of their parameters.
 
     Arrays have the leading axes of what was fitted; ``fit[i]`` is the fit of one or some of the
-    functions.
+    functions. With overdispersion mode, ends, densities, draws and steps have 5 axes, not 4.
 
     Parameters
     ----------
@@ -113,8 +113,6 @@ class Fit:
         Draws of the joint posterior on the axes of the grid, [.., D, 4].
     steps
         Steps of the last grid in posterior standard deviations, [.., 4]; at most 0.5.
-
-    With overdispersion the last five have 5 in the place of 4.
     """
 
     threshold: NDArray[np.float64]
@@ -229,6 +227,9 @@ class Fit:
     def threshold_at(self, p: float, *, corrected: bool = True) -> ThresholdAt:
         """Return the level at which functions reach a probability, with the slope there.
 
+        Intervals are from the draws: with 200 their ends are off by about 5 % of their length; ask
+        `fit` for more where this matters.
+
         Parameters
         ----------
         p
@@ -236,9 +237,6 @@ class Fit:
         corrected
             Whether ``p`` is corrected for guesses and lapses, (P - g) / (1 - g - l), so that 0.5
             gives the threshold itself; if not, it is P.
-
-        Intervals are from `draws`: with 200 their ends are off by about 5 % of their length; ask
-        `fit` for more draws where this matters.
 
         Examples
         --------

@@ -91,7 +91,11 @@ def fit_table(
     block: str | None = None,
     **options: Any,
 ) -> pd.DataFrame:
-    """Fit a function to each group of rows of a data frame.
+    """Fit a function to each group of rows of a data frame, and return a row for each.
+
+    Rows are in the order of first appearance and have the columns of ``by``, then ``threshold``,
+    ``threshold_low``, ``threshold_high`` and the same for slope, guess and lapse rate (and
+    overdispersion), ``censored``, ``bound``, ``blocks`` and ``trials``.
 
     Parameters
     ----------
@@ -110,13 +114,6 @@ def fit_table(
         Column that tells blocks of single trials apart, for overdispersion.
     **options
         As for `fit`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each function, in the order of first appearance: the columns of ``by``, then
-        ``threshold``, ``threshold_low``, ``threshold_high`` and the same for slope, guess and lapse
-        rate (and overdispersion), ``censored``, ``bound``, ``blocks`` and ``trials``.
 
     Examples
     --------
