@@ -2,10 +2,11 @@
 
     python benchmarks/psychometrics.py              # CPU seconds of 1000 fits, and their grids
     python benchmarks/psychometrics.py --coverage   # observers drawn from the prior, and intervals
+    python benchmarks/psychometrics.py --overdispersion  # intervals of observers who vary
     python benchmarks/psychometrics.py --bias       # estimates of fixed observers, 1600 trials
     python benchmarks/psychometrics.py --adaptive   # trials that 160 x 10 constant ones are worth
 
-The last three take minutes. `--simulations` sets how many observers of a kind are simulated.
+All but the first take minutes. `--simulations` sets how many observers of a kind are simulated.
 """
 
 import os
@@ -81,6 +82,52 @@ def coverage(simulations: int) -> None:
         print(f"{name:10} in its 95 % interval: {100 * inside:.1f} % (93 to 97)", flush=True)
 
 
+#: Families, and trials of each of eight blocks: 40, 160 and 480 trials in all.
+FAMILIES = ("weibull", "logistic", "normal", "gumbel_l", "gumbel_r", "tdist")
+ETAS, BLOCK_TRIALS = (0.0, 0.1, 0.3), (5, 20, 60)
+BLOCKS = np.geomspace(0.01, 1, 8)
+
+
+def overdispersed(generator, n, chance, eta):
+    """Draw answers of blocks whose chance varies: Beta(P nu, (1 - P) nu), nu = 1 / eta^2 - 1."""
+    if eta > 0:
+        nu, inside = eta**-2 - 1, np.clip(chance, 1e-12, 1 - 1e-12)
+        chance = generator.beta(inside * nu, (1 - inside) * nu)
+    return generator.binomial(n, chance)
+
+
+def overdispersion(simulations: int, beta: float = 3.0) -> None:
+    print(
+        f"{simulations} observers of each kind, thresholds within the levels, others by the prior"
+    )
+    print(
+        f"{len(BLOCKS)} blocks from {BLOCKS[0]:g} to {BLOCKS[-1]:g}; % of 95 % intervals that hold"
+    )
+    print("the threshold (and median width in decades) | binomial | with overdispersion | its mean")
+    kinds = [(shape, 0.5) for shape in FAMILIES] + [("weibull", None)]
+    for (shape, guess), n, eta in itertools.product(kinds, BLOCK_TRIALS, ETAS):
+        generator = np.random.default_rng(
+            [FAMILIES.index(shape), n, round(10 * eta), guess is None]
+        )
+        prior = Prior(widen=0.0, guess=(1.0, 10.0))
+        truth = prior.draw(BLOCKS, simulations, generator, shape=shape, guess=guess)
+        chance = psychometric(BLOCKS, *(each[:, None] for each in truth), shape=shape)
+        k = overdispersed(generator, n, chance, eta)
+        cells = []
+        for on in (False, True):
+            held = Prior(overdispersion=(1.0, beta))
+            found = fit(BLOCKS, n, k, shape=shape, guess=guess, overdispersion=on, prior=held)
+            low, high = found.low.threshold, found.high.threshold
+            inside = np.mean((low <= truth.threshold) & (truth.threshold <= high))
+            cells.append(f"{100 * inside:.1f} ({np.median(np.log10(high / low)):.2f})")
+        task = "yes/no" if guess is None else "2AFC"
+        print(
+            f"{shape:9} {task:6} {len(BLOCKS) * n:4} trials, eta {eta:.1f} "
+            f"| {cells[0]} | {cells[1]} | {found.overdispersion.value.mean():.2f}",
+            flush=True,
+        )
+
+
 def bias(simulations: int) -> None:
     for name, (levels, n) in DESIGNS.items():
         print(f"{name}\nbias of log10 threshold, slope (%), guess, lapse (and its standard error)")
@@ -150,18 +197,21 @@ def one_run(generator, threshold, slope, trials, seed):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--coverage", action="store_true")
-    parser.add_argument("--bias", action="store_true")
-    parser.add_argument("--adaptive", action="store_true")
+    kinds = {
+        "coverage": (coverage, 4000),
+        "overdispersion": (lambda size: overdispersion(size, options.beta), 500),
+        "bias": (bias, 400),
+        "adaptive": (adaptive, 1000),
+    }
+    for name in kinds:
+        parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--simulations", type=int)
+    parser.add_argument("--beta", type=float, default=3.0, help="eta has the prior Beta(1, beta)")
     options = parser.parse_args()
-    if options.coverage:
-        coverage(options.simulations or 4000)
-    if options.bias:
-        bias(options.simulations or 400)
-    if options.adaptive:
-        adaptive(options.simulations or 1000)
-    if not (options.coverage or options.bias or options.adaptive):
+    chosen = [each for name, each in kinds.items() if getattr(options, name)]
+    for simulate, simulations in chosen:
+        simulate(options.simulations or simulations)
+    if not chosen:
         speed()
 
 

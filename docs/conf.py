@@ -36,7 +36,7 @@ _ELSEWHERE = (
     r"|numpy|np|pathlib|pd|torch|xr)\..*"
 )
 _TYPES = (
-    "(Abscissa|Among|Answered|ArrayLike|Ask|By|Categories|Changed|Choices|ConditionPictures|CurveSet|Dropout|Figure|Fit|Flags|Floats|GivenAnswers|Image|InitVar|Item|ItemPlacement|ItemTask|Light"
+    "(Abscissa|Among|Answered|ArrayLike|Ask|Axes|By|Categories|Changed|Choices|ConditionPictures|CurveSet|Dropout|Figure|Fit|Flags|Floats|GivenAnswers|Image|InitVar|Item|ItemPlacement|ItemTask|Light"
     "|Manipulation|NDArray|Name|Normalisation|Passed|Path|Recognised|Record|Runs|Same|Scale|Seed|Show|Someone|Source|Style|Tap|Tensor|Triple|Value|What)"
 )
 _WORDS = r"(array_like|float64|ndarray|optional|shape|\d|.*\".*|.* (and|to) \w+)"

@@ -76,7 +76,7 @@ def test_estimates_are_hardly_biased(truth: tuple[float, ...]) -> None:
 def test_forced_choice_has_a_known_guess_rate(shape: str, alternatives: int) -> None:
     generator = np.random.default_rng(1)
     levels, guess = np.geomspace(0.02, 0.5, 8), 1 / alternatives
-    slope = {"weibull": 2.5, "logistic": 8.0, "normal": 5.0}[shape]
+    slope = {"weibull": 2.5, "logistic": 8.0, "normal": 5.0}.get(shape, 6.0)
     chance = psychometric(levels, 0.1, slope, guess, 0.02, shape=shape)
     found = fit(levels, 100, generator.binomial(100, chance, (30, 8)), shape=shape, guess=guess)
     assert np.log10(found.threshold).mean() == pytest.approx(-1, abs=0.02)

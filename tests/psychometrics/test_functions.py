@@ -30,13 +30,18 @@ def test_weibull_is_the_textbook_form() -> None:
     assert psychometric(c, threshold, b) == pytest.approx(1 - np.exp(-((c / a) ** b)))
 
 
-def test_logistic_and_normal_are_those_of_scipy() -> None:
+def test_families_are_those_of_scipy() -> None:
     c = np.geomspace(0.01, 1, 9)
     x = np.log10(c)
     logistic = psychometric(c, 0.1, 5.0, shape="logistic")
     assert logistic == pytest.approx(stats.logistic.cdf(x, -1, 1 / 5))
     normal = psychometric(c, 0.1, 5.0, shape="normal")
     assert normal == pytest.approx(stats.norm.cdf(x, -1, 1 / 5))
+    student = psychometric(c, 0.1, 5.0, shape="tdist")
+    assert student == pytest.approx(stats.t.cdf(x, 1, -1, 1 / 5))
+    for shape, law in (("gumbel_l", stats.gumbel_l), ("gumbel_r", stats.gumbel_r)):
+        expected = law.cdf(x, -1 - law.median() / 5, 1 / 5)
+        assert psychometric(c, 0.1, 5.0, shape=shape) == pytest.approx(expected)
     degrees = np.linspace(-20, 20, 9)
     linear = psychometric(degrees, 3.0, 1 / 6, shape="normal", scale="linear")
     assert linear == pytest.approx(stats.norm.cdf(degrees, 3, 6))
@@ -52,7 +57,8 @@ def test_logits_are_exact_in_the_tails(shape: str) -> None:
     z = np.linspace(-3, 2, 11)
     f = share(z, shape)
     assert logit_share(z, shape) == pytest.approx(np.log(f / (1 - f)))
-    ends = logit_share(np.array([-30.0, 6.0]), shape)
+    # The tails of Student's t with one degree of freedom end late.
+    ends = logit_share(np.array([-30.0, 6.0]) * (1e6 if shape == "tdist" else 1), shape)
     assert ends[0] < -15
     assert ends[1] > 5
     assert np.isfinite(ends).all()

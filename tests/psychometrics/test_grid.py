@@ -11,7 +11,14 @@ from fechner.psychometrics.functions import SHAPES, to_axis, unit_of_z
 from fechner.psychometrics.grid import LARGEST_STEP, Answers, log_likelihood
 
 LEVELS = np.linspace(0, 0.8, 160)
-STEEP = {"weibull": 1.0, "logistic": 3.2, "normal": 2.0}
+STEEP = {
+    "weibull": 1.0,
+    "logistic": 3.2,
+    "normal": 2.0,
+    "gumbel_l": 2.3,
+    "gumbel_r": 2.3,
+    "tdist": 3.0,
+}
 
 
 def exact(answers: Answers, threshold, slope, guess, lapse):

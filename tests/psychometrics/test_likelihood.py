@@ -9,7 +9,14 @@ from fechner.psychometrics import maximum_likelihood, psychometric
 from fechner.psychometrics.functions import SHAPES
 
 LEVELS = np.linspace(0, 0.8, 160)
-SLOPE = {"weibull": 2.5, "logistic": 8.0, "normal": 5.0}
+SLOPE = {
+    "weibull": 2.5,
+    "logistic": 8.0,
+    "normal": 5.0,
+    "gumbel_l": 5.8,
+    "gumbel_r": 5.8,
+    "tdist": 8.0,
+}
 
 
 @pytest.mark.parametrize("shape", SHAPES)

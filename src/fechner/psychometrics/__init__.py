@@ -20,12 +20,15 @@ if TYPE_CHECKING:
     from fechner.psychometrics.functions import Parameters, Scale, Shape, psychometric
     from fechner.psychometrics.likelihood import MaximumLikelihood, maximum_likelihood
     from fechner.psychometrics.prior import Prior
-    from fechner.psychometrics.result import Curve, Fit, Goodness
+    from fechner.psychometrics.result import Curve, Estimate, Fit, Goodness, ThresholdAt
+    from fechner.psychometrics.tables import Blocks, fit_table, pool_blocks
 
 __all__ = [
     "Adaptive",
+    "Blocks",
     "Crossing",
     "Curve",
+    "Estimate",
     "Fit",
     "Goodness",
     "MaximumLikelihood",
@@ -34,6 +37,7 @@ __all__ = [
     "Scale",
     "Sensitivity",
     "Shape",
+    "ThresholdAt",
     "correct_mafc",
     "d_prime_2afc",
     "d_prime_mafc",
@@ -41,14 +45,18 @@ __all__ = [
     "find_crossing",
     "find_least",
     "fit",
+    "fit_table",
     "maximum_likelihood",
+    "pool_blocks",
     "psychometric",
 ]
 
 # Loaded when first used: SciPy takes a moment, and lists of tests need nothing of it.
 _HOMES = {
     "Adaptive": "adaptive",
+    "Blocks": "tables",
     "Curve": "result",
+    "Estimate": "result",
     "Fit": "result",
     "Goodness": "result",
     "MaximumLikelihood": "likelihood",
@@ -57,12 +65,15 @@ _HOMES = {
     "Scale": "functions",
     "Sensitivity": "detection_theory",
     "Shape": "functions",
+    "ThresholdAt": "result",
     "correct_mafc": "detection_theory",
     "d_prime_2afc": "detection_theory",
     "d_prime_mafc": "detection_theory",
     "d_prime_yes_no": "detection_theory",
     "fit": "fitting",
+    "fit_table": "tables",
     "maximum_likelihood": "likelihood",
+    "pool_blocks": "tables",
     "psychometric": "functions",
 }
 

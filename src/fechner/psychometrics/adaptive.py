@@ -14,9 +14,14 @@ import numpy as np
 from scipy import special
 
 from fechner.errors import FechnerError
-from fechner.psychometrics.checking import check_rates, checked_answers
 from fechner.psychometrics.fitting import fit
-from fechner.psychometrics.functions import check_shape, from_axis, psychometric
+from fechner.psychometrics.functions import (
+    check_rates,
+    check_shape,
+    checked_answers,
+    from_axis,
+    psychometric,
+)
 from fechner.psychometrics.prior import Prior
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import special
 
 from fechner.errors import FechnerError
-from fechner.psychometrics.checking import check_coverage
+from fechner.psychometrics.functions import check_coverage
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fechner.errors import FechnerError
-from fechner.psychometrics.checking import checked_answers
-from fechner.psychometrics.climbing import SMALLEST_RATE, Hills
 from fechner.psychometrics.functions import (
     STEEPNESS,
     check_shape,
+    checked_answers,
     from_axis,
     inverse_share,
     psychometric,
     to_axis,
     unit_of_z,
 )
+from fechner.psychometrics.likelihood import SMALLEST_RATE, Hills
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -1,10 +1,15 @@
-"""The posterior of one psychometric function, summed over a grid of its four parameters.
+"""The posterior of one psychometric function, summed over a grid of its four or five parameters.
 
 The likelihood needs the levels only through u = logit F, and log P at any u is, for all guess and
 lapse rates, the same combination of log P at a few nodes. So for every threshold and slope the
 answers at all levels are spread over these nodes, and one matrix product with log P and log(1 - P)
 there gives all rates at once. The grid starts as wide as the prior and is narrowed to where the
 mass is until every step is at most half the posterior standard deviation.
+
+With overdispersion the answers of a block are beta-binomial, and the grid has a fifth axis, eta.
+Their log likelihood is a sum of terms log((P + j / nu) / (1 + j / nu)), each of which is log P with
+other rates, so the same nodes serve; and since it hardly depends on k beyond a few of its values,
+the answers of all blocks are spread over these as well.
 """
 
 from __future__ import annotations
@@ -18,7 +23,7 @@ import numpy as np
 from scipy import linalg, special
 
 from fechner.errors import FechnerError
-from fechner.psychometrics.functions import logit_share
+from fechner.psychometrics.functions import log_rising, logit_share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,6 +32,9 @@ if TYPE_CHECKING:
 
 #: Largest step of the grid, in posterior standard deviations.
 LARGEST_STEP = 0.5
+
+#: The smallest overdispersion that is told from none.
+SMALLEST_ETA = 1e-3
 
 #: Values at which a marginal density is kept.
 FINE = 128
@@ -51,8 +59,12 @@ _ROWS = 512
 _DEPTH, _CUT = 6.0, 4.8
 
 #: Cells along each axis of the first grid; limits for the later ones.
-_FIRST = (16, 10, 8, 8)
+_FIRST = (16, 10, 8, 8, 8)
 _FEWEST, _MOST = 12, 48
+
+#: Counts k over which those of overdispersed blocks are spread: off by less than 0.001 up to 100
+#: trials in a block, by 0.01 up to 400. Logits of P at which their likelihood is tabulated.
+_COUNTS, _CHANCES = 8, 1025
 
 #: Steps, in posterior standard deviations, from which a grid only knows the place to a cell or so.
 _COARSE = 2.5
@@ -70,7 +82,9 @@ class Answers:
 
     Positions are those of the levels on the axis, where ``slope * distance / unit`` is z. The ends
     [4, 2] of the prior are equal where a rate is fixed; ``log_prior`` takes the number of an axis
-    and values along it. ``entries`` is the length of the tables that the likelihood is read from.
+    and values along it. Fifth ends are those of overdispersion. With ``equal_rates`` the guess
+    rate, whose own axis is left alone, is the lapse rate. ``entries`` is the length of the tables
+    that the likelihood is read from.
     """
 
     positions: NDArray[np.float64]
@@ -80,14 +94,21 @@ class Answers:
     unit: float
     ends: NDArray[np.float64]
     log_prior: Callable[[int, NDArray[np.float64]], NDArray[np.float64]]
+    equal_rates: bool = False
     entries: int = _TABLE
+
+    @property
+    def overdispersed(self) -> bool:
+        """Whether answers are beta-binomial."""
+        return len(self.ends) == 5
 
 
 class Posterior(NamedTuple):
-    """Marginal log densities [4, FINE] between ends [4, 2], and draws [DRAWS, 4] of all four.
+    """Marginal log densities [4, FINE] between ends [4, 2], and draws [draws, 4] of all four.
 
     ``limits`` [4, 2] are the ends of the prior, ``top`` [4] is the middle of the highest cell, and
     ``steps`` [4] are those of the last grid in posterior standard deviations, 0 for fixed rates.
+    With overdispersion all have a fifth.
     """
 
     limits: NDArray[np.float64]
@@ -98,21 +119,28 @@ class Posterior(NamedTuple):
     steps: NDArray[np.float64]
 
 
-def posterior(answers: Answers) -> Posterior:
+def posterior(answers: Answers, draws: int = DRAWS) -> Posterior:
     """Narrow the grid to where the mass is until it is fine enough, and sum over it."""
     free = answers.ends[:, 1] > answers.ends[:, 0]
-    ends, counts = answers.ends, np.where(free, _FIRST, 1)
+    ends, counts = answers.ends, np.where(free, _FIRST[: len(free)], 1)
     pooled = _pool(answers)
-    steps = np.full(4, np.inf)
+    steps = np.full(len(free), np.inf)
     for number in range(_PASSES):
         rough = (steps > _COARSE).any()
-        weights = _weights(pooled if rough else answers, ends, counts)
+        weights = grid_weights(pooled if rough else answers, ends, counts)
         log_density = _marginals(weights, free)
         steps, spans = _look(ends, counts, log_density, free)
         leaks = _leaks(ends, log_density, answers.ends)
         if not rough and (steps <= LARGEST_STEP).all() and not leaks.any():
-            top, draws = _top(weights, ends, counts), _draw(weights, ends, counts)
-            return Posterior(answers.ends, top, ends, log_density, draws, steps)
+            found = Posterior(
+                answers.ends,
+                _top(weights, ends, counts),
+                ends,
+                log_density,
+                _draw(weights, ends, counts, draws),
+                steps,
+            )
+            return _with_equal_rates(found) if answers.equal_rates else found
         most = _FEWEST if number < _QUICK and (steps > _COARSE).any() else _MOST
         # Aiming lower every time, a grid cannot go on missing by a little.
         aim = 0.92 * LARGEST_STEP * 0.98**number
@@ -131,7 +159,7 @@ def _pool(answers: Answers) -> Answers:
     """Bring neighbouring levels together, which is good enough for finding the place."""
     finite = np.isfinite(answers.positions)
     x = answers.positions[finite]
-    if len(x) <= _POOLS:
+    if len(x) <= _POOLS or answers.overdispersed:
         return replace(answers, entries=_ROUGH_TABLE)
     pool = ((x - x.min()) / (np.ptp(x) or 1.0) * (_POOLS - 1)).astype(np.intp)
     pool = np.unique(pool, return_inverse=True)[1]
@@ -151,10 +179,16 @@ def log_likelihood(
     log_slope: NDArray[np.float64],
     guess: NDArray[np.float64],
     lapse: NDArray[np.float64],
+    eta: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float32]:
-    """Return the log likelihood on a grid, [threshold x slope, guess x lapse]."""
+    """Return the log likelihood on a grid, [threshold x slope, guess x lapse (x eta)]."""
     slope = np.exp(log_slope) / answers.unit
-    number = np.stack([answers.yes, answers.no]).astype(np.float32)
+    number = [each[None].astype(np.float32) for each in (answers.yes, answers.no)]
+    if eta is not None:
+        counts, coefficients = zip(
+            *(_count_nodes(tuple(each)) for each in (answers.yes, answers.no)), strict=True
+        )
+        number = list(coefficients)
     # z is extreme at the corners of the grid: where these agree, at levels that all thresholds and
     # slopes put in one entry of the tables, one look is enough.
     corners = _entry(answers, answers.positions, threshold[[0, -1]], slope[[0, -1]])
@@ -162,19 +196,80 @@ def log_likelihood(
     varies = (corners != entry[:, None, None]).any(axis=(1, 2))
     cell = _entry(answers, answers.positions[varies], threshold, slope)
     cell = cell.reshape(varies.sum(), -1)
-    spread = np.empty((cell.shape[1], 2 * _NODES), np.float32)
-    for i, table in enumerate(_shares(answers.shape, answers.entries)[2]):
-        columns = spread[:, i * _NODES : (i + 1) * _NODES]
-        for start in range(0, len(columns), _ROWS):
+    size = cell.shape[1]
+    spread = []
+    for each, table in zip(number, _shares(answers.shape, answers.entries)[2], strict=True):
+        columns = np.empty((size, len(each), _NODES), np.float32)
+        for start in range(0, size, _ROWS):
             part = cell[:, start : start + _ROWS]
             gathered = table.take(part, axis=0).reshape(len(part), -1)
-            columns[start : start + _ROWS] = (number[i, varies] @ gathered).reshape(-1, _NODES)
-        columns += number[i, ~varies] @ table[entry[~varies]]
-    guess, lapse = (each.ravel() for each in np.meshgrid(guess, lapse, indexing="ij"))
+            for q, row in enumerate(each[:, varies]):
+                columns[start : start + _ROWS, q] = (row @ gathered).reshape(-1, _NODES)
+        for q, row in enumerate(each[:, ~varies]):
+            columns[:, q] += row @ table[entry[~varies]]
+        spread.append(columns.reshape(size, -1))
+    if answers.equal_rates:
+        guess = lapse
+    else:
+        guess, lapse = (each.ravel() for each in np.meshgrid(guess, lapse, indexing="ij"))
     nodes, _ = _nodes()
     # 1 - P at u is P at -u with the rates exchanged.
-    chances = np.log(np.concatenate([_chance(nodes, guess, lapse), _chance(nodes, lapse, guess)]))
-    return np.asarray(spread @ chances)
+    chances = [_chance(nodes, guess, lapse), _chance(nodes, lapse, guess)]
+    if eta is None:
+        return np.asarray(np.concatenate(spread, axis=1) @ np.log(np.concatenate(chances)))
+    terms = [_block_terms(each, c, eta) for each, c in zip(chances, counts, strict=True)]
+    joint = np.concatenate(spread, axis=1) @ np.concatenate(terms)
+    joint = joint.reshape(size, -1, len(eta))
+    joint += _normaliser(answers, eta)
+    return np.asarray(joint.reshape(size, -1))
+
+
+@lru_cache(maxsize=256)
+def _count_nodes(k: tuple[float, ...]) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+    """Choose counts from which the terms of all others follow, and say how, [counts, blocks].
+
+    As `_nodes` does for logits: log G(P nu + k) - log G(P nu) - log G(nu + k) + log G(nu), with G
+    the gamma function, hardly depends on k otherwise, whatever P and nu.
+    """
+    values, which = np.unique(k, return_inverse=True)
+    if not values.any():
+        return np.ones(1), np.zeros((1, len(k)), np.float32)
+    asked = values[values > 0]
+    few = np.concatenate([np.geomspace(1e-7, 0.5, 25), 1 - np.geomspace(1e-7, 0.4, 15)])
+    etas = np.concatenate([np.geomspace(SMALLEST_ETA, 0.05, 6), np.linspace(0.06, 0.97, 20)])
+    chance, eta = (each.reshape(-1, 1) for each in np.meshgrid(few, etas))
+    sample = log_rising(asked, chance, eta) - log_rising(asked, 1.0, eta)
+    chosen = np.sort(linalg.qr(sample, mode="r", pivoting=True)[1][:_COUNTS])
+    matrix = np.zeros((len(chosen), len(values)), np.float32)
+    matrix[:, values > 0] = np.linalg.lstsq(sample[:, chosen], sample, rcond=None)[0]
+    return asked[chosen], matrix[:, which]
+
+
+def _block_terms(
+    chance: NDArray[np.float32], counts: NDArray[np.float64], eta: NDArray[np.float64]
+) -> NDArray[np.float32]:
+    """Return what each of a few counts gives at chances [nodes, pairs], by interpolation.
+
+    [counts x nodes, pairs x eta]
+    """
+    logits = np.linspace(-_REACH, _REACH, _CHANCES)
+    k = counts[:, None, None]
+    table = log_rising(k, special.expit(logits), eta[:, None]) - log_rising(k, 1.0, eta[:, None])
+    table = np.ascontiguousarray(np.moveaxis(table, 1, 2), dtype=np.float32)
+    at = (special.logit(chance) + _REACH) * ((_CHANCES - 1) / (2 * _REACH))
+    cell = np.clip(at, 0, _CHANCES - 2).astype(np.intp)
+    part = np.clip(at - cell, 0.0, 1.0).astype(np.float32)[..., None]
+    found = [each[cell] * (1 - part) + each[cell + 1] * part for each in table]
+    return np.stack(found).reshape(len(counts) * len(chance), -1)
+
+
+def _normaliser(answers: Answers, eta: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return the part of the beta-binomial log likelihood that does not depend on P, [eta]."""
+    at = eta[:, None]
+    yes, no, both = (
+        log_rising(each, 1.0, at) for each in (answers.yes, answers.no, answers.yes + answers.no)
+    )
+    return np.asarray((yes + no - both).sum(axis=1), np.float32)
 
 
 def _entry(
@@ -186,6 +281,8 @@ def _entry(
     """Return the entries of the tables, [levels, thresholds, slopes]."""
     start, per_unit, _ = _shares(answers.shape, answers.entries)
     z = slope * (positions[:, None, None] - threshold[None, :, None])
+    if answers.shape == "tdist":
+        z = np.arcsinh(z)
     return np.asarray(np.clip((z - start) * per_unit, 0, answers.entries - 1).astype(np.intp))
 
 
@@ -222,11 +319,15 @@ def _nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def _shares(shape: Shape, entries: int) -> tuple[float, float, NDArray[np.float32]]:
     """Tabulate over z what one yes, and one no, gives to each node.
 
-    Returns the lowest z, entries per unit of z, and the two tables, [2, z, nodes].
+    Returns the lowest z, entries per unit of z, and the two tables, [2, z, nodes]. The tails of a t
+    distribution are long: its tables are over the inverse hyperbolic sine of z.
     """
-    low, high = {"weibull": (-_REACH, 3.4), "logistic": (-_REACH, _REACH), "normal": (-6, 6)}[shape]
+    low, high = {"normal": (-6.0, 6.0), "gumbel_r": (-3.4, _REACH)}.get(
+        shape, (-_REACH, 3.4 if shape in ("weibull", "gumbel_l") else _REACH)
+    )
     z = np.linspace(low, high, entries)
-    at = (np.clip(logit_share(z, shape), -_REACH, _REACH) + _REACH) * (_LOGITS - 1) / (2 * _REACH)
+    at = np.sinh(z) if shape == "tdist" else z
+    at = (np.clip(logit_share(at, shape), -_REACH, _REACH) + _REACH) * (_LOGITS - 1) / (2 * _REACH)
     cardinal = _nodes()[1]
     axis = np.arange(_LOGITS)
     yes = [np.interp(at, axis, row) for row in cardinal]
@@ -244,17 +345,19 @@ def _centres(ends: NDArray[np.float64], counts: NDArray[np.intp]) -> list[NDArra
     ]
 
 
-def _weights(
+def grid_weights(
     answers: Answers, ends: NDArray[np.float64], counts: NDArray[np.intp]
 ) -> NDArray[np.float32]:
-    """Return the posterior on the grid, [threshold, slope, guess, lapse], 1 at its highest."""
+    """Return the posterior on the grid, [threshold, slope, guess, lapse(, eta)], 1 at the top."""
     axes = _centres(ends, counts)
     free = answers.ends[:, 1] > answers.ends[:, 0]
-    threshold, slope, guess, lapse = (
+    threshold, slope, guess, lapse, *eta = (
         answers.log_prior(i, axis) if free[i] else np.zeros(1) for i, axis in enumerate(axes)
     )
     rates = guess[:, None] + lapse[None, :]
     rates = np.where(axes[2][:, None] + axes[3][None, :] < 1, rates, -np.inf)
+    if eta:
+        rates = rates[..., None] + eta[0]
     joint = log_likelihood(answers, *axes)
     joint += (threshold[:, None] + slope[None, :]).reshape(-1, 1).astype(np.float32)
     joint += rates.reshape(1, -1).astype(np.float32)
@@ -264,9 +367,11 @@ def _weights(
 
 def _marginals(weights: NDArray[np.float32], free: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return the log of each marginal density, [4, FINE], 0 at its highest."""
-    upper, lower = weights.sum(axis=(2, 3)), weights.sum(axis=(0, 1))
-    sums = (upper.sum(axis=1), upper.sum(axis=0), lower.sum(axis=1), lower.sum(axis=0))
-    fine = np.zeros((4, FINE))
+    upper, lower = weights.sum(axis=tuple(range(2, weights.ndim))), weights.sum(axis=(0, 1))
+    sums = [upper.sum(axis=1), upper.sum(axis=0)]
+    for own in range(lower.ndim):
+        sums.append(lower.sum(axis=tuple(other for other in range(lower.ndim) if other != own)))
+    fine = np.zeros((len(free), FINE))
     for axis in np.flatnonzero(free):
         # Logarithms of densities are nearly parabolas, which cubic interpolation keeps.
         coarse = np.log(np.maximum(sums[axis] / sums[axis].max(), 1e-18))
@@ -341,22 +446,38 @@ def _top(
     return np.asarray(ends[:, 0] + (cell + 0.5) / counts * (ends[:, 1] - ends[:, 0]))
 
 
-@lru_cache(maxsize=1)
-def _dice() -> NDArray[np.float64]:
-    return np.random.default_rng(0).uniform(size=(DRAWS, 6))
+@lru_cache(maxsize=8)
+def _dice(draws: int, axes: int) -> NDArray[np.float64]:
+    return np.random.default_rng(0).uniform(size=(draws, 2 + axes))
 
 
 def _draw(
-    weights: NDArray[np.float32], ends: NDArray[np.float64], counts: NDArray[np.intp]
+    weights: NDArray[np.float32],
+    ends: NDArray[np.float64],
+    counts: NDArray[np.intp],
+    draws: int,
 ) -> NDArray[np.float64]:
-    """Draw from the grid, one in each of DRAWS equal shares, anywhere within its cell."""
-    dice = _dice()
+    """Draw from the grid, one in each of as many equal shares, anywhere within its cell."""
+    dice = _dice(draws, len(counts))
     rows = weights.reshape(counts[0] * counts[1], -1)
     # First threshold and slope, then the rates: quicker than one sum over all cells.
     total = np.cumsum(rows.sum(axis=1, dtype=np.float64))
-    row = np.searchsorted(total, (np.arange(DRAWS) + dice[:, 0]) / DRAWS * total[-1])
+    row = np.searchsorted(total, (np.arange(draws) + dice[:, 0]) / draws * total[-1])
     within = np.cumsum(rows[row], axis=1)
     column = (within < dice[:, 1:2] * within[:, -1:]).sum(axis=1)
     pairs = (np.unravel_index(row, counts[:2]), np.unravel_index(column, counts[2:]))
     cells = np.stack([*pairs[0], *pairs[1]], axis=1)
     return np.asarray(ends[:, 0] + (cells + dice[:, 2:]) / counts * (ends[:, 1] - ends[:, 0]))
+
+
+def _with_equal_rates(found: Posterior) -> Posterior:
+    """Give the guess rate what was found of the lapse rate."""
+    both = [0, 1, 3, 3, 4][: len(found.top)]
+    return Posterior(
+        limits=found.limits[both],
+        top=found.top[both],
+        ends=found.ends[both],
+        log_density=found.log_density[both],
+        draws=found.draws[:, both],
+        steps=found.steps[both],
+    )

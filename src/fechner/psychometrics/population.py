@@ -9,14 +9,13 @@ be chosen trial by trial: they follow from earlier answers, so the likelihood is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import special
 
 from fechner.errors import FechnerError
-from fechner.psychometrics.checking import checked_answers
-from fechner.psychometrics.functions import psychometric
+from fechner.psychometrics.functions import checked_answers, psychometric
 from fechner.psychometrics.marginal import ROOM, STEP, Marginal
 
 if TYPE_CHECKING:
@@ -217,7 +216,8 @@ def _alone(
     from fechner.psychometrics.fitting import fit
     from fechner.psychometrics.prior import Prior
 
-    found = fit(levels, n, n - right, shape="logistic", lapse=chance, prior=Prior(guess=_MISS))
+    how: dict[str, Any] = {"shape": "logistic", "guess": chance, "prior": Prior(lapse=_MISS)}
+    found = fit(levels, n, right, falling=True, **how)
     original = levels == 0
     asked, wrong = n[original].sum(), (n - right)[original].sum()
     never = not right.any() or bool(asked > 0 and 2 * wrong >= asked * (1 - chance))
@@ -226,7 +226,7 @@ def _alone(
     bound = {"above": tested.max(), "below": tested.min()}.get(censored, np.nan)
     at = float(found.bound if np.isnan(found.threshold) else found.threshold)
     fine = np.geomspace(*span, _FINE)
-    slope, miss = float(found.slope), float(found.guess)
+    slope, miss = float(found.slope), float(found.lapse)
     fallen = psychometric(fine, at, slope, shape="logistic").mean()
     area = np.array([0.0 if never else (1 - miss / (1 - chance)) * (1 - fallen)])
     low, high = float(found.low.threshold), float(found.high.threshold)

@@ -53,7 +53,12 @@ class Prior:
         One standard deviation of the log slope, as a factor.
     guess, lapse
         The two numbers of a Beta density, each at least 1. Guess and lapse rates that add up to 1
-        or more are left out. A rate that is given to a fit as a number has no density.
+        or more are left out. A rate that is given to a fit as a number has no density. Where both
+        asymptotes are equally far from 0 and 1, the density of the lapse rate is that of both.
+    overdispersion
+        The same for eta, where a fit estimates it. Beta(1, 3) has a mean of 0.25. psignifit 4 has
+        Beta(1, 10) (Schütt et al. 2016), with which intervals of few blocks are too short if eta is
+        0.3.
 
     Examples
     --------
@@ -67,6 +72,7 @@ class Prior:
     slope_factor: float = 2.0
     guess: tuple[float, float] = (1.0, 1.0)
     lapse: tuple[float, float] = (1.0, 10.0)
+    overdispersion: tuple[float, float] = (1.0, 3.0)
 
     def __post_init__(self) -> None:
         if self.threshold is not None and not self.threshold[0] < self.threshold[1]:
@@ -79,7 +85,7 @@ class Prior:
             raise FechnerError(f"slope_factor must be more than 1, not {self.slope_factor}.")
         if self.slope is not None and not self.slope > 0:
             raise FechnerError(f"the median slope must be above 0, not {self.slope}.")
-        for name in ("guess", "lapse"):
+        for name in ("guess", "lapse", "overdispersion"):
             pair = getattr(self, name)
             if len(pair) != 2 or not all(each >= 1 for each in pair):
                 raise FechnerError(
@@ -121,7 +127,7 @@ class Prior:
         if axis == 1:
             middle, sd = self._log_slope(levels, shape, scale)
             return np.asarray(-0.5 * ((values - middle) / sd) ** 2)
-        a, b = self.guess if axis == 2 else self.lapse
+        a, b = (self.guess, self.lapse, self.overdispersion)[axis - 2]
         with np.errstate(divide="ignore", invalid="ignore"):
             # A power of 0 is 1 everywhere, at the ends too.
             left = (a - 1) * np.log(values) if a > 1 else 0.0

@@ -3,19 +3,52 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from scipy import special
 
-from fechner.psychometrics.functions import Parameters, from_axis, psychometric
+from fechner.errors import FechnerError
+from fechner.psychometrics.functions import (
+    Parameters,
+    from_axis,
+    inverse_share,
+    psychometric,
+    share_density,
+    unit_of_z,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from fechner.psychometrics.functions import Scale, Shape
+    from fechner.psychometrics.prior import Prior
 
-Name = Literal["threshold", "slope", "guess", "lapse"]
+Name = Literal["threshold", "slope", "guess", "lapse", "overdispersion"]
+NAMES: tuple[Name, ...] = get_args(Name)
+
+#: What stands for a level that is never reached, on the axis, and what is near it.
+_NEVER, _FAR = 1e300, 1e100
+
+
+class Estimate(NamedTuple):
+    """A value with the ends of its credible interval."""
+
+    value: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+
+class ThresholdAt(NamedTuple):
+    """Level at which a function reaches a probability, and its slope dP/dx there.
+
+    The slope is per decade of the level on the log scale and per unit on a linear one. ``censored``
+    is as of `Fit`; a censored level is NaN. Ends are 0 or infinite if they are never reached.
+    """
+
+    level: Estimate
+    slope: Estimate
+    censored: NDArray[Any]
 
 
 class Curve(NamedTuple):
@@ -39,7 +72,7 @@ class Fit:
     """Psychometric functions with what is known and not known of their parameters.
 
     Arrays have the leading axes of what was fitted; ``fit[i]`` is the fit of one or some of the
-    functions.
+    functions. With overdispersion mode, ends, densities, draws and steps have 5 axes, not 4.
 
     Parameters
     ----------
@@ -52,6 +85,10 @@ class Fit:
     sd
         Posterior standard deviations: of log10 threshold (of the threshold itself on a linear
         scale), of log10 slope, of guess and lapse rate. 0 for rates that were fixed.
+    overdispersion
+        Eta with its interval: 0 for binomial answers. Answers of a block of n trials have 1 + (n -
+        1) eta^2 times the variance of binomial ones. The value is the posterior mean, and the other
+        estimates are the highest point given it.
     censored
         ``below`` or ``above`` if more than half of the posterior of the threshold lies below or
         above all tested levels (of the log scale: above 0); ``unknown`` if its credible interval
@@ -65,8 +102,10 @@ class Fit:
         Probability of the intervals.
     levels, n, k
         What was fitted, [.., L].
-    shape, scale
-        The function.
+    shape, scale, falling, equal_asymptotes, prior
+        The function, and what was held beforehand.
+    mode
+        Estimates on the axes of the grid, [.., 4], also of censored thresholds.
     ends, log_density
         Marginal posteriors: between ends [.., 4, 2] the log density in the middle of equal cells,
         [.., 4, V], on the axes of the grid; `marginal` returns them in the units of the estimates.
@@ -83,6 +122,7 @@ class Fit:
     low: Parameters
     high: Parameters
     sd: Parameters
+    overdispersion: Estimate
     censored: NDArray[Any]
     bound: NDArray[np.float64]
     coverage: float
@@ -91,6 +131,10 @@ class Fit:
     k: NDArray[np.float64]
     shape: Shape
     scale: Scale
+    falling: bool
+    equal_asymptotes: bool
+    prior: Prior
+    mode: NDArray[np.float64]
     ends: NDArray[np.float64]
     log_density: NDArray[np.float64]
     draws: NDArray[np.float64]
@@ -109,6 +153,9 @@ class Fit:
             f"{name} {value:.3g} [{low:.3g}, {high:.3g}]"
             for name, value, low, high in zip(own._fields, own, self.low, self.high, strict=True)
         ]
+        if self.overdispersed:
+            value, low, high = self.overdispersion
+            parts.append(f"overdispersion {value:.3g} [{low:.3g}, {high:.3g}]")
         beyond = f", threshold {self.censored}" if self.censored else ""
         return f"Fit({self.shape}: {', '.join(parts)}{beyond})"
 
@@ -117,11 +164,16 @@ class Fit:
         parts: dict[str, Any] = {}
         for field in fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, Parameters):
-                parts[field.name] = Parameters(*(np.asarray(each[index]) for each in value))
+            if isinstance(value, Parameters | Estimate):
+                parts[field.name] = type(value)(*(np.asarray(each[index]) for each in value))
             elif isinstance(value, np.ndarray):
                 parts[field.name] = np.asarray(value[index])
         return replace(self, **parts)
+
+    @property
+    def overdispersed(self) -> bool:
+        """Whether overdispersion was estimated."""
+        return bool(self.ends.shape[-2] == 5)
 
     def interval(self, coverage: float) -> tuple[Parameters, Parameters]:
         """Return the ends of equal-tailed credible intervals of another probability."""
@@ -139,7 +191,7 @@ class Fit:
         The unit of the axis is a decade for slopes, and for thresholds on the log scale. A rate
         that was fixed has no density: all its values are the same.
         """
-        axis = Parameters._fields.index(name)
+        axis = self.axis(name)
         ends, log_density = self.ends[..., axis, :], self.log_density[..., axis, :]
         values = _middles(ends, log_density.shape[-1])
         cell = (ends[..., 1:] - ends[..., :1]) / log_density.shape[-1]
@@ -150,13 +202,116 @@ class Fit:
             values = np.exp(values)
         return (from_axis(values, self.scale) if axis == 0 else values), log_density - size
 
+    def axis(self, name: Name) -> int:
+        """Return the number of the axis that a parameter has on the grid."""
+        if name not in NAMES[: self.ends.shape[-2]]:
+            raise FechnerError(
+                f"the fit has no parameter '{name}': use one of "
+                f"{', '.join(NAMES[: self.ends.shape[-2]])}."
+            )
+        return NAMES.index(name)
+
+    def joint(
+        self, first: Name, second: Name, cells: int = 40
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return values of two parameters of one function, [V] and [V], and their density, [V, V].
+
+        The density is 1 at its highest and over the axes of the grid, as of `marginal`: over
+        logarithms of thresholds on the log scale, and of slopes. The other parameters are summed
+        out. Both must have been estimated.
+        """
+        from fechner.psychometrics.fitting import joint_density
+
+        return joint_density(self, first, second, cells)
+
+    def threshold_at(self, p: float, *, corrected: bool = True) -> ThresholdAt:
+        """Return the level at which functions reach a probability, with the slope there.
+
+        Intervals are from the draws: with 200 their ends are off by about 5 % of their length; ask
+        `fit` for more where this matters.
+
+        Parameters
+        ----------
+        p
+            Probability of a yes, or of a correct answer.
+        corrected
+            Whether ``p`` is corrected for guesses and lapses, (P - g) / (1 - g - l), so that 0.5
+            gives the threshold itself; if not, it is P.
+
+        Examples
+        --------
+        >>> from fechner.psychometrics import fit
+        >>> found = fit([0.05, 0.1, 0.2, 0.4], n=50, k=[26, 31, 44, 50], guess=0.5)
+        >>> level, slope, _ = found.threshold_at(0.75, corrected=False)
+        >>> print(f"75 % at {level.value:.3f} [{level.low:.3f}, {level.high:.3f}]")
+        75 % at 0.150 [0.110, 0.188]
+        """
+        if not 0 < p < 1:
+            raise FechnerError(f"a threshold is at a probability between 0 and 1, not {p}.")
+        tail = (1 - self.coverage) / 2
+        level, slope = self._reach(self.mode, p, corrected)
+        drawn, slopes = self._reach(self.draws, p, corrected)
+        middle, low, high = np.quantile(drawn, [0.5, tail, 1 - tail], axis=-1)
+        if corrected and p == 0.5:
+            # Quantiles of the marginal density, which is smooth.
+            middle, low, high = (
+                quantiles(self.ends, self.log_density, each)[..., 0]
+                for each in (0.5, tail, 1 - tail)
+            )
+        level, middle, low, high = (
+            from_axis(np.where(np.abs(each) > _FAR, np.sign(each) * np.inf, each), self.scale)
+            for each in (level, middle, low, high)
+        )
+        asked = (self.n > 0) & ((self.levels > 0) if self.scale == "log" else True)
+        first = np.min(self.levels, axis=-1, initial=np.inf, where=asked)
+        last = np.max(self.levels, axis=-1, initial=-np.inf, where=asked)
+        unknown = (self.censored == "unknown") | ((low < first) & (high > last))
+        censored = np.select(
+            [unknown, middle < first, middle > last], ["unknown", "below", "above"], default=""
+        )
+        ends = np.quantile(slopes, [tail, 1 - tail], axis=-1)
+        return ThresholdAt(
+            Estimate(np.where(censored == "", level, np.nan), low, high),
+            Estimate(slope, ends[0], ends[1]),
+            censored,
+        )
+
+    def _reach(
+        self, points: NDArray[np.float64], p: float, corrected: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return where, on the axis, functions with points [.., 4] reach P, and dP/dx there."""
+        guess, room = points[..., 2], 1 - points[..., 2] - points[..., 3]
+        share = p + np.zeros_like(guess) if corrected else np.clip((p - guess) / room, 0, 1)
+        share = 1 - share if self.falling else share
+        z = np.clip(inverse_share(share, self.shape), -_NEVER, _NEVER)
+        slope = np.exp(points[..., 1]) / unit_of_z(self.shape, self.scale)
+        with np.errstate(over="ignore"):
+            steep = room * np.nan_to_num(share_density(z, self.shape)) * slope
+        # Where P is never reached the function is flat.
+        steep = np.where(np.abs(z) >= _NEVER, 0.0, steep)
+        at = np.clip(points[..., 0] + np.clip(z / slope, -_NEVER, _NEVER), -_NEVER, _NEVER)
+        return at, -steep if self.falling else steep
+
+    def width(self, alpha: float = 0.05) -> Estimate:
+        """Return the distance over which F rises from alpha to 1 - alpha, as psignifit has it.
+
+        In decades on the log scale, in units of the level on a linear one.
+        """
+        rise = inverse_share(1 - alpha, self.shape) - inverse_share(alpha, self.shape)
+        rise = rise * unit_of_z(self.shape, self.scale)
+        return Estimate(rise / self.slope, rise / self.high.slope, rise / self.low.slope)
+
     def probability(self, levels: ArrayLike) -> Curve:
         """Return the curve of every function at levels [X], with its credible band."""
         levels = np.asarray(levels, dtype=float)
-        drawn = _curves(levels, self.draws, self.shape, self.scale)
+        drawn = self._curves(levels, self.draws)
         tail = (1 - self.coverage) / 2
         low, high = np.quantile(drawn, [tail, 1 - tail], axis=-2)
         return Curve(levels, drawn.mean(axis=-2), low, high)
+
+    def curve(self, levels: ArrayLike) -> NDArray[np.float64]:
+        """Return the curve by the estimates of every function at levels [X], [.., X]."""
+        return self._curves(np.asarray(levels, dtype=float), self.mode[..., None, :])[..., 0, :]
 
     def goodness(self, seed: int = 0) -> Goodness:
         """Return the deviance from the curve, and its posterior predictive p value.
@@ -172,15 +327,32 @@ class Fit:
         found = np.full((len(n), 2), np.nan)
         for i in np.flatnonzero(np.isfinite(draws).all(axis=(1, 2))):
             asked = n[i] > 0
-            chance = _curves(levels[i, asked], draws[i], self.shape, self.scale)
+            chance = self._curves(levels[i, asked], draws[i])
             # Every function has its own generator: it does not matter what else was fitted.
             whole = np.rint(n[i, asked])
             generator = np.random.default_rng(seed)
-            simulated = generator.binomial(whole.astype(np.int64), chance).astype(float)
+            varied = chance
+            if self.overdispersed:
+                nu = draws[i, :, 4:] ** -2.0 - 1
+                inside = np.clip(chance, 1e-9, 1 - 1e-9)
+                varied = generator.beta(nu * inside, nu * (1 - inside))
+            simulated = generator.binomial(whole.astype(np.int64), varied).astype(float)
             seen = _deviance(k[i, asked], n[i, asked], chance)
             p = np.mean(_deviance(simulated, whole, chance) >= seen)
             found[i] = _deviance(k[i, asked], n[i, asked], chance.mean(axis=0)), p
         return Goodness(found[:, 0].reshape(lead), found[:, 1].reshape(lead))
+
+    def _curves(
+        self, levels: NDArray[np.float64], draws: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the curves of draws [.., D, 4] at levels [X], [.., D, X]."""
+        return psychometric(
+            levels,
+            *in_units(draws[..., None, :], self.scale),
+            shape=self.shape,
+            scale=self.scale,
+            falling=self.falling,
+        )
 
 
 def quantiles(
@@ -196,6 +368,13 @@ def quantiles(
     below = np.take_along_axis(total, cell, axis=-1) - height
     share = (cell + (aim - below) / height)[..., 0] / count
     return np.asarray(ends[..., 0] + share * (ends[..., 1] - ends[..., 0]))
+
+
+def means(ends: NDArray[np.float64], log_density: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return means of marginal densities [.., V] between ends [.., 2]."""
+    weight = np.exp(log_density)
+    values = _middles(ends, log_density.shape[-1])
+    return np.asarray((weight * values).sum(axis=-1) / weight.sum(axis=-1))
 
 
 def spreads(ends: NDArray[np.float64], log_density: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -216,14 +395,6 @@ def in_units(at: NDArray[np.float64], scale: Scale) -> Parameters:
 def _middles(ends: NDArray[np.float64], count: int) -> NDArray[np.float64]:
     share = (np.arange(count) + 0.5) / count
     return np.asarray(ends[..., :1] + share * (ends[..., 1:] - ends[..., :1]))
-
-
-def _curves(
-    levels: NDArray[np.float64], draws: NDArray[np.float64], shape: Shape, scale: Scale
-) -> NDArray[np.float64]:
-    """Return the curves of draws [.., D, 4] at levels [X], [.., D, X]."""
-    parameters = in_units(draws[..., None, :], scale)
-    return psychometric(levels, *parameters, shape=shape, scale=scale)
 
 
 def _deviance(
