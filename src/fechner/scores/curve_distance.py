@@ -25,7 +25,7 @@ _LN10 = float(np.log(10))
 _MANY = 1e4
 
 #: A vector as long as this many standard errors of its length is far from 0.
-_FAR = 5.0
+_FAR = 10.0
 
 
 class Estimate(NamedTuple):
@@ -199,9 +199,9 @@ def _sum_of_squares(vector: Floats, *errors: tuple[Floats, float]) -> Floats:
     half = float(
         np.sqrt(sum(a * _student(f) ** 2 for a, (_, f) in zip(along, errors, strict=True)))
     )
-    length = float(np.sqrt(measured))
+    length = float(np.sqrt(value))
     if length > _FAR * np.sqrt(max(along.sum(), added / len(vector))):
-        return np.array([value, min(max(length - half, 0.0) ** 2, value), (length + half) ** 2])
+        return np.array([value, (length - half) ** 2, (length + half) ** 2])
     traces = np.array([float(np.trace(each)) for each, _ in errors])
     freedom = _freedom(traces, [each for _, each in errors])
     squared = float((covariance * covariance.T).sum())
