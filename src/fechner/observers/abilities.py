@@ -375,6 +375,28 @@ class Answers(Observer, Protocol):
         ...
 
 
+@runtime_checkable
+class AnswersStream(Answers, Protocol):
+    """Answers questions that are handed over one by one, many of them under way at a time."""
+
+    @property
+    def at_once(self) -> int:
+        """The most questions under way."""
+        ...
+
+    def stream(self, more: Callable[[], tuple[Frames, Question] | None]) -> Iterator[Answer]:
+        """Answer questions as long as there are more, in any order, as soon as each is known.
+
+        Parameters
+        ----------
+        more
+            Returns the next question and the pictures it is about; None if there is none before
+            another answer is taken, or none at all. Answers name questions by their place in the
+            order in which it returned them.
+        """
+        ...
+
+
 ABILITIES: dict[Ability, Any] = {
     "compares": Compares,
     "encodes": Encodes,

@@ -77,6 +77,8 @@ class Answer:
         The words as they came.
     place
         Layer and read-out, of observers that are looked into.
+    finish
+        Why the reply ended, in the server's word: ``stop``, or ``length`` where it was cut off.
     """
 
     question: int
@@ -86,3 +88,4 @@ class Answer:
     reply: str = ""
     usage: Usage = Usage()
     place: tuple[int, int] = (0, 0)
+    finish: str = ""

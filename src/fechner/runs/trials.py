@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fechner.errors import BudgetError, RunFolderError
+from fechner.experiments.trials import Trace
 from fechner.observers.questions import Answer, Question
 from fechner.runs.store import full_disk
 
@@ -37,6 +38,15 @@ CREATE TABLE IF NOT EXISTS trials (
     cost REAL
 )
 """
+#: Columns that files of earlier versions lack.
+_LATER = {
+    "test": "TEXT NOT NULL DEFAULT ''",
+    "abscissa": "REAL",
+    "contrast": "REAL",
+    "prompt_number": "INTEGER",
+    "draw": "INTEGER",
+    "finish_reason": "TEXT NOT NULL DEFAULT ''",
+}
 #: SQLite takes so many values in one statement.
 _AT_ONCE = 500
 
@@ -104,13 +114,13 @@ class Trials:
                 some = keys[start : start + _AT_ONCE]
                 marks = ",".join("?" * len(some))
                 rows = connection.execute(
-                    "SELECT key, choice, probabilities, mass, reply FROM trials "
+                    "SELECT key, choice, probabilities, mass, reply, finish_reason FROM trials "
                     f"WHERE key IN ({marks})",
                     some,
                 )
-                for key, choice, probabilities, mass, reply in rows:
+                for key, choice, probabilities, mass, reply, finish in rows:
                     graded = tuple(json.loads(probabilities)) if probabilities else None
-                    found[key] = Answer(0, choice, graded, mass, reply)
+                    found[key] = Answer(0, choice, graded, mass, reply, finish=finish)
         return found
 
     def allow(self, questions: int) -> int:
@@ -151,26 +161,35 @@ class Trials:
             return sys.maxsize  # models that are loaded here answer for nothing
         return int(left / (own.cost / own.trials) + 1e-9)
 
-    def record(self, key: str, question: Question, answer: Answer) -> None:
+    def record(
+        self, key: str, question: Question, answer: Answer, trace: Trace | None = None
+    ) -> None:
         """Keep an answer; it is on disk when this returns."""
-        graded = None if answer.probabilities is None else json.dumps(answer.probabilities)
-        cost = None if math.isnan(answer.usage.cost) else answer.usage.cost
-        values = (
-            key,
-            self.observer,
-            question.prompt.text,
-            json.dumps(question.prompt.options),
-            answer.choice,
-            graded,
-            answer.mass,
-            answer.reply,
-            answer.usage.prompt_tokens,
-            answer.usage.completion_tokens,
-            cost,
-        )
+        trace = trace or Trace()
+        values = {
+            "key": key,
+            "observer": self.observer,
+            "prompt": question.prompt.text,
+            "options": json.dumps(question.prompt.options),
+            "choice": answer.choice,
+            "probabilities": answer.probabilities and json.dumps(answer.probabilities),
+            "mass": answer.mass,
+            "reply": answer.reply,
+            "prompt_tokens": answer.usage.prompt_tokens,
+            "completion_tokens": answer.usage.completion_tokens,
+            "cost": _or_null(answer.usage.cost),
+            "test": trace.test,
+            "abscissa": _or_null(trace.abscissa),
+            "contrast": _or_null(trace.contrast),
+            "prompt_number": trace.prompt if trace.prompt >= 0 else None,
+            "draw": trace.draw if trace.draw >= 0 else None,
+            "finish_reason": answer.finish,
+        }
+        marks = ", ".join("?" * len(values))
         with self._open() as connection, connection:
             connection.execute(
-                f"INSERT OR IGNORE INTO trials VALUES ({','.join('?' * len(values))})", values
+                f"INSERT OR IGNORE INTO trials ({', '.join(values)}) VALUES ({marks})",
+                tuple(values.values()),
             )
 
     def spent(self, observer: str | None = None) -> Spent:
@@ -201,6 +220,7 @@ class Trials:
                 self._connection.execute("PRAGMA journal_mode=WAL")
                 self._connection.execute("PRAGMA synchronous=FULL")
                 self._connection.execute(_SCHEMA)
+                _add_later_columns(self._connection)
             yield self._connection
         except sqlite3.DatabaseError as error:
             self.close()
@@ -211,3 +231,15 @@ class Trials:
                 f"the trials in {self.path} cannot be used ({error}); delete that file and run the "
                 "same command again: questions are asked anew."
             ) from error
+
+
+def _add_later_columns(connection: sqlite3.Connection) -> None:
+    there = {row[1] for row in connection.execute("PRAGMA table_info(trials)")}
+    for name, kind in _LATER.items():
+        if name not in there:
+            with connection:
+                connection.execute(f"ALTER TABLE trials ADD COLUMN {name} {kind}")
+
+
+def _or_null(value: float) -> float | None:
+    return None if math.isnan(value) else value

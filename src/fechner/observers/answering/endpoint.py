@@ -6,10 +6,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
@@ -26,6 +27,9 @@ from fechner.stimuli import Frames
 
 #: Where the client of that service asks, unless the environment says otherwise.
 _SERVICE = "https://api.openai.com/v1"
+
+#: Pictures whose files are remembered, for further questions about them.
+_REMEMBERED = 64
 
 #: Settings on which replies depend; the others only say how to get them.
 DECODING = (
@@ -119,20 +123,42 @@ class Endpoint:
 
     def choose(self, frames: Frames, questions: Sequence[Question]) -> Iterator[Answer]:
         """Answer each question as soon as its reply is there, in any order."""
+        rest = ((frames, question) for question in list(questions))
+        return self.stream(lambda: next(rest, None), len(questions))
+
+    def stream(
+        self, more: Callable[[], tuple[Frames, Question] | None], n: int | None = None
+    ) -> Iterator[Answer]:
+        """Answer questions as long as there are more, at most ``at_once`` of them at a time.
+
+        Parameters
+        ----------
+        n
+            How many there are, where that is known.
+        """
         self._server.open()
-        questions, pictures = list(questions), Pictures(frames)
+        numbers = itertools.count()
+        asked: dict[int, tuple[Pictures, Question]] = {}
+        recent: OrderedDict[int, Pictures] = OrderedDict()
         empty: Counter[int] = Counter()
 
+        def following() -> int | None:
+            found = more()
+            if found is None:
+                return None
+            frames, question = found
+            # Several questions may be about the same pictures, which are then encoded once.
+            pictures = recent.setdefault(id(frames), Pictures(frames))
+            if len(recent) > _REMEMBERED:
+                recent.popitem(last=False)
+            number = next(numbers)
+            asked[number] = (pictures, question)
+            return number
+
         def ask(index: int) -> Answer:
-            question = questions[index]
-            rows = [pictures[row] for row in question.pictures]
-            request = {
-                "model": self._model,
-                "messages": self._messages(rows, question.prompt.text),
-                **self._sent(question.repeat),
-            }
+            pictures, question = asked[index]
             try:
-                found = self._server.chat(request)
+                found = self._server.chat(self.request(pictures, question))
             except DeclinedError as declined:
                 return Answer(index, None, reply=str(declined))
             try:
@@ -149,7 +175,18 @@ class Endpoint:
                 empty[index] += 1
                 raise
 
-        return self.sender.replies(len(questions), ask)
+        for answer in self.sender.stream(following, ask, n):
+            del asked[answer.question]
+            yield answer
+
+    def request(self, pictures: Pictures, question: Question) -> dict[str, Any]:
+        """Return what is sent for a question."""
+        rows = [pictures[row] for row in question.pictures]
+        return {
+            "model": self._model,
+            "messages": self._messages(rows, question.prompt.text),
+            **self._sent(question.repeat),
+        }
 
     def _messages(self, pictures: Sequence[str], text: str) -> list[dict[str, Any]]:
         """Return the conversation: pictures in their order, then the question."""

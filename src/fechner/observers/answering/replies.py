@@ -68,6 +68,7 @@ def read(
         mass=known[1] if known else None,
         reply=text,
         usage=_usage(found.get("usage"), prices),
+        finish=str(choice.get("finish_reason") or ""),
     )
 
 
