@@ -7,6 +7,7 @@ log knows already is not asked again.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
 #: The read-out that holds how probable a choice was, not the choice.
 GRADED = "probability"
+
+#: Tells questions apart whose answers are not kept.
+_NUMBERS = itertools.count()
 
 
 class Interviewer(Showing[Answers]):
@@ -208,7 +212,7 @@ class Interviewer(Showing[Answers]):
     def keys(self, frames: Frames, questions: Sequence[Question], log: TrialLog) -> list[str]:
         """Return the hash of all that an answer depends on."""
         if isinstance(log, NoLog):
-            return [str(i) for i in range(len(questions))]
+            return [f"not kept {next(_NUMBERS)}" for _ in questions]
         pictures = [_digest(row) for row in _rows(frames)]
         return [
             hashlib.sha256(

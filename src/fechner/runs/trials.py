@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fechner.errors import BudgetError, RunFolderError
 from fechner.experiments.trials import Trace
@@ -205,6 +206,16 @@ class Trials:
             ).fetchone()
         price = math.nan if unknown else cost or 0.0
         return Spent(n, invalid or 0, taken or 0, given or 0, price)
+
+    def rows(self, observer: str | None = None) -> list[dict[str, Any]]:
+        """Return all that is known of trials, by column, in the order in which they came."""
+        if not self.path.exists() and self._connection is None:
+            return []
+        where, values = ("WHERE observer = ?", (observer,)) if observer is not None else ("", ())
+        with self._open() as connection:
+            found = connection.execute(f"SELECT * FROM trials {where} ORDER BY rowid", values)
+            names = [column[0] for column in found.description]
+            return [dict(zip(names, row, strict=True)) for row in found]
 
     def close(self) -> None:
         """Let go of the file."""
