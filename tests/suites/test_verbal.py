@@ -5,12 +5,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 from asking import Simulated, weibull
-from observers.answering.server import FakeServer
+from observers.answering.server import FakeServer, completion
 from photographs import write_album
 
 from fechner import FechnerError, evaluate
@@ -67,7 +68,7 @@ def person(factor: float = 1.0, slope: float = 5.0):
 
 def asked(address: str, out: Path, **more) -> Run:
     return evaluate(
-        f"{address}#person",
+        address if "#" in address else f"{address}#person",
         suite="verbal",
         tests="detection",
         out=out,
@@ -231,6 +232,61 @@ def test_a_budget_stops_the_run_and_more_goes_on(tmp_path: Path) -> None:
         assert problems
         run = asked(server.address, tmp_path / "run", trials=4)
     assert run.assess()[1] == []
+
+
+def test_how_many_are_asked_at_once_changes_no_byte(tmp_path: Path) -> None:
+    def files(at_once: int) -> dict[str, bytes]:
+        out = tmp_path / str(at_once)
+        asked(f"{server.address}#person@at_once={at_once}", out, trials=4)
+        return {path.name: path.read_bytes() for path in sorted(out.rglob("*.nc"))}
+
+    answer = person(10.0)
+
+    def slow(picture: np.ndarray, prompt: str, request: dict) -> str:
+        threading.Event().wait(0.1)
+        return answer(picture, prompt, request)
+
+    with FakeServer(slow) as server:
+        one = files(1)
+        assert server.most == 1
+        assert files(16) == one
+        assert len(one) == 10
+        assert server.most > 4  # ten chains, as far as painting them leaves room
+
+
+def test_replies_that_are_no_answers_are_not_paid_to_the_end(tmp_path: Path) -> None:
+    def decide(picture: np.ndarray, prompt: str, request: dict):
+        if request["model"] == "thinker":
+            return completion("<think>Let me see", finish="length")
+        return person(10.0)(picture, prompt, request)
+
+    def start(**more) -> Run:
+        names = [f"{server.address}#{each}" for each in ("thinker", "person")]
+        return evaluate(*names, out=tmp_path / "run", **settings, **more)
+
+    settings = {
+        "suite": "verbal",
+        "tests": "detection",
+        "trials": 4,
+        "prompts": ["Is there a pattern?"],
+        "threads": 1,
+        "progress": False,
+    }
+    with FakeServer(decide) as server:
+        run = start()
+        thinker, other = run.observers
+        assert 20 <= run.spent(thinker).invalid <= 25
+        (problem,) = run.assess()[1]
+        assert problem.startswith(f"{thinker} detection: stopped, since 2")
+        assert "<think>Let me see" in problem
+        assert "@max_tokens=4096" in problem
+        assert run.data(other, "detection") is not None
+        before = len(server.requests)
+        start()
+        assert len(server.requests) == before  # it is stopped again before anything is asked
+        run = start(accept_invalid=True)
+        assert run.spent(thinker).trials == 40
+        assert run.assess()[1] == []
 
 
 def test_how_a_model_is_reached_is_no_part_of_what_it_is(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from fechner.errors import BudgetError, ObserverError, RunFolderError
+from fechner.errors import BudgetError, InvalidRepliesError, ObserverError, RunFolderError
 from fechner.experiments.interview import Interviewer, in_order
 from fechner.experiments.trials import Chain, Heard, Interview, Request, TrialLog, no_look
 from fechner.observers.abilities import AnswersStream
@@ -152,7 +152,7 @@ class Conversation:
                 if new:
                     self._asked[next(self._numbers)] = (key, going, place, question)
                     return shown.frames, question
-            except _ENDS_ALL:
+            except (*_ENDS_ALL, InvalidRepliesError):
                 raise
             except Exception as error:
                 self._end(going.of, error)
@@ -228,7 +228,7 @@ class Conversation:
         under_way = len(self._asked)
         try:
             return log.allow(under_way + 1) > under_way
-        except BudgetError:
+        except (BudgetError, InvalidRepliesError):
             if not under_way:
                 raise
             return False

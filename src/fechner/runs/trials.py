@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fechner.errors import BudgetError, RunFolderError
+from fechner.errors import BudgetError, InvalidRepliesError, RunFolderError
 from fechner.experiments.trials import Trace
+from fechner.observers.answering.words import answer_start
 from fechner.observers.questions import Answer, Question
 from fechner.runs.store import full_disk
 
@@ -48,6 +49,9 @@ _LATER = {
     "draw": "INTEGER",
     "finish_reason": "TEXT NOT NULL DEFAULT ''",
 }
+#: An observer is stopped when so many of so many first replies are none of the options.
+_MOST_INVALID, _FIRST = 20, 25
+_LONGEST_EXAMPLE = 80
 #: SQLite takes so many values in one statement.
 _AT_ONCE = 500
 
@@ -60,10 +64,13 @@ class Budget:
     ----------
     max_cost
         In US dollars.
+    accept_invalid
+        Whether an observer goes on whose first replies are none of the options.
     """
 
     max_trials: int | None = None
     max_cost: float | None = None
+    accept_invalid: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,6 +113,7 @@ class Trials:
         self.observer = observer
         self.budget = budget or Budget()
         self._connection: sqlite3.Connection | None = None
+        self._replies_are_usable = False
 
     def known(self, keys: Sequence[str]) -> Mapping[str, Answer]:
         """Return the answers that are there already."""
@@ -125,7 +133,9 @@ class Trials:
         return found
 
     def allow(self, questions: int) -> int:
-        """Return how many of so many questions may be asked; raises if none may."""
+        """Return how many of n questions may be asked; raises if none may."""
+        if not self._replies_are_usable and not self.budget.accept_invalid:
+            questions = min(questions, self._check_first_replies())
         most, dollars = self.budget.max_trials, self.budget.max_cost
         if most is None and dollars is None:
             return questions
@@ -150,6 +160,23 @@ class Trials:
         allowed = questions if most is None else min(questions, most - spent.trials)
         # A price is only known once an answer is there, so money is spent in small steps.
         return allowed if dollars is None else min(allowed, max(1, self._affordable(spent)))
+
+    def _check_first_replies(self) -> int:
+        """Return how many may be asked before it is known whether replies can be used.
+
+        Raises if most of the first are none of the options.
+        """
+        with self._open() as connection:
+            first = connection.execute(
+                "SELECT choice, reply, finish_reason FROM trials WHERE observer = ? "
+                "ORDER BY rowid LIMIT ?",
+                (self.observer, _FIRST),
+            ).fetchall()
+        invalid = [(reply, finish) for choice, reply, finish in first if choice is None]
+        if len(invalid) >= _MOST_INVALID:
+            raise InvalidRepliesError(_what_to_do(invalid, len(first)))
+        self._replies_are_usable = len(first) == _FIRST
+        return sys.maxsize if self._replies_are_usable else _FIRST - len(first)
 
     def _affordable(self, spent: Spent) -> int:
         """Return how many answers of this observer what is left will pay for."""
@@ -242,6 +269,23 @@ class Trials:
                 f"the trials in {self.path} cannot be used ({error}); delete that file and run the "
                 "same command again: questions are asked anew."
             ) from error
+
+
+def _what_to_do(invalid: Sequence[tuple[str, str]], of: int) -> str:
+    """Say what is wrong with replies that are none of the options, and what may help."""
+    cut = [each for each in invalid if each[1] == "length" or answer_start(each[0]) is None]
+    unfinished = 2 * len(cut) > len(invalid)
+    text = " ".join((cut if unfinished else invalid)[-1][0].split())
+    shown = text if len(text) <= _LONGEST_EXAMPLE else text[: _LONGEST_EXAMPLE - 1] + "…"
+    remedy = (
+        "replies end before the answer, so give them more room, as in NAME@max_tokens=4096"
+        if unfinished
+        else "word the question otherwise, with --prompts FILE"
+    )
+    return (
+        f"stopped, since {len(invalid)} of the first {of} replies are none of the options, such as "
+        f"'{shown}': {remedy}; --accept-invalid goes on all the same. Answers are kept."
+    )
 
 
 def _add_later_columns(connection: sqlite3.Connection) -> None:
