@@ -24,7 +24,7 @@ class Streams(Simulated):
 
     def __init__(self, at_once: int, seed: int = 0, **settings) -> None:
         super().__init__(weibull(0.1, 3.0), bits=8, **settings)
-        self.at_once = at_once
+        self.most_under_way = at_once
         self.most = 0
         self._order = random.Random(seed)
 
@@ -32,7 +32,7 @@ class Streams(Simulated):
         under_way: list[tuple[int, tuple[Frames, Question]]] = []
         number = 0
         while True:
-            while len(under_way) < self.at_once and (asked := more()) is not None:
+            while len(under_way) < self.most_under_way and (asked := more()) is not None:
                 under_way.append((number, asked))
                 number += 1
             self.most = max(self.most, len(under_way))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from fechner.errors import PictureError
+from fechner.errors import ObserverError, PictureError
 from fechner.experiments.base import Piece, Sample, Scene, geometry
 from fechner.experiments.interview import GRADED, Interviewer
 from fechner.experiments.limits import REASONS, flag_contrasts, remaining_contrast
@@ -74,7 +74,7 @@ class Asking:
     anchor: float = 4.0
     seed: int = 0
     drop: bool = True
-    version: int = 1
+    version: int = 2
 
     asks: ClassVar[Ability] = "answers"
 
@@ -131,6 +131,11 @@ class Asking:
     def interview(self, piece: Piece, interviewer: Interviewer) -> Interview:
         """Return all questions about one abscissa."""
         index = piece.start
+        if getattr(interviewer.observer, "batch", False) and self.placement.adaptive:
+            raise ObserverError(
+                f"'{interviewer.observer.name}' is asked by batches, which take hours, so "
+                "contrasts cannot be chosen by its answers: use --constant, or leave batch out."
+            )
         prompts = interviewer.prompts(self.questions, self.labels)
         at = self._nearest_to_anchor()
         interviewer.calibrate(
@@ -141,12 +146,15 @@ class Asking:
         driven = np.array(
             [[name != GRADED for name in interviewer.readouts] for _ in interviewer.layers]
         )
-        record = empty_record(self.placement, len(prompts), driven)
+        placement = self.placement
+        if not interviewer.samples:
+            placement = placement.with_one_blank()
+        record = empty_record(placement, len(prompts), driven)
         return Interview(
             self.scene,
             (
-                self._chain(index, prompts, trials)
-                for trials in self.placement.chains(record, driven)
+                self._chain(index, prompts, trials, interviewer.samples)
+                for trials in placement.chains(record, driven)
             ),
             partial(self._found, index, prompts, interviewer, record),
             partial(self._contrast_shown, self.scene.drawn_field(interviewer.observer.wants)),
@@ -176,13 +184,16 @@ class Asking:
             },
             {
                 "along": "point",
+                "blanks_once": int(not interviewer.samples),
                 "grey_level": self._grey_level(wants.bits),
                 "reads": interviewer.observer.reads,
                 **geometry(self.scene, wants),
             },
         )
 
-    def _chain(self, index: int, prompts: Sequence[Prompt], trials: TrialChain) -> Chain:
+    def _chain(
+        self, index: int, prompts: Sequence[Prompt], trials: TrialChain, samples: bool
+    ) -> Chain:
         """Turn trials about one abscissa into requests."""
         heard: Heard | None = None
         with suppress(StopIteration):
@@ -191,7 +202,7 @@ class Asking:
                 asked = trials.send(heard)  # type: ignore[arg-type]
                 second = [self._is_second(index, trial) for trial in asked]
                 heard = yield [
-                    self._request(index, prompts, trial, is_second)
+                    self._request(index, prompts, trial, is_second, samples)
                     for trial, is_second in zip(asked, second, strict=True)
                 ]
                 yes = np.where(np.array(second)[:, None, None], 1 - heard.yes, heard.yes)
@@ -204,15 +215,22 @@ class Asking:
         return bool(np.random.default_rng((self.seed, index, *trial[1:])).integers(2))
 
     def _request(
-        self, index: int, prompts: Sequence[Prompt], trial: Trial, is_second: bool
+        self,
+        index: int,
+        prompts: Sequence[Prompt],
+        trial: Trial,
+        is_second: bool,
+        samples: bool,
     ) -> Request:
         contrast = self.placement.contrasts[trial.level]
         stimuli: tuple[Stimulus, ...] = (self._shown(index, trial.level, trial.draw, contrast),)
         if self.pictures > 1:
             blank = self._nothing(index)
             stimuli = (blank, *stimuli) if is_second else (*stimuli, blank)
-        # Nothing is the same picture however often it is drawn, and at every abscissa.
-        repeat = 0 if contrast else index * self.placement.most + trial.draw
+        # Nothing is the same picture however often it is drawn, and at every abscissa: another
+        # trial for those only who may answer otherwise when they are asked again.
+        again = samples and not contrast
+        repeat = index * self.placement.most + trial.draw if again else 0
         abscissa = self._x(index) if contrast else math.nan
         trace = Trace("", abscissa, contrast, trial.prompt, trial.draw)
         return Request(stimuli, prompts[trial.prompt], repeat, int(is_second), trace)

@@ -51,6 +51,11 @@ class Interviewer(Showing[Answers]):
     """
 
     @property
+    def samples(self) -> bool:
+        """Whether the observer may answer the same question in another way when asked again."""
+        return bool(getattr(self.observer, "samples", False))
+
+    @property
     def trial_log(self) -> TrialLog:
         """Where answers go, if they are worth keeping."""
         worth_keeping = self.observer.reads != "nothing" and self.observer.fingerprint is not None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -46,6 +46,11 @@ class Placement(Protocol):
         ...
 
     @property
+    def adaptive(self) -> bool:
+        """Whether contrasts depend on answers."""
+        ...
+
+    @property
     def most(self) -> int:
         """The largest number of trials of a prompt."""
         ...
@@ -57,6 +62,10 @@ class Placement(Protocol):
 
     def pictures(self, prompts: int) -> int:
         """Return the largest number of different pictures for so many prompts."""
+        ...
+
+    def with_one_blank(self) -> Placement:
+        """Return the same for observers that answer the same question in the same way."""
         ...
 
     def chains(self, record: Record, driven: NDArray[np.bool_]) -> Iterator[TrialChain]:
@@ -92,6 +101,8 @@ class ConstantStimuli:
     contrasts: tuple[float, ...]
     repeats: int
 
+    adaptive: ClassVar[bool] = False
+
     @property
     def most(self) -> int:
         """Trials of a prompt."""
@@ -108,6 +119,10 @@ class ConstantStimuli:
     def pictures(self, prompts: int) -> int:
         """Return how many different pictures there are: all prompts are about the same."""
         return self.most
+
+    def with_one_blank(self) -> ConstantStimuli:
+        """Return the same: blanks have a place in every draw, and are asked about once."""
+        return self
 
     def chains(self, record: Record, driven: NDArray[np.bool_]) -> Iterator[TrialChain]:
         """Return one, for all."""
@@ -138,7 +153,8 @@ class AdaptiveStimuli:
     width
         Stop earlier when the 95 % interval of the threshold is as narrow, in log10; None never.
     blanks
-        So many of the trials show nothing, before all others, for the rate of false alarms.
+        The number of trials that show nothing, before all others, for the rate of false alarms; one
+        for observers that answer the same question in the same way.
     guess
         Share of chance: None where it is to be found, a half with two pictures to choose from.
     """
@@ -149,6 +165,8 @@ class AdaptiveStimuli:
     blanks: int = 4
     shape: Literal["weibull", "logistic", "normal"] = "weibull"
     guess: float | None = None
+
+    adaptive: ClassVar[bool] = True
 
     @property
     def most(self) -> int:
@@ -166,12 +184,17 @@ class AdaptiveStimuli:
         return (
             f"Contrasts are chosen trial by trial among {len(self.contrasts)} from "
             f"{self.contrasts[0]:g} to {self.contrasts[-1]:g}, where the answer is expected to "
-            f"tell most: {self.trials} trials{earlier}, the first {self.blanks} of them blank."
+            f"tell most: {self.trials} trials{earlier}, the first {self.blanks} of them blank (the "
+            "first only, for observers that answer the same question in the same way)."
         )
 
     def pictures(self, prompts: int) -> int:
         """Return the largest number of different pictures: every prompt may choose its own."""
         return self.trials * prompts
+
+    def with_one_blank(self) -> AdaptiveStimuli:
+        """Return one with a single blank, the others being trials of the pattern."""
+        return replace(self, blanks=min(self.blanks, 1))
 
     def chains(self, record: Record, driven: NDArray[np.bool_]) -> Iterator[TrialChain]:
         """Return one for every prompt, layer and read-out."""

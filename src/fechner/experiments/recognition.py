@@ -151,7 +151,7 @@ class Recogniser(Showing[ScoresClasses | Answers]):
         )
         size = self.at_a_time(scene)
         if isinstance(self.observer, AnswersStream):
-            size = max(size, _ROUNDS * self.observer.at_once)
+            size = max(size, _ROUNDS * self.observer.most_under_way)
         with torch.no_grad():
             for start in range(0, n, size):
                 batch = pictures[start : start + size]

@@ -352,7 +352,8 @@ class Answers(Observer, Protocol):
     """Answers questions about pictures.
 
     An observer that is not looked into has one layer and one or two read-outs: what it chose, and
-    how sure it was, where that is known.
+    how sure it was, where that is known. One that may answer the same question in another way when
+    it is asked again says so by an attribute ``samples`` that is true.
     """
 
     @property
@@ -380,7 +381,7 @@ class AnswersStream(Answers, Protocol):
     """Answers questions that are handed over one by one, many of them under way at a time."""
 
     @property
-    def at_once(self) -> int:
+    def most_under_way(self) -> int:
         """The most questions under way."""
         ...
 

@@ -95,7 +95,10 @@ class Here:
         self._asked: dict[int, _Measurement] = {}
         streams = [each for each in lifted.values() if isinstance(each, AnswersStream)]
         self._conversation = Conversation(streams[0]) if streams else None
-        self._most = max(streams[0].at_once, 1) if streams else 1
+        self._most = streams[0].most_under_way if streams else 1
+        for each in streams:
+            if hasattr(each, "batch_log"):
+                each.batch_log = log
 
     @property
     def free(self) -> bool:

@@ -19,6 +19,7 @@ from typing import Any
 
 from fechner.errors import BudgetError, InvalidRepliesError, RunFolderError
 from fechner.experiments.trials import Trace
+from fechner.observers.answering.batches import Batch
 from fechner.observers.answering.words import answer_start
 from fechner.observers.questions import Answer, Question
 from fechner.runs.store import full_disk
@@ -38,6 +39,15 @@ CREATE TABLE IF NOT EXISTS trials (
     prompt_tokens INTEGER NOT NULL,
     completion_tokens INTEGER NOT NULL,
     cost REAL
+)
+"""
+_BATCHES = """
+CREATE TABLE IF NOT EXISTS batches (
+    name TEXT PRIMARY KEY,
+    observer TEXT NOT NULL,
+    number TEXT NOT NULL,
+    requests TEXT NOT NULL,
+    closed INTEGER NOT NULL DEFAULT 0
 )
 """
 #: Columns that files of earlier versions lack.
@@ -234,6 +244,31 @@ class Trials:
         price = math.nan if unknown else cost or 0.0
         return Spent(n, invalid or 0, taken or 0, given or 0, price)
 
+    def open_batches(self) -> Sequence[Batch]:
+        """Return batches of this observer whose answers are not all kept."""
+        with self._open() as connection:
+            rows = connection.execute(
+                "SELECT name, requests, number FROM batches WHERE observer = ? AND NOT closed "
+                "ORDER BY rowid",
+                (self.observer,),
+            ).fetchall()
+        return [Batch(name, tuple(json.loads(requests)), number) for name, requests, number in rows]
+
+    def write_batch(self, batch: Batch) -> None:
+        """Write a batch down, before it is submitted and after; it is on disk when this returns."""
+        values = (batch.name, self.observer, batch.number, json.dumps(batch.requests))
+        with self._open() as connection, connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO batches (name, observer, number, requests) "
+                "VALUES (?, ?, ?, ?)",
+                values,
+            )
+
+    def close_batch(self, name: str) -> None:
+        """Note that all answers of a batch are kept."""
+        with self._open() as connection, connection:
+            connection.execute("UPDATE batches SET closed = 1 WHERE name = ?", (name,))
+
     def rows(self, observer: str | None = None) -> list[dict[str, Any]]:
         """Return all that is known of trials, by column, in the order in which they came."""
         if not self.path.exists() and self._connection is None:
@@ -258,6 +293,7 @@ class Trials:
                 self._connection.execute("PRAGMA journal_mode=WAL")
                 self._connection.execute("PRAGMA synchronous=FULL")
                 self._connection.execute(_SCHEMA)
+                self._connection.execute(_BATCHES)
                 _add_later_columns(self._connection)
             yield self._connection
         except sqlite3.DatabaseError as error:

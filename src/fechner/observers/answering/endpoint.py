@@ -9,7 +9,8 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections import Counter, OrderedDict
+import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
@@ -17,7 +18,8 @@ from urllib.parse import urlsplit
 
 from fechner.errors import ObserverError
 from fechner.observers.abilities import Wants
-from fechner.observers.answering.pictures import Pictures
+from fechner.observers.answering.batches import Batches, BatchLog, InMemory
+from fechner.observers.answering.pictures import Pictures, RecentPictures
 from fechner.observers.answering.replies import EmptyReplyError, read
 from fechner.observers.answering.sending import Sender
 from fechner.observers.answering.server import SERVICE_KEY, DeclinedError, Server, secret
@@ -27,9 +29,6 @@ from fechner.stimuli import Frames
 
 #: Where the client of that service asks, unless the environment says otherwise.
 _SERVICE = "https://api.openai.com/v1"
-
-#: Pictures whose files are remembered, for further questions about them.
-_REMEMBERED = 64
 
 #: Settings on which replies depend; the others only say how to get them.
 DECODING = (
@@ -82,6 +81,9 @@ class Endpoint:
         How long a reply may take, and how often a question is asked before it is given up.
     at_once, rpm
         The most requests under way, and the most in a minute (0: no limit).
+    batch
+        Whether questions go to the service's batch interface, which answers within a day; then at
+        most ``at_once`` batches are under way.
     """
 
     model: str
@@ -104,6 +106,7 @@ class Endpoint:
     tries: int = 8
     at_once: int = 8
     rpm: float = 0.0
+    batch: bool = False
 
     reads: ClassVar[Reads] = "questions"
     layers: ClassVar[tuple[str, ...]] = ("reply",)
@@ -116,10 +119,27 @@ class Endpoint:
         key = self.key or place.key
         secret(key)  # which says so if there is none
         self._server = Server(place.address, key, timeout_s=self.timeout_s, own=bool(place.key))
+        #: Where batches are written down until they are answered.
+        self.batch_log: BatchLog = InMemory()
         self.sender = Sender(tries=self.tries, at_once=self.at_once, per_minute=self.rpm)
         self.readouts = ("choice", "probability") if self.logprobs else ("choice",)
         settings = ", ".join(f"{each}={getattr(self, each)!r}" for each in DECODING)
         self.fingerprint = f"{place.address}#{place.model} asked by PNG, {settings}"
+
+    @property
+    def server(self) -> Server:
+        """Whom it asks."""
+        return self._server
+
+    @property
+    def most_under_way(self) -> int:
+        """The most questions under way; batches take all there are."""
+        return sys.maxsize if self.batch else max(1, self.at_once)
+
+    @property
+    def samples(self) -> bool:
+        """Whether the same question may have another answer when it is asked again."""
+        return self.temperature != 0
 
     def choose(self, frames: Frames, questions: Sequence[Question]) -> Iterator[Answer]:
         """Answer each question as soon as its reply is there, in any order."""
@@ -136,10 +156,13 @@ class Endpoint:
         n
             How many there are, where that is known.
         """
+        if self.batch and n is None:
+            yield from Batches(self, self.batch_log).stream(more)
+            return
         self._server.open()
         numbers = itertools.count()
         asked: dict[int, tuple[Pictures, Question]] = {}
-        recent: OrderedDict[int, Pictures] = OrderedDict()
+        recent = RecentPictures()
         empty: Counter[int] = Counter()
 
         def following() -> int | None:
@@ -147,12 +170,8 @@ class Endpoint:
             if found is None:
                 return None
             frames, question = found
-            # Several questions may be about the same pictures, which are then encoded once.
-            pictures = recent.setdefault(id(frames), Pictures(frames))
-            if len(recent) > _REMEMBERED:
-                recent.popitem(last=False)
             number = next(numbers)
-            asked[number] = (pictures, question)
+            asked[number] = (recent(frames), question)
             return number
 
         def ask(index: int) -> Answer:
