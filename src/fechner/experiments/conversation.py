@@ -54,10 +54,15 @@ class _Going:
     next: int = 0
     missing: int = 0
     heard: Heard | None = None
+    rounds: int = 0
 
     def __lt__(self, other: _Going) -> bool:
-        """Earlier pieces go first, so that they are finished first."""
-        return (self.of.number, self.number) < (other.of.number, other.number)
+        """Chains that are behind go first, so that none is left to go on alone at the end."""
+        return (self.rounds, self.of.number, self.number) < (
+            other.rounds,
+            other.of.number,
+            other.number,
+        )
 
 
 class _Shown(NamedTuple):
@@ -70,6 +75,7 @@ class Conversation:
 
     def __init__(self, observer: AnswersStream) -> None:
         self._observer = observer
+        self._chains = 2 * observer.most_under_way
         self._open: dict[int, _Open] = {}
         self._ready: list[_Going] = []
         self._done: list[tuple[int, Any]] = []
@@ -159,18 +165,22 @@ class Conversation:
         return None
 
     def _next(self) -> _Going | None:
-        """Return a chain that has something to ask; chains are begun when no other has."""
+        """Return a chain that has something to ask."""
         while True:
-            while self._ready:
-                going = self._ready[0]
-                if not going.of.over and going.next < len(going.order):
-                    return going
+            while self._ready and not self._has_more(self._ready[0]):
                 heapq.heappop(self._ready)
+            # Twice as many chains as places keep these full until the last chains end.
+            enough = sum(of.going for of in self._open.values()) >= self._chains
+            if self._ready and (enough or self._ready[0].rounds == 1):
+                return self._ready[0]
             for of in sorted(self._open.values(), key=lambda each: each.number):
                 if self._begin_chain(of):
                     break
             else:
-                return None
+                return self._ready[0] if self._ready else None
+
+    def _has_more(self, going: _Going) -> bool:
+        return not going.of.over and going.next < len(going.order)
 
     def _begin_chain(self, of: _Open) -> bool:
         """Begin the next chain of an interview; return whether anything changed."""
@@ -198,6 +208,7 @@ class Conversation:
             if going.of.going == 0:
                 self._begin_chain(going.of)
             return
+        going.rounds += 1
         going.order, going.next = in_order(going.requests), 0
         going.missing = len(going.order)
         going.heard = going.of.interviewer.nothing_heard(going.missing)

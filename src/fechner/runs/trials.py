@@ -172,7 +172,7 @@ class Trials:
         return allowed if dollars is None else min(allowed, max(1, self._affordable(spent)))
 
     def _check_first_replies(self) -> int:
-        """Return how many may be asked before it is known whether replies can be used.
+        """Return how many may be under way before it is known whether replies can be used.
 
         Raises if most of the first are none of the options.
         """
@@ -186,7 +186,7 @@ class Trials:
         if len(invalid) >= _MOST_INVALID:
             raise InvalidRepliesError(_what_to_do(invalid, len(first)))
         self._replies_are_usable = len(first) == _FIRST
-        return sys.maxsize if self._replies_are_usable else _FIRST - len(first)
+        return sys.maxsize if self._replies_are_usable else _FIRST
 
     def _affordable(self, spent: Spent) -> int:
         """Return how many answers of this observer what is left will pay for."""
