@@ -67,6 +67,10 @@ class UnansweredError(ObserverError):
     """Questions that stayed without an answer; others of the same kind may have one."""
 
 
+class InvalidRepliesError(ObserverError):
+    """An observer whose replies are none of the options, so that asking on would be wasted."""
+
+
 class GamutError(FechnerError):
     """A stimulus that the display or its pixels cannot show."""
 

@@ -9,6 +9,7 @@ from asking import Simulated, weibull
 
 from fechner.errors import BudgetError, ObserverError
 from fechner.experiments import Interviewer, Scene
+from fechner.experiments.trials import Request, Trace
 from fechner.observers import Answer, Prompt, Question
 from fechner.stimuli import OPPONENT, Field, Frames, Layer, Stimulus, display, octave_noise
 
@@ -23,7 +24,7 @@ def stimulus(contrast: float, seed: int = 0) -> Stimulus:
 
 
 STIMULI = [stimulus(contrast, seed) for contrast in (0.0, 0.01, 0.2, 0.3) for seed in range(3)]
-QUESTIONS = [Question((row,), prompt) for prompt in PROMPTS for row in range(len(STIMULI))]
+REQUESTS = [Request((each,), prompt) for prompt in PROMPTS for each in STIMULI]
 
 
 class Remembers:
@@ -41,7 +42,7 @@ class Remembers:
             raise BudgetError("enough.")
         return min(questions, self.most - len(self.answers))
 
-    def record(self, key: str, question: Question, answer: Answer) -> None:
+    def record(self, key: str, question: Question, answer: Answer, trace: Trace) -> None:
         assert key not in self.answers
         self.answers[key] = answer
 
@@ -52,7 +53,7 @@ def step() -> Simulated:
 
 def ask(observer: Simulated, log: Remembers | None = None, batch_size: int = 4) -> np.ndarray:
     interviewer = Interviewer(observer, batch_size=batch_size, log=log)
-    return interviewer.ask(STIMULI, QUESTIONS, SCENE)
+    return interviewer.ask(REQUESTS, SCENE).yes
 
 
 def test_answers_are_in_their_place() -> None:
@@ -70,7 +71,7 @@ def test_what_is_known_is_not_asked_again() -> None:
     log = Remembers()
     first = step()
     answers = ask(first, log)
-    assert len(first.asked) == len(log.answers) == len(QUESTIONS) - 4  # nothing is one picture
+    assert len(first.asked) == len(log.answers) == len(REQUESTS) - 4  # nothing is one picture
     again = step()
     assert np.array_equal(ask(again, log), answers)
     assert again.asked == []
@@ -78,8 +79,8 @@ def test_what_is_known_is_not_asked_again() -> None:
 
 def test_the_same_picture_asked_again_is_another_trial() -> None:
     log = Remembers()
-    questions = [Question((0,), PROMPTS[0], repeat) for repeat in range(5)]
-    Interviewer(step(), batch_size=4, log=log).ask(STIMULI, questions, SCENE)
+    requests = [Request((STIMULI[0],), PROMPTS[0], repeat) for repeat in range(5)]
+    Interviewer(step(), batch_size=4, log=log).ask(requests, SCENE)
     assert len(log.answers) == 5
 
 
@@ -95,12 +96,12 @@ def test_the_same_picture_asked_again_is_another_trial() -> None:
 def test_keys_depend_on_everything(changed: dict) -> None:
     log = Remembers()
     observer = step()
-    question = Question((0,), PROMPTS[0])
-    Interviewer(observer, batch_size=1, log=log).ask([stimulus(0.2)], [question], SCENE)
+    request = Request((stimulus(0.2),), PROMPTS[0])
+    Interviewer(observer, batch_size=1, log=log).ask([request], SCENE)
     observer.fingerprint = changed.get("fingerprint", observer.fingerprint)
     prompt = changed.get("prompt", changed.get("options", PROMPTS[0]))
     shown = changed.get("stimulus", stimulus(0.2))
-    Interviewer(observer, batch_size=1, log=log).ask([shown], [Question((0,), prompt)], SCENE)
+    Interviewer(observer, batch_size=1, log=log).ask([Request((shown,), prompt)], SCENE)
     assert len(log.answers) == 2
 
 
@@ -130,7 +131,7 @@ def test_labels_go_to_those_who_read_labels() -> None:
 
 def test_graded_answers_have_a_readout_of_their_own() -> None:
     found = ask(Simulated(weibull(0.2, 2.0), graded=True))
-    assert found.shape == (len(QUESTIONS), 1, 2)
+    assert found.shape == (len(REQUESTS), 1, 2)
     assert found[6:9, 0, 1] == pytest.approx([0.5] * 3, abs=1e-6)
     assert set(found[:, 0, 0]) <= {0.0, 1.0}
 
@@ -151,6 +152,6 @@ def test_few_bits_are_hashed_as_whole_numbers() -> None:
     log = Remembers()
     for scene in (eight, eight):
         Interviewer(step(), batch_size=1, log=log).ask(
-            [stimulus(0.2)], [Question((0,), PROMPTS[0])], scene
+            [Request((stimulus(0.2),), PROMPTS[0])], scene
         )
     assert len(log.answers) == 1

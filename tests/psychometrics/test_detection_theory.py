@@ -12,7 +12,7 @@ Z = stats.norm.ppf
 
 def test_yes_no_by_hand() -> None:
     found = d_prime_yes_no(30, 40, 8, 50)
-    h, f = 30.5 / 41, 8.5 / 51
+    h, f = (30 + 40 / 90) / (40 + 80 / 90), (8 + 50 / 90) / (50 + 100 / 90)
     assert found.d_prime == pytest.approx(Z(h) - Z(f))
     assert found.criterion == pytest.approx(-(Z(h) + Z(f)) / 2)
     variance = h * (1 - h) / 40 / stats.norm.pdf(Z(h)) ** 2
@@ -43,6 +43,15 @@ def test_no_count_is_infinite_and_no_trial_is_unknown() -> None:
     assert found.d_prime[1] == pytest.approx(-found.d_prime[0])
     assert np.isnan(found.d_prime[2])
     assert np.isnan(found.d_prime_se[2])
+
+
+@pytest.mark.parametrize("blanks", [1, 25, 1000])
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_the_same_answer_to_everything_is_no_sensitivity(share: float, blanks: int) -> None:
+    """However many trials of each kind there were."""
+    found = d_prime_yes_no(share * 40, 40, share * blanks, blanks)
+    assert found.d_prime == pytest.approx(0, abs=1e-9)
+    assert np.sign(found.criterion) == 1 - 2 * share
 
 
 def test_two_alternatives_follow_the_square_root_rule() -> None:

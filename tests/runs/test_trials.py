@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fechner.errors import BudgetError, RunFolderError
+from fechner.errors import BudgetError, InvalidRepliesError, RunFolderError
 from fechner.observers import Answer, Prompt, Question, Usage
 from fechner.runs.trials import Budget, Spent, Trials
 
@@ -91,7 +91,8 @@ def test_money_is_kept(tmp_path: Path) -> None:
 
 def test_answers_for_nothing_are_no_measure_of_what_others_cost(tmp_path: Path) -> None:
     def trials(observer: str) -> Trials:
-        return Trials(tmp_path / "t.sqlite", observer, Budget(max_cost=0.05))
+        budget = Budget(max_cost=0.05, accept_invalid=True)
+        return Trials(tmp_path / "t.sqlite", observer, budget)
 
     assert trials("free").allow(100) == 1
     trials("free").record("k0", QUESTION, answer(cost=0.0))
@@ -111,6 +112,37 @@ def test_a_budget_of_money_needs_a_price(tmp_path: Path) -> None:
     trials.record("k0", QUESTION, answer(cost=math.nan))
     with pytest.raises(BudgetError, match="price of answers of 'someone' is not known"):
         trials.allow(1)
+
+
+@pytest.mark.parametrize(
+    ("reply", "finish", "remedy"),
+    [
+        ("<think>The image", "length", "@max_tokens=4096"),
+        ("<think>The image", "", "@max_tokens=4096"),
+        ("A nice picture.", "stop", "--prompts FILE"),
+    ],
+)
+def test_replies_that_are_no_answers_stop_an_observer(
+    tmp_path: Path, reply: str, finish: str, remedy: str
+) -> None:
+    trials = Trials(tmp_path / "t.sqlite", "someone")
+    assert trials.allow(1000) == 25  # before there are so many replies, nobody can tell
+    for number in range(19):
+        trials.record(f"k{number}", QUESTION, Answer(0, None, reply=reply, finish=finish))
+    assert trials.allow(1000) == 25
+    trials.record("k19", QUESTION, Answer(0, None, reply=reply, finish=finish))
+    with pytest.raises(InvalidRepliesError, match=f"20 of the first 20 .*'{reply}': .*{remedy}"):
+        trials.allow(1)
+    # Others go on, and so does this one if that is wanted.
+    assert Trials(tmp_path / "t.sqlite", "another").allow(1000) == 25
+    assert Trials(tmp_path / "t.sqlite", "someone", Budget(accept_invalid=True)).allow(99) == 99
+
+
+def test_some_replies_that_are_no_answers_stop_nobody(tmp_path: Path) -> None:
+    trials = Trials(tmp_path / "t.sqlite", "someone")
+    for number in range(30):
+        trials.record(f"k{number}", QUESTION, answer(None if number > 5 else 0))
+    assert trials.allow(1000) == 1000  # 19 of the first 25
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:

@@ -6,12 +6,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 from asking import Simulated, weibull
-from observers.answering.server import FakeServer
+from observers.answering.server import FakeServer, completion
 from photographs import write_album
 
 from fechner import FechnerError, evaluate
@@ -68,7 +69,7 @@ def person(factor: float = 1.0, slope: float = 5.0):
 
 def asked(address: str, out: Path, **more) -> Run:
     return evaluate(
-        f"{address}#person",
+        address if "#" in address else f"{address}#person",
         suite="verbal",
         tests="detection",
         out=out,
@@ -142,7 +143,7 @@ def test_the_same_curve_is_recovered_whatever_the_style_of_replies(
 
 def test_thresholds_below_a_grey_level_are_flagged(tmp_path: Path) -> None:
     with FakeServer(person()) as server:
-        run = asked(server.address, tmp_path / "run", trials=24)
+        run = asked(server.address, tmp_path / "run", trials=40)
     _, censored, scores = found_in(run)
     human = 1 / standard_spatial_observer(np.geomspace(0.5, 32, 10)) / 2**0.5
     clear = (human < 0.01) | (human > 0.02)
@@ -258,7 +259,7 @@ def test_killed_and_resumed_amid_faults_nothing_is_lost_or_doubled(
     data = run.data(run.observers[0], "detection")
     assert np.array_equal(data["level"].values, expected["level"].values)
     assert np.array_equal(data["yes"].values, expected["yes"].values)
-    assert spent.trials == 2 * 6 * 10
+    assert spent.trials == 2 * (5 * 10 + 1)  # of each prompt, and one blank at all frequencies
     # What was under way at a kill, and two questions of each first look, are asked beside them.
     assert len(server.answered) <= spent.trials + 2 * 8 + 3 * 2
 
@@ -272,6 +273,94 @@ def test_a_budget_stops_the_run_and_more_goes_on(tmp_path: Path) -> None:
         assert problems
         run = asked(server.address, tmp_path / "run", trials=4)
     assert run.assess()[1] == []
+
+
+def test_how_many_are_asked_at_once_changes_no_byte(tmp_path: Path) -> None:
+    def files(at_once: int) -> dict[str, bytes]:
+        out = tmp_path / str(at_once)
+        asked(f"{server.address}#person@at_once={at_once}", out, trials=4)
+        return {path.name: path.read_bytes() for path in sorted(out.rglob("*.nc"))}
+
+    answer = person(10.0)
+
+    def slow(picture: np.ndarray, prompt: str, request: dict) -> str:
+        threading.Event().wait(0.1)
+        return answer(picture, prompt, request)
+
+    with FakeServer(slow) as server:
+        one = files(1)
+        assert server.most == 1
+        assert files(16) == one
+        assert len(one) == 10
+        assert server.most > 2  # ten chains, as far as painting them leaves room
+
+
+def test_replies_that_are_no_answers_are_not_paid_to_the_end(tmp_path: Path) -> None:
+    def decide(picture: np.ndarray, prompt: str, request: dict):
+        if request["model"] == "thinker":
+            return completion("<think>Let me see", finish="length")
+        return person(10.0)(picture, prompt, request)
+
+    def start(**more) -> Run:
+        names = [f"{server.address}#{each}" for each in ("thinker", "person")]
+        return evaluate(*names, out=tmp_path / "run", **settings, **more)
+
+    settings = {
+        "suite": "verbal",
+        "tests": "detection",
+        "trials": 4,
+        "prompts": ["Is there a pattern?"],
+        "threads": 1,
+        "progress": False,
+    }
+    with FakeServer(decide) as server:
+        run = start()
+        thinker, other = run.observers
+        assert 20 <= run.spent(thinker).invalid < 20 + 8  # and what was under way
+        (problem,) = run.assess()[1]
+        assert problem.startswith(f"{thinker} detection: stopped, since 2")
+        assert "<think>Let me see" in problem
+        assert "@max_tokens=4096" in problem
+        assert run.data(other, "detection") is not None
+        before = len(server.requests)
+        start()
+        assert len(server.requests) == before  # it is stopped again before anything is asked
+        run = start(accept_invalid=True)
+        assert run.spent(thinker).trials == 31
+        assert run.assess()[1] == []
+
+
+def steps_at(contrast: float) -> Simulated:
+    return Simulated(lambda seen: np.where(seen > contrast, 1.0, 0.0), bits=8)
+
+
+@pytest.mark.parametrize(("threshold", "d_prime"), [(0.05, "positive"), (9.0, "zero")])
+def test_blanks_are_one_trial_of_those_who_answer_alike(
+    tmp_path: Path, threshold: float, d_prime: str
+) -> None:
+    """Of an observer that never sees a blank, and of one that never sees anything."""
+    observer = steps_at(threshold)
+    run = evaluate(
+        observer,
+        suite="verbal",
+        tests="detection",
+        adaptive=False,
+        trials=2,
+        prompts=["Is there a pattern?", "Anything?"],
+        out=tmp_path / "run",
+        threads=1,
+        progress=False,
+    )
+    scores = {result.score.name: result.score for result in run.scores()}
+    assert scores["false-alarms"].value == 0
+    assert scores["false-alarms"].n == 2  # one of each prompt
+    found = [score for name, score in scores.items() if name.startswith("d-prime")]
+    assert len(found) > 5
+    if d_prime == "zero":
+        assert all(score.value == pytest.approx(0, abs=1e-9) for score in found)
+    else:
+        assert all(score.value > 2 for score in found)
+        assert found[0].value == pytest.approx(found[0].best)
 
 
 def test_how_a_model_is_reached_is_no_part_of_what_it_is(tmp_path: Path) -> None:
@@ -292,8 +381,8 @@ def test_how_a_model_is_reached_is_no_part_of_what_it_is(tmp_path: Path) -> None
         run = reached(server, tmp_path, "tries=5,at_once=2,timeout_s=60")
         assert run.observers == [name]
         assert run.assess()[1] == []
-        # Of 40 questions the first 15 were not asked again, nor the two of the first look.
-        assert len(server.requests) - before == 25
+        # Of 31 questions the first 15 were not asked again, nor the two of the first look.
+        assert len(server.requests) - before == 16
         other = reached(server, tmp_path, "temperature=0.5")
         assert other.observers == [name, f"{name},temperature=0.5"]
     with pytest.raises(FechnerError, match="two observers have results as 'http://h/v1#m'"):

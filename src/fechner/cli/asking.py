@@ -77,6 +77,13 @@ MAX_COST = Annotated[
     float | None,
     _option(help="Stop when so many dollars are spent, earlier starts included.", min=0),
 ]
+ACCEPT_INVALID = Annotated[
+    bool,
+    _option(
+        "--accept-invalid",
+        help="Go on with an observer even if 20 of its first 25 replies are none of the options.",
+    ),
+]
 
 
 def say_what_would_be_done(plans: Sequence[Sequence[Preview]]) -> None:

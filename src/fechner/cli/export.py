@@ -18,6 +18,7 @@ class What(StrEnum):
     scores = "scores"
     responses = "responses"
     surfaces = "surfaces"
+    trials = "trials"
 
 
 def command(
@@ -33,7 +34,8 @@ def command(
         What | None,
         typer.Option(
             help="`scores` if left out; `responses` are the raw answers that scores are computed "
-            "from, `surfaces` those for figures only. netCDF files hold both of these."
+            "from, `surfaces` those for figures only; netCDF files hold both of these. `trials` "
+            "are answers in words: each reply with its test, frequency, contrast and prompt."
         ),
     ] = None,
     observers: Annotated[

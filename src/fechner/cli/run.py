@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from fechner.cli.asking import (
+    ACCEPT_INVALID,
     ADAPTIVE,
     DITHER,
     IMAGES,
@@ -162,6 +163,7 @@ def command(
     dropout_runs: DROPOUT_RUNS = 5,
     max_trials: MAX_TRIALS = None,
     max_cost: MAX_COST = None,
+    accept_invalid: ACCEPT_INVALID = False,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Say what would be shown and asked, and do nothing."),
@@ -237,6 +239,7 @@ def command(
                 trust_remote_code=trust_remote_code,
                 max_trials=max_trials,
                 max_cost=max_cost,
+                accept_invalid=accept_invalid,
                 workers=workers,
                 **settings,
             )

@@ -6,29 +6,31 @@ At every abscissa a psychometric function is measured for each prompt. Observers
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from fechner.errors import PictureError
+from fechner.errors import ObserverError, PictureError
 from fechner.experiments.base import Piece, Sample, Scene, geometry
 from fechner.experiments.interview import GRADED, Interviewer
 from fechner.experiments.limits import REASONS, flag_contrasts, remaining_contrast
-from fechner.experiments.placement import Heard, Placement, Record, Trial
+from fechner.experiments.placement import Placement, Record, Trial, TrialChain, empty_record
 from fechner.experiments.tasks import ABSCISSAE, Task
+from fechner.experiments.trials import Chain, Heard, Interview, Request, Trace
 from fechner.human import standard_spatial_observer
 from fechner.observers.abilities import Ability, Need
-from fechner.observers.questions import Prompt, Question, Reads
-from fechner.stimuli import Field, Frames, NaturalBand, Noise, Stimulus
+from fechner.observers.questions import Prompt, Reads
+from fechner.stimuli import Field, NaturalBand, Noise, Picture, Stimulus
 from fechner.stimuli.patterns import drawn
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from fechner.stimuli.contrast import Floats
+    from torch import Tensor
 
 #: Draws of the anchor; its median is the criterion of observers that were lifted.
 _ANCHORS = 10
@@ -72,7 +74,7 @@ class Asking:
     anchor: float = 4.0
     seed: int = 0
     drop: bool = True
-    version: int = 1
+    version: int = 2
 
     asks: ClassVar[Ability] = "answers"
 
@@ -129,7 +131,17 @@ class Asking:
 
     def measure(self, piece: Piece, interviewer: Interviewer) -> xr.Dataset:
         """Ask about one abscissa."""
+        found: xr.Dataset = interviewer.hold(self.interview(piece, interviewer))
+        return found
+
+    def interview(self, piece: Piece, interviewer: Interviewer) -> Interview:
+        """Return all questions about one abscissa."""
         index = piece.start
+        if getattr(interviewer.observer, "batch", False) and self.placement.adaptive:
+            raise ObserverError(
+                f"'{interviewer.observer.name}' is asked by batches, which take hours, so "
+                "contrasts cannot be chosen by its answers: use --constant, or leave batch out."
+            )
         prompts = interviewer.prompts(self.questions, self.labels)
         at = self._nearest_to_anchor()
         interviewer.calibrate(
@@ -140,9 +152,24 @@ class Asking:
         driven = np.array(
             [[name != GRADED for name in interviewer.readouts] for _ in interviewer.layers]
         )
-        record = self.placement.run(
-            partial(self._ask, index, prompts, interviewer), len(prompts), driven
+        placement = self.placement
+        if not interviewer.samples:
+            placement = placement.with_one_blank()
+        record = empty_record(placement, len(prompts), driven)
+        return Interview(
+            self.scene,
+            (
+                self._chain(index, prompts, trials, interviewer.samples)
+                for trials in placement.chains(record, driven)
+            ),
+            partial(self._found, index, prompts, interviewer, record),
+            partial(self._contrast_shown, self.scene.drawn_field(interviewer.observer.wants)),
         )
+
+    def _found(
+        self, index: int, prompts: Sequence[Prompt], interviewer: Interviewer, record: Record
+    ) -> xr.Dataset:
+        """Return what came of all trials about one abscissa."""
         wants = interviewer.observer.wants
         fields = self.scene.fields(wants)
         castle = self.task.human_thresholds(fields[0], self.scene.space)[index]
@@ -163,71 +190,64 @@ class Asking:
             },
             {
                 "along": "point",
+                "blanks_once": int(not interviewer.samples),
                 "grey_level": self._grey_level(wants.bits),
                 "reads": interviewer.observer.reads,
                 **geometry(self.scene, wants),
             },
         )
 
-    def _ask(
+    def _chain(
+        self, index: int, prompts: Sequence[Prompt], trials: TrialChain, samples: bool
+    ) -> Chain:
+        """Turn trials about one abscissa into requests."""
+        heard: Heard | None = None
+        with suppress(StopIteration):
+            while True:
+                # Sent None, a generator begins.
+                asked = trials.send(heard)  # type: ignore[arg-type]
+                second = [self._is_second(index, trial) for trial in asked]
+                heard = yield [
+                    self._request(index, prompts, trial, is_second, samples)
+                    for trial, is_second in zip(asked, second, strict=True)
+                ]
+                yes = np.where(np.array(second)[:, None, None], 1 - heard.yes, heard.yes)
+                heard = Heard(yes, heard.contrast)
+
+    def _is_second(self, index: int, trial: Trial) -> bool:
+        """Whether the target is the second of two pictures."""
+        if self.pictures == 1:
+            return False
+        return bool(np.random.default_rng((self.seed, index, *trial[1:])).integers(2))
+
+    def _request(
         self,
         index: int,
         prompts: Sequence[Prompt],
-        interviewer: Interviewer,
-        trials: Sequence[Trial],
-    ) -> Heard:
-        """Ask trials about one abscissa."""
-        stimuli: list[Stimulus] = []
-        places: dict[tuple[int, int], int] = {}
-        for trial in trials:
-            if (trial.level, trial.draw) not in places:
-                places[trial.level, trial.draw] = len(stimuli)
-                contrast = self.placement.contrasts[trial.level]
-                stimuli.append(self._shown(index, trial.level, trial.draw, contrast))
-        blank = len(stimuli)
-        stimuli.append(self._nothing(index))
-        questions, second = [], []
-        for trial in trials:
-            target = places[trial.level, trial.draw]
-            rows: tuple[int, ...] = (target,)
-            if self.pictures > 1:
-                is_second = bool(_generator(self.seed, index, *trial[1:]).integers(2))
-                rows = (blank, target) if is_second else (target, blank)
-                second.append(is_second)
-            # Nothing is the same picture however often it is drawn, and at every abscissa.
-            nothing = self.placement.contrasts[trial.level] == 0
-            repeat = index * self.placement.most + trial.draw if nothing else 0
-            questions.append(Question(rows, prompts[trial.prompt], repeat))
-        contrasts = np.full(len(stimuli), np.nan)
-        yes = interviewer.ask(
-            stimuli,
-            questions,
-            self.scene,
-            look=partial(self._measure_contrasts, stimuli, contrasts, interviewer),
-        )
-        if second:
-            yes = np.where(np.array(second)[:, None, None], 1 - yes, yes)
-        rows_of_trials = [places[trial.level, trial.draw] for trial in trials]
-        return Heard(yes, contrasts[rows_of_trials])
+        trial: Trial,
+        is_second: bool,
+        samples: bool,
+    ) -> Request:
+        contrast = self.placement.contrasts[trial.level]
+        stimuli: tuple[Stimulus, ...] = (self._shown(index, trial.level, trial.draw, contrast),)
+        if self.pictures > 1:
+            blank = self._nothing(index)
+            stimuli = (blank, *stimuli) if is_second else (*stimuli, blank)
+        # Nothing is the same picture however often it is drawn, and at every abscissa: another
+        # trial for those only who may answer otherwise when they are asked again.
+        again = samples and not contrast
+        repeat = index * self.placement.most + trial.draw if again else 0
+        abscissa = self._x(index) if contrast else math.nan
+        trace = Trace("", abscissa, contrast, trial.prompt, trial.draw)
+        return Request(stimuli, prompts[trial.prompt], repeat, int(is_second), trace)
 
-    def _measure_contrasts(
-        self,
-        stimuli: Sequence[Stimulus],
-        contrasts: Floats,
-        interviewer: Interviewer,
-        rows: Sequence[int],
-        frames: Frames,
-    ) -> None:
-        """Find how much of each pattern is in the picture of it."""
-        drawn_field = self.scene.drawn_field(interviewer.observer.wants)
-        luminance = frames.luminance().double()
-        for place, row in enumerate(rows):
-            layers = stimuli[row].layers
-            contrasts[row] = (
-                remaining_contrast(luminance[place], layers[-1], drawn_field)
-                if layers and layers[-1].contrast
-                else 0.0
-            )
+    def _contrast_shown(self, field: Field, stimulus: Stimulus | Picture, light: Tensor) -> float:
+        """Find how much of a pattern is in the picture of it."""
+        assert isinstance(stimulus, Stimulus)
+        layers = stimulus.layers
+        if not layers or not layers[-1].contrast:
+            return 0.0
+        return remaining_contrast(light, layers[-1], field)
 
     def _shown(self, index: int, level: int, draw: int, contrast: float) -> Stimulus:
         """Return a picture; noise and photographs are drawn afresh for every level and draw."""
@@ -300,10 +320,6 @@ class Asking:
         except PictureError:
             return self._nothing(index)
         return found
-
-
-def _generator(*seed: int) -> np.random.Generator:
-    return np.random.default_rng(seed)
 
 
 def _words(prompt: Prompt) -> str:

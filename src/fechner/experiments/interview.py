@@ -7,9 +7,10 @@ log knows already is not asked again.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,16 +18,29 @@ import numpy as np
 from fechner.errors import ObserverError
 from fechner.experiments.base import Scene
 from fechner.experiments.showing import Showing
-from fechner.experiments.trials import NoLog, TrialLog
-from fechner.observers.abilities import Answers
+from fechner.experiments.trials import (
+    Chain,
+    Heard,
+    Interview,
+    Look,
+    NoLog,
+    Request,
+    Trace,
+    TrialLog,
+    no_look,
+)
+from fechner.observers.abilities import Answers, AnswersStream
 from fechner.observers.questions import Answer, Prompt, Question
-from fechner.stimuli import Frames, Stimulus
+from fechner.stimuli import Frames, Picture, Stimulus
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: The read-out that holds how probable a choice was, not the choice.
 GRADED = "probability"
+
+#: Tells questions apart whose answers are not kept.
+_NUMBERS = itertools.count()
 
 
 class Interviewer(Showing[Answers]):
@@ -37,7 +51,13 @@ class Interviewer(Showing[Answers]):
     """
 
     @property
-    def _log(self) -> TrialLog:
+    def samples(self) -> bool:
+        """Whether the observer may answer the same question in another way when asked again."""
+        return bool(getattr(self.observer, "samples", False))
+
+    @property
+    def trial_log(self) -> TrialLog:
+        """Where answers go, if they are worth keeping."""
         worth_keeping = self.observer.reads != "nothing" and self.observer.fingerprint is not None
         return self.log if worth_keeping else NoLog()
 
@@ -67,63 +87,89 @@ class Interviewer(Showing[Answers]):
             import torch
 
             with torch.no_grad():
-                calibrate(self._frames([nothing], scene), self._frames(anchor, scene))
+                calibrate(self.frames([nothing], scene), self.frames(anchor, scene))
 
-    def ask(
-        self,
-        stimuli: Sequence[Stimulus],
-        questions: Sequence[Question],
-        scene: Scene,
-        *,
-        look: Callable[[Sequence[int], Frames], None] = lambda rows, frames: None,
-    ) -> NDArray[np.float64]:
-        """Return how far each answer is the first option, [questions, layers, read-outs].
+    def hold(self, interview: Interview) -> Any:
+        """Ask all questions of an interview, and return its result."""
+        from fechner.experiments.conversation import Conversation
+
+        if isinstance(self.observer, AnswersStream):
+            conversation = Conversation(self.observer)
+            conversation.begin(0, self, interview)
+            ((_, found),) = conversation.finished()
+            if isinstance(found, BaseException):
+                raise found
+            return found
+        # Round by round, in large batches: one question of every chain, or all of one.
+        going = [(chain, next(chain)) for chain in interview.chains]
+        while going:
+            requests = [request for _, some in going for request in some]
+            heard = self.ask(requests, interview.scene, interview.look)
+            start, left = 0, []
+            for chain, some in going:
+                part = slice(start, start := start + len(some))
+                with suppress(StopIteration):
+                    left.append((chain, chain.send(Heard(heard.yes[part], heard.contrast[part]))))
+            going = left
+        return interview.finish()
+
+    def ask(self, requests: Sequence[Request], scene: Scene, look: Look = no_look) -> Heard:
+        """Return how far each answer is the first option, and what was really shown.
 
         1 is the first option and 0 another; NaN is a reply that was none of them. The read-out
         `GRADED` has the probability of the first option, where it is known.
-
-        Parameters
-        ----------
-        questions
-            Their pictures are places in ``stimuli``.
-        look
-            Called with the places of stimuli and their frames as they were shown.
         """
         import torch
 
-        found = np.full((len(questions), len(self.layers), len(self.readouts)), np.nan)
+        found = self.nothing_heard(len(requests))
+        if isinstance(self.observer, AnswersStream):
+
+            def chain() -> Chain:
+                heard = yield requests
+                found.yes[:], found.contrast[:] = heard
+
+            self.hold(Interview(scene, [chain()], lambda: None, look))
+            return found
         size = self.at_a_time(scene)
-        order = sorted(range(len(questions)), key=lambda i: questions[i].pictures)
         with torch.no_grad():
-            for batch in _batches(order, questions, size):
-                rows = sorted({row for i in batch for row in questions[i].pictures})
-                frames = self._frames([stimuli[row] for row in rows], scene)
-                look(rows, frames)
-                here = {row: place for place, row in enumerate(rows)}
-                asked = [
-                    replace(questions[i], pictures=tuple(here[r] for r in questions[i].pictures))
-                    for i in batch
-                ]
-                self._ask(frames, asked, batch, found)
+            for batch in _batches(in_order(requests), requests, size):
+                rows = list(dict.fromkeys(s for i in batch for s in requests[i].stimuli))
+                frames = self.frames(rows, scene)
+                luminance = frames.luminance().double() if look is not no_look else None
+                here = {stimulus: place for place, stimulus in enumerate(rows)}
+                if luminance is not None:
+                    targets = [requests[i].stimuli[requests[i].target] for i in batch]
+                    shown = {each: look(each, luminance[here[each]]) for each in set(targets)}
+                    found.contrast[batch] = [shown[target] for target in targets]
+                self._ask(frames, here, requests, batch, found)
         return found
+
+    def nothing_heard(self, n: int) -> Heard:
+        """Return room for what comes of n trials."""
+        shape = (n, len(self.layers), len(self.readouts))
+        return Heard(np.full(shape, np.nan), np.full(n, np.nan))
 
     def _ask(
         self,
         frames: Frames,
-        questions: Sequence[Question],
-        places: Sequence[int],
-        found: NDArray[np.float64],
+        here: Mapping[Stimulus | Picture, int],
+        requests: Sequence[Request],
+        batch: Sequence[int],
+        found: Heard,
     ) -> None:
         """Ask what is not known, and put every answer in its place."""
-        log = self._log
-        keys = self._keys(frames, questions, log)
+        log = self.trial_log
+        questions = [
+            Question(tuple(here[s] for s in each.stimuli), each.prompt, each.repeat)
+            for each in (requests[i] for i in batch)
+        ]
         same: dict[str, list[int]] = {}
-        for index, key in enumerate(keys):
+        for index, key in enumerate(self.keys(frames, questions, log)):
             same.setdefault(key, []).append(index)
 
         def enter(key: str, answer: Answer) -> None:
             for index in same[key]:
-                self._enter(found, places[index], answer)
+                self.enter(found.yes, batch[index], answer)
 
         known = log.known(list(same))
         for key, answer in known.items():
@@ -137,7 +183,9 @@ class Interviewer(Showing[Answers]):
             unanswered = set(now)
             for answer in self.observer.choose(frames, asked):
                 key = now[answer.question]
-                log.record(key, asked[answer.question], answer)
+                place = batch[same[key][0]]
+                trace = self.trace(requests[place], float(found.contrast[place]))
+                log.record(key, asked[answer.question], answer, trace)
                 enter(key, answer)
                 if key in unanswered:
                     unanswered.remove(key)
@@ -148,22 +196,28 @@ class Interviewer(Showing[Answers]):
                     "questions unanswered."
                 )
 
-    def _enter(self, found: NDArray[np.float64], place: int, answer: Answer) -> None:
+    def trace(self, request: Request, contrast: float) -> Trace:
+        """Return what a trial was about."""
+        return request.trace._replace(test=self.test, contrast=contrast)
+
+    def enter(self, yes: NDArray[np.float64], place: int, answer: Answer) -> None:
+        """Put an answer in its place."""
         layer, readout = answer.place
         if answer.choice is not None:
-            found[place, layer, readout] = float(answer.choice == 0)
+            yes[place, layer, readout] = float(answer.choice == 0)
         if GRADED in self.readouts and answer.probabilities is not None:
-            found[place, layer, self.readouts.index(GRADED)] = answer.probabilities[0]
+            yes[place, layer, self.readouts.index(GRADED)] = answer.probabilities[0]
 
-    def _frames(self, stimuli: Sequence[Stimulus], scene: Scene) -> Frames:
+    def frames(self, stimuli: Sequence[Stimulus | Picture], scene: Scene) -> Frames:
+        """Paint stimuli for the observer."""
         frames = self.shown(stimuli, scene)
         assert isinstance(frames, Frames)  # nobody is asked about videos
         return frames
 
-    def _keys(self, frames: Frames, questions: Sequence[Question], log: TrialLog) -> list[str]:
+    def keys(self, frames: Frames, questions: Sequence[Question], log: TrialLog) -> list[str]:
         """Return the hash of all that an answer depends on."""
         if isinstance(log, NoLog):
-            return [str(i) for i in range(len(questions))]
+            return [f"not kept {next(_NUMBERS)}" for _ in questions]
         pictures = [_digest(row) for row in _rows(frames)]
         return [
             hashlib.sha256(
@@ -181,15 +235,24 @@ class Interviewer(Showing[Answers]):
         ]
 
 
-def _batches(order: Sequence[int], questions: Sequence[Question], size: int) -> list[list[int]]:
-    """Put questions together that are about no more than so many pictures."""
+def in_order(requests: Sequence[Request]) -> list[int]:
+    """Return places of requests so that those about the same stimuli are next to each other."""
+    first: dict[Stimulus | Picture, int] = {}
+    for request in requests:
+        for stimulus in request.stimuli:
+            first.setdefault(stimulus, len(first))
+    return sorted(range(len(requests)), key=lambda i: [first[s] for s in requests[i].stimuli])
+
+
+def _batches(order: Sequence[int], requests: Sequence[Request], size: int) -> list[list[int]]:
+    """Put requests together that are about at most ``size`` stimuli."""
     batches: list[list[int]] = []
-    rows: set[int] = set()
+    rows: set[Stimulus | Picture] = set()
     for i in order:
-        together = rows | set(questions[i].pictures)
-        if not batches or len(together) > max(size, len(questions[i].pictures)):
+        together = rows | set(requests[i].stimuli)
+        if not batches or len(together) > max(size, len(requests[i].stimuli)):
             batches.append([])
-            together = set(questions[i].pictures)
+            together = set(requests[i].stimuli)
         batches[-1].append(i)
         rows = together
     return batches

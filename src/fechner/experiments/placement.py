@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
+
+from fechner.experiments.trials import Heard
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,23 +22,8 @@ class Trial(NamedTuple):
     draw: int
 
 
-class Heard(NamedTuple):
-    """What came of trials.
-
-    Parameters
-    ----------
-    yes
-        1, 0, NaN for replies that were neither, or a probability; [trials, layers, read-outs].
-    contrast
-        What was really shown, [trials].
-    """
-
-    yes: NDArray[np.float64]
-    contrast: NDArray[np.float64]
-
-
-#: Asks trials of one stimulus.
-Ask = Callable[[Sequence[Trial]], Heard]
+#: Trials that follow from each other: yields some, is sent what came of all of these.
+TrialChain = Generator[Sequence[Trial], Heard, None]
 
 
 class Record(NamedTuple):
@@ -59,6 +46,11 @@ class Placement(Protocol):
         ...
 
     @property
+    def adaptive(self) -> bool:
+        """Whether contrasts depend on answers."""
+        ...
+
+    @property
     def most(self) -> int:
         """The largest number of trials of a prompt."""
         ...
@@ -72,16 +64,28 @@ class Placement(Protocol):
         """Return the largest number of different pictures for so many prompts."""
         ...
 
-    def run(self, ask: Ask, prompts: int, driven: NDArray[np.bool_]) -> Record:
-        """Ask about one stimulus.
+    def with_one_blank(self) -> Placement:
+        """Return the same for observers that answer the same question in the same way."""
+        ...
+
+    def chains(self, record: Record, driven: NDArray[np.bool_]) -> Iterator[TrialChain]:
+        """Return chains of trials of one stimulus, none of which depends on another.
 
         Parameters
         ----------
+        record
+            Room for what comes of them, as `empty_record` makes it.
         driven
             Which layers and read-outs have a choice of contrasts of their own; the others are
             measured along with the first of their layer.
         """
         ...
+
+
+def empty_record(placement: Placement, prompts: int, driven: NDArray[np.bool_]) -> Record:
+    """Return room for all trials of one stimulus."""
+    shape = (prompts, placement.most, *driven.shape)
+    return Record(np.full(shape, -1, np.int16), np.full(shape, np.nan), np.full(shape, np.nan))
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,8 @@ class ConstantStimuli:
 
     contrasts: tuple[float, ...]
     repeats: int
+
+    adaptive: ClassVar[bool] = False
 
     @property
     def most(self) -> int:
@@ -114,24 +120,26 @@ class ConstantStimuli:
         """Return how many different pictures there are: all prompts are about the same."""
         return self.most
 
-    def run(self, ask: Ask, prompts: int, driven: NDArray[np.bool_]) -> Record:
-        """Ask about all."""
+    def with_one_blank(self) -> ConstantStimuli:
+        """Return the same: blanks have a place in every draw, and are asked about once."""
+        return self
+
+    def chains(self, record: Record, driven: NDArray[np.bool_]) -> Iterator[TrialChain]:
+        """Return one, for all."""
+        yield self._all(record)
+
+    def _all(self, record: Record) -> TrialChain:
         levels = np.repeat(np.arange(len(self.contrasts)), self.repeats)
         draws = np.tile(np.arange(self.repeats), len(self.contrasts))
-        heard = ask(
-            [
-                Trial(prompt, int(level), int(draw))
-                for prompt in range(prompts)
-                for level, draw in zip(levels, draws, strict=True)
-            ]
-        )
-        shape = (prompts, self.most, *driven.shape)
-        along = (prompts, self.most, 1, 1)
-        return Record(
-            np.broadcast_to(levels[None, :, None, None], shape).astype(np.int16),
-            np.broadcast_to(heard.contrast.reshape(along), shape),
-            heard.yes.reshape(shape),
-        )
+        prompts = len(record.level)
+        heard = yield [
+            Trial(prompt, int(level), int(draw))
+            for prompt in range(prompts)
+            for level, draw in zip(levels, draws, strict=True)
+        ]
+        record.level[:] = levels[None, :, None, None]
+        record.contrast[:] = heard.contrast.reshape(prompts, self.most, 1, 1)
+        record.yes[:] = heard.yes.reshape(record.yes.shape)
 
 
 @dataclass(frozen=True)
@@ -145,7 +153,8 @@ class AdaptiveStimuli:
     width
         Stop earlier when the 95 % interval of the threshold is as narrow, in log10; None never.
     blanks
-        So many of the trials show nothing, before all others, for the rate of false alarms.
+        The number of trials that show nothing, before all others, for the rate of false alarms; one
+        for observers that answer the same question in the same way.
     guess
         Share of chance: None where it is to be found, a half with two pictures to choose from.
     """
@@ -156,6 +165,8 @@ class AdaptiveStimuli:
     blanks: int = 4
     shape: Literal["weibull", "logistic", "normal"] = "weibull"
     guess: float | None = None
+
+    adaptive: ClassVar[bool] = True
 
     @property
     def most(self) -> int:
@@ -173,54 +184,50 @@ class AdaptiveStimuli:
         return (
             f"Contrasts are chosen trial by trial among {len(self.contrasts)} from "
             f"{self.contrasts[0]:g} to {self.contrasts[-1]:g}, where the answer is expected to "
-            f"tell most: {self.trials} trials{earlier}, the first {self.blanks} of them blank."
+            f"tell most: {self.trials} trials{earlier}, the first {self.blanks} of them blank (the "
+            "first only, for observers that answer the same question in the same way)."
         )
 
     def pictures(self, prompts: int) -> int:
         """Return the largest number of different pictures: every prompt may choose its own."""
         return self.trials * prompts
 
-    def run(self, ask: Ask, prompts: int, driven: NDArray[np.bool_]) -> Record:
-        """Ask round by round: one trial of every prompt, layer and read-out that is not done."""
+    def with_one_blank(self) -> AdaptiveStimuli:
+        """Return one with a single blank, the others being trials of the pattern."""
+        return replace(self, blanks=min(self.blanks, 1))
+
+    def chains(self, record: Record, driven: NDArray[np.bool_]) -> Iterator[TrialChain]:
+        """Return one for every prompt, layer and read-out."""
+        for prompt in range(len(record.level)):
+            for layer, readout in np.argwhere(driven):
+                yield self._chain(record, prompt, (int(layer), int(readout)), driven)
+
+    def _chain(
+        self, record: Record, prompt: int, place: tuple[int, int], driven: NDArray[np.bool_]
+    ) -> TrialChain:
         from fechner.psychometrics import Adaptive
 
-        places = [(int(i), int(j)) for i, j in np.argwhere(driven)]
-        tracks = {
-            (prompt, place): Adaptive(
-                self.contrasts,
-                shape=self.shape,
-                guess=self.guess,
-                stop_trials=self.trials,
-                stop_width=self.width,
-            )
-            for prompt in range(prompts)
-            for place in places
-        }
-        shape = (prompts, self.trials, *driven.shape)
-        record = Record(
-            np.full(shape, -1, np.int16), np.full(shape, np.nan), np.full(shape, np.nan)
+        track = Adaptive(
+            self.contrasts,
+            shape=self.shape,
+            guess=self.guess,
+            stop_trials=self.trials,
+            stop_width=self.width,
         )
         for number in range(self.trials):
-            going = {key: track for key, track in tracks.items() if not track.finished}
-            if not going:
+            if track.finished:
                 break
-            chosen = [
-                0 if number < self.blanks and self.contrasts[0] == 0 else track.next()
-                for track in going.values()
-            ]
-            heard = ask(
-                [Trial(key[0], level, number) for key, level in zip(going, chosen, strict=True)]
-            )
-            for row, ((prompt, place), level) in enumerate(zip(going, chosen, strict=True)):
-                answer = float(heard.yes[(row, *place)])
-                if not np.isnan(answer):  # a reply that is neither yes nor no says nothing
-                    going[prompt, place].update(level, answer)
-                for other in _along(place, driven):
-                    at = (prompt, number, *other)
-                    record.level[at] = level
-                    record.contrast[at] = heard.contrast[row]
-                    record.yes[at] = heard.yes[(row, *other)]
-        return record
+            blank = number < self.blanks and self.contrasts[0] == 0
+            level = 0 if blank else track.next()
+            heard = yield [Trial(prompt, level, number)]
+            answer = float(heard.yes[(0, *place)])
+            if not np.isnan(answer):  # a reply that is neither yes nor no says nothing
+                track.update(level, answer)
+            for other in _along(place, driven):
+                at = (prompt, number, *other)
+                record.level[at] = level
+                record.contrast[at] = heard.contrast[0]
+                record.yes[at] = heard.yes[(0, *other)]
 
 
 def _along(place: tuple[int, int], driven: NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -17,11 +17,12 @@ from fechner.errors import ObserverError, PictureError
 from fechner.experiments.base import Scene
 from fechner.experiments.interview import GRADED, Interviewer
 from fechner.experiments.showing import Showing
-from fechner.observers.abilities import Answers, ScoresClasses
+from fechner.experiments.trials import Request
+from fechner.observers.abilities import Answers, AnswersStream, ScoresClasses
 from fechner.observers.choices import Among, Choices, choices_for
 from fechner.observers.classes import readable_names
 from fechner.observers.dropout import Dropout, dropping
-from fechner.observers.questions import Answer, Prompt, Question
+from fechner.observers.questions import Answer, Prompt
 from fechner.stimuli import Frames, Picture
 from fechner.stimuli.pictures import Seed, picture_drawn
 
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
 #: What stands in the place of a choice where a reply was none of the classes, and where nothing was
 #: shown.
 NONE_OF_THEM, NOT_SHOWN = -1, -2
+
+#: Where many questions are under way, all are answered before the next pictures are drawn; this
+#: many times as many are drawn together, so that few places are empty.
+_ROUNDS = 8
 
 
 @dataclass(frozen=True)
@@ -145,6 +150,8 @@ class Recogniser(Showing[ScoresClasses | Answers]):
             [],
         )
         size = self.at_a_time(scene)
+        if isinstance(self.observer, AnswersStream):
+            size = max(size, _ROUNDS * self.observer.most_under_way)
         with torch.no_grad():
             for start in range(0, n, size):
                 batch = pictures[start : start + size]
@@ -302,9 +309,9 @@ class Recogniser(Showing[ScoresClasses | Answers]):
             device=self.device,
             on_images=self.on_images,
             log=self.log,
+            test=self.test,
         )
-        shown: Sequence[Any] = pictures
-        listener.ask(shown, [Question((i,), prompt) for i in range(len(shown))], scene)
+        listener.ask([Request((picture,), prompt) for picture in pictures], scene)
         for i, answer in listener.answers:
             layer, readout = answer.place
             row = rows[i]
@@ -342,7 +349,8 @@ class _Listener(Interviewer):
         super().__init__(*arguments, **settings)
         self.answers: list[tuple[int, Answer]] = []
 
-    def _enter(self, found: Floats, place: int, answer: Answer) -> None:
+    def enter(self, yes: Floats, place: int, answer: Answer) -> None:
+        """Keep it."""
         self.answers.append((place, answer))
 
 

@@ -39,8 +39,8 @@ class Showing(Generic[Someone]):
     ----------
     on_images
         Called with the number of pictures, or of questions about them, after every batch.
-    log
-        Where answers in words go.
+    log, test
+        Where answers in words go, and of which test they are.
     """
 
     def __init__(
@@ -51,12 +51,14 @@ class Showing(Generic[Someone]):
         device: str = "cpu",
         on_images: Callable[[int], None] = lambda images: None,
         log: TrialLog | None = None,
+        test: str = "",
     ) -> None:
         self.observer = observer
         self.batch_size = batch_size
         self.device = device
         self.on_images = on_images
         self.log: TrialLog = log or NoLog()
+        self.test = test
 
     @property
     def layers(self) -> list[str]:

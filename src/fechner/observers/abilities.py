@@ -352,7 +352,8 @@ class Answers(Observer, Protocol):
     """Answers questions about pictures.
 
     An observer that is not looked into has one layer and one or two read-outs: what it chose, and
-    how sure it was, where that is known.
+    how sure it was, where that is known. One that may answer the same question in another way when
+    it is asked again says so by an attribute ``samples`` that is true.
     """
 
     @property
@@ -372,6 +373,28 @@ class Answers(Observer, Protocol):
 
     def choose(self, frames: Frames, questions: Sequence[Question]) -> Iterator[Answer]:
         """Answer each question about its pictures, in any order, as soon as it is known."""
+        ...
+
+
+@runtime_checkable
+class AnswersStream(Answers, Protocol):
+    """Answers questions that are handed over one by one, many of them under way at a time."""
+
+    @property
+    def most_under_way(self) -> int:
+        """The most questions under way."""
+        ...
+
+    def stream(self, more: Callable[[], tuple[Frames, Question] | None]) -> Iterator[Answer]:
+        """Answer questions as long as there are more, in any order, as soon as each is known.
+
+        Parameters
+        ----------
+        more
+            Returns the next question and the pictures it is about; None if there is none before
+            another answer is taken, or none at all. Answers name questions by their place in the
+            order in which it returned them.
+        """
         ...
 
 

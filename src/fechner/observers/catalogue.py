@@ -23,7 +23,7 @@ _RAW = {"encoders": {"normalise": "none"}}
 _ANSWERING = "fechner.observers.answering"
 
 #: Settings of chat models that say how they are reached, and not what they are asked.
-_HOW_TO_ASK = ("key", "timeout_s", "tries", "at_once", "rpm", "price_in", "price_out")
+_HOW_TO_ASK = ("key", "timeout_s", "tries", "at_once", "rpm", "batch", "price_in", "price_out")
 
 _BUILT_IN = (
     Entry(

@@ -88,6 +88,8 @@ class Answer:
         The words to a second question, asked where the first reply could not be read.
     reader
         Version of the rules by which the choice was read from the words; None where it was not.
+    finish
+        Why the reply ended, in the server's word: ``stop``, or ``length`` where it was cut off.
     """
 
     question: int
@@ -99,3 +101,4 @@ class Answer:
     place: tuple[int, int] = (0, 0)
     second_reply: str = ""
     reader: int | None = None
+    finish: str = ""

@@ -1,7 +1,9 @@
 """Signal detection theory: sensitivity and bias from counts, with their uncertainty.
 
-Yes/no: d' = z(H) - z(F) and c = -(z(H) + z(F)) / 2 (Macmillan & Creelman 2005), with half an answer
-added to each count (the log-linear rule of Hautus 1995), so that no rate is 0 or 1. Forced choice
+Yes/no: d' = z(H) - z(F) and c = -(z(H) + z(F)) / 2 (Macmillan & Creelman 2005), with one yes and
+one no added, so that no rate is 0 or 1: half of each to signals and to blanks where there are as
+many of both (the log-linear rule of Hautus 1995), and else in proportion to their numbers, so that
+who gives the same answer to everything has a d' of 0 however many of each there were. Forced choice
 between m alternatives: the d' at which the largest of m unit normals, one shifted by d', is the
 shifted one that often; for m = 2 that is sqrt(2) z(p).
 """
@@ -51,17 +53,21 @@ def d_prime_yes_no(
 ) -> Sensitivity:
     """Return d' and criterion of yes/no answers: yes to signals, and yes to blanks.
 
-    Half an answer is added to the counts and one to the trials. Standard errors follow from
-    binomial ones by the delta method (Gourevitch & Galanter 1967). Arguments broadcast.
+    One yes and one no are added, shared between signals and blanks by their numbers. Standard
+    errors follow from binomial ones by the delta method (Gourevitch & Galanter 1967). Arguments
+    broadcast.
 
     Examples
     --------
     >>> found = d_prime_yes_no(hits=69, signals=100, false_alarms=31, blanks=100)
     >>> print(f"{found.d_prime:.3f} +- {found.d_prime_se:.3f}, criterion {found.criterion:.3f}")
     0.981 +- 0.185, criterion 0.000
+    >>> print(f"{d_prime_yes_no(hits=0, signals=100, false_alarms=0, blanks=3).d_prime:.3f}")
+    0.000
     """
-    h, h_se = _z_rate(hits, signals)
-    f, f_se = _z_rate(false_alarms, blanks)
+    total = np.maximum(np.add(signals, blanks, dtype=float), 1.0)
+    h, h_se = _z_rate(hits, signals, np.asarray(signals) / total)
+    f, f_se = _z_rate(false_alarms, blanks, np.asarray(blanks) / total)
     se = np.hypot(h_se, f_se)
     return _with_intervals(h - f, se, -(h + f) / 2, se / 2, coverage)
 
@@ -143,19 +149,23 @@ def _right_over_d_prime(alternatives: int) -> tuple[NDArray[np.float64], NDArray
     return d_prime, np.maximum.accumulate(right)
 
 
-def _rate(k: ArrayLike, n: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the log-linear rate and its standard error; NaN without trials."""
+def _rate(
+    k: ArrayLike, n: ArrayLike, added: ArrayLike = 0.5
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the rate with something added to each count, and its error; NaN without trials."""
     k, n = np.asarray(k, dtype=float), np.asarray(n, dtype=float)
     if not ((k >= 0) & (k <= n)).all():
         raise FechnerError("every count must lie between 0 and its number of trials.")
-    rate = (k + 0.5) / (n + 1)
     with np.errstate(divide="ignore", invalid="ignore"):
+        rate = (k + added) / (n + 2 * np.asarray(added))
         se = np.where(n > 0, np.sqrt(rate * (1 - rate) / n), np.nan)
     return np.where(n > 0, rate, np.nan), se
 
 
-def _z_rate(k: ArrayLike, n: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    rate, se = _rate(k, n)
+def _z_rate(
+    k: ArrayLike, n: ArrayLike, added: ArrayLike = 0.5
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    rate, se = _rate(k, n, added)
     z = special.ndtri(rate)
     return z, np.asarray(se * np.sqrt(2 * np.pi) * np.exp(0.5 * z**2))
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from fechner.errors import BudgetError, FechnerError, RunFolderError, UnansweredError
 from fechner.experiments import SHOWN_BY, Experiment, Piece, TrialLog
-from fechner.observers.abilities import Ability
+from fechner.experiments.conversation import Conversation
+from fechner.observers.abilities import Ability, AnswersStream
 from fechner.observers.memory import is_out_of_memory
 from fechner.runs.plan import Job
 from fechner.runs.store import as_file
@@ -73,7 +74,11 @@ class Measures(Protocol):
 
 
 class Here:
-    """Measures in this process, one piece after the other."""
+    """Measures in this process: one piece after the other, or questions of many pieces at once.
+
+    Observers that take many questions at a time (`AnswersStream`) have as many pieces under way;
+    all others have one.
+    """
 
     def __init__(
         self,
@@ -87,34 +92,59 @@ class Here:
         self._on_images = on_images
         self._log = log
         self._finished: list[tuple[int, Outcome]] = []
+        self._asked: dict[int, _Measurement] = {}
+        streams = [each for each in lifted.values() if isinstance(each, AnswersStream)]
+        self._conversation = Conversation(streams[0]) if streams else None
+        self._most = streams[0].most_under_way if streams else 1
+        for each in streams:
+            if hasattr(each, "batch_log"):
+                each.batch_log = log
 
     @property
     def free(self) -> bool:
-        """Whether the last piece was handed over."""
-        return not self._finished
+        """Whether the last piece was handed over, and there is room for another."""
+        return not self._finished and len(self._asked) < self._most
 
     @property
     def busy(self) -> bool:
-        """Whether there is one to hand over."""
-        return bool(self._finished)
+        """Whether there is a piece under way, or one to hand over."""
+        return bool(self._finished or self._asked)
 
     def begin(self, number: int, job: Job, answers: Answers, batch_size: int) -> None:
-        """Measure a piece."""
-        outcome = measure(
+        """Begin to ask about a piece, or measure it."""
+        observer = self._lifted[job.experiment.asks]
+        measurement = _Measurement(
             job.experiment,
-            job.piece,
-            answers,
-            self._lifted[job.experiment.asks],
-            name=job.observer,
-            batch_size=batch_size,
-            device=self._device,
-            on_images=self._on_images,
-            log=self._log,
+            observer,
+            job.observer,
+            batch_size,
+            self._device,
+            self._on_images,
+            self._log,
         )
-        self._finished.append((number, outcome))
+        interview = getattr(job.experiment, "interview", None)
+        if interview is None or self._conversation is None:
+            self._finished.append((number, measurement.whole(job.piece, answers)))
+            return
+        try:
+            asked = interview(job.piece, measurement.presenter)
+        except Exception as error:
+            self._finished.append((number, measurement.failed(error)))
+            return
+        self._asked[number] = measurement
+        self._conversation.begin(number, measurement.presenter, asked)
 
     def finished(self) -> Iterable[tuple[int, Outcome]]:
-        """Hand it over."""
+        """Wait for pieces, and hand them over."""
+        if not self._finished and self._conversation is not None:
+            for number, found in self._conversation.finished():
+                measurement = self._asked.pop(number)
+                outcome = (
+                    measurement.failed(found)
+                    if isinstance(found, BaseException)
+                    else measurement.done(found)
+                )
+                self._finished.append((number, outcome))
         found, self._finished = self._finished, []
         return found
 
@@ -144,28 +174,62 @@ def measure(
     log
         Where answers in words go.
     """
-    shown = 0
+    measurement = _Measurement(experiment, observer, name, batch_size, device, on_images, log)
+    return measurement.whole(piece, answers)
 
-    def count(images: int) -> None:
-        nonlocal shown
-        shown += images
-        on_images(images)
 
-    started = time.perf_counter()
-    presenter = SHOWN_BY[experiment.asks](
-        observer, batch_size=batch_size, device=device, on_images=count, log=log
-    )
-    try:
-        data = experiment.measure(piece, presenter, *answers)
-    except (BudgetError, RunFolderError):
-        raise
-    except (Exception, SystemExit) as error:
-        if is_out_of_memory(error) and batch_size > 1:
-            return Outcome("too large", images=shown)
-        logging.getLogger("fechner").error("%s %s", name, experiment.id, exc_info=error)
-        return Outcome("failed", images=shown, message=_what_went_wrong(name, error))
-    content = as_file(data)
-    return Outcome("done", content, shown, time.perf_counter() - started)
+class _Measurement:
+    """A piece under way."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        observer: Any,
+        name: str,
+        batch_size: int,
+        device: str,
+        on_images: Callable[[int], None],
+        log: TrialLog | None,
+    ) -> None:
+        self._experiment = experiment
+        self._name = name
+        self._batch_size = batch_size
+        self._on_images = on_images
+        self._shown = 0
+        self._started = time.perf_counter()
+        self.presenter = SHOWN_BY[experiment.asks](
+            observer,
+            batch_size=batch_size,
+            device=device,
+            on_images=self._count,
+            log=log,
+            test=experiment.id,
+        )
+
+    def _count(self, images: int) -> None:
+        self._shown += images
+        self._on_images(images)
+
+    def whole(self, piece: Piece, answers: Sequence[xr.Dataset | None]) -> Outcome:
+        """Measure it to the end."""
+        try:
+            return self.done(self._experiment.measure(piece, self.presenter, *answers))
+        except (Exception, SystemExit) as error:
+            return self.failed(error)
+
+    def done(self, data: xr.Dataset) -> Outcome:
+        """Return what came of it."""
+        seconds = time.perf_counter() - self._started
+        return Outcome("done", as_file(data), self._shown, seconds)
+
+    def failed(self, error: BaseException) -> Outcome:
+        """Return what went wrong, or raise what concerns the whole run."""
+        if isinstance(error, BudgetError | RunFolderError):
+            raise error
+        if is_out_of_memory(error) and self._batch_size > 1:
+            return Outcome("too large", images=self._shown)
+        logging.getLogger("fechner").error("%s %s", self._name, self._experiment.id, exc_info=error)
+        return Outcome("failed", images=self._shown, message=_what_went_wrong(self._name, error))
 
 
 def _what_went_wrong(name: str, error: BaseException) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fechner.errors import RunFolderError, UnknownNameError
 from fechner.observers import READOUTS, Wants
@@ -278,6 +278,10 @@ class Run:
         """Return what answers in words took: trials, tokens, money."""
         return Trials(self.folder / TRIALS).spent(observer)
 
+    def trials(self, observer: str | None = None) -> list[dict[str, Any]]:
+        """Return every answer in words with what it was about, in the order in which they came."""
+        return Trials(self.folder / TRIALS).rows(observer)
+
     def _test(self, name: str) -> Test:
         found = {test.id: test for test in self.tests}
         if name not in found:
@@ -304,7 +308,8 @@ class Run:
         ----------
         what
             ``"scores"``, a row for each; ``"responses"``, a row for each raw answer that scores are
-            computed from; ``"surfaces"``, a row for each that is for figures only.
+            computed from; ``"surfaces"``, a row for each that is for figures only; ``"trials"``, a
+            row for each answer in words, with the reply.
         """
         from fechner.report.exporting.frames import to_dataframe
 

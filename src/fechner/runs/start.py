@@ -50,6 +50,7 @@ def evaluate(
     trust_remote_code: bool = False,
     max_trials: int | None = None,
     max_cost: float | None = None,
+    accept_invalid: bool = False,
     workers: int = 1,
     executor: Executor | None = None,
     progress: bool = True,
@@ -95,6 +96,9 @@ def evaluate(
     max_trials, max_cost
         Stop after so many answers in words, or when so many dollars are spent, earlier starts of
         the same run folder included.
+    accept_invalid
+        Whether to go on with an observer even if 20 of its first 25 replies are none of the
+        options; it is stopped otherwise.
     workers
         How many processes measure; results are the same to the bit as long as ``threads``, of each
         process, are. By default they share the cores. Scripts need a line
@@ -181,7 +185,7 @@ def evaluate(
                     scores_only=scores_only,
                     listener=listener,
                     trust_remote_code=trust_remote_code,
-                    budget=Budget(max_trials, max_cost),
+                    budget=Budget(max_trials, max_cost, accept_invalid),
                     workers=workers,
                     executor=executor,
                 )

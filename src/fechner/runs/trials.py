@@ -17,7 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fechner.errors import BudgetError, RunFolderError
+from fechner.errors import BudgetError, InvalidRepliesError, RunFolderError
+from fechner.experiments.trials import Trace
+from fechner.observers.answering.batches import Batch
+from fechner.observers.answering.words import answer_start
 from fechner.observers.questions import Answer, Question
 from fechner.runs.store import full_disk
 
@@ -38,6 +41,15 @@ CREATE TABLE IF NOT EXISTS trials (
     cost REAL
 )
 """
+_BATCHES = """
+CREATE TABLE IF NOT EXISTS batches (
+    name TEXT PRIMARY KEY,
+    observer TEXT NOT NULL,
+    number TEXT NOT NULL,
+    requests TEXT NOT NULL,
+    closed INTEGER NOT NULL DEFAULT 0
+)
+"""
 #: Columns that files of earlier versions lack. The first choice is kept when a reply is read again,
 #: for later trials were placed by it.
 _LATER = {
@@ -45,7 +57,16 @@ _LATER = {
     "reader": "INTEGER DEFAULT 1",
     "first_reader": "INTEGER",
     "first_choice": "INTEGER",
+    "test": "TEXT NOT NULL DEFAULT ''",
+    "abscissa": "REAL",
+    "contrast": "REAL",
+    "prompt_number": "INTEGER",
+    "draw": "INTEGER",
+    "finish_reason": "TEXT NOT NULL DEFAULT ''",
 }
+#: An observer is stopped when so many of so many first replies are none of the options.
+_MOST_INVALID, _FIRST = 20, 25
+_LONGEST_EXAMPLE = 80
 #: SQLite takes so many values in one statement.
 _AT_ONCE = 500
 
@@ -58,10 +79,13 @@ class Budget:
     ----------
     max_cost
         In US dollars.
+    accept_invalid
+        Whether an observer goes on whose first replies are none of the options.
     """
 
     max_trials: int | None = None
     max_cost: float | None = None
+    accept_invalid: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,6 +132,7 @@ class Trials:
         self.observer = observer
         self.budget = budget or Budget()
         self._connection: sqlite3.Connection | None = None
+        self._replies_are_usable = False
 
     def known(self, keys: Sequence[str]) -> Mapping[str, Answer]:
         """Return the answers that are there already."""
@@ -117,17 +142,19 @@ class Trials:
                 some = keys[start : start + _AT_ONCE]
                 marks = ",".join("?" * len(some))
                 rows = connection.execute(
-                    "SELECT key, choice, probabilities, mass, reply FROM trials "
+                    "SELECT key, choice, probabilities, mass, reply, finish_reason FROM trials "
                     f"WHERE key IN ({marks})",
                     some,
                 )
-                for key, choice, probabilities, mass, reply in rows:
+                for key, choice, probabilities, mass, reply, finish in rows:
                     graded = tuple(json.loads(probabilities)) if probabilities else None
-                    found[key] = Answer(0, choice, graded, mass, reply)
+                    found[key] = Answer(0, choice, graded, mass, reply, finish=finish)
         return found
 
     def allow(self, questions: int) -> int:
-        """Return how many of so many questions may be asked; raises if none may."""
+        """Return how many of n questions may be asked; raises if none may."""
+        if not self._replies_are_usable and not self.budget.accept_invalid:
+            questions = min(questions, self._check_first_replies())
         most, dollars = self.budget.max_trials, self.budget.max_cost
         if most is None and dollars is None:
             return questions
@@ -153,6 +180,23 @@ class Trials:
         # A price is only known once an answer is there, so money is spent in small steps.
         return allowed if dollars is None else min(allowed, max(1, self._affordable(spent)))
 
+    def _check_first_replies(self) -> int:
+        """Return how many may be under way before it is known whether replies can be used.
+
+        Raises if most of the first are none of the options.
+        """
+        with self._open() as connection:
+            first = connection.execute(
+                "SELECT choice, reply, finish_reason FROM trials WHERE observer = ? "
+                "ORDER BY rowid LIMIT ?",
+                (self.observer, _FIRST),
+            ).fetchall()
+        invalid = [(reply, finish) for choice, reply, finish in first if choice is None]
+        if len(invalid) >= _MOST_INVALID:
+            raise InvalidRepliesError(_what_to_do(invalid, len(first)))
+        self._replies_are_usable = len(first) == _FIRST
+        return sys.maxsize if self._replies_are_usable else _FIRST
+
     def _affordable(self, spent: Spent) -> int:
         """Return how many answers of this observer what is left will pay for."""
         assert self.budget.max_cost is not None
@@ -164,8 +208,11 @@ class Trials:
             return sys.maxsize  # models that are loaded here answer for nothing
         return int(left / (own.cost / own.trials) + 1e-9)
 
-    def record(self, key: str, question: Question, answer: Answer) -> None:
+    def record(
+        self, key: str, question: Question, answer: Answer, trace: Trace | None = None
+    ) -> None:
         """Keep an answer; it is on disk when this returns."""
+        trace = trace or Trace()
         values = {
             "key": key,
             "observer": self.observer,
@@ -180,6 +227,12 @@ class Trials:
             "cost": _or_null(answer.usage.cost),
             "second_reply": answer.second_reply,
             "reader": answer.reader,
+            "test": trace.test,
+            "abscissa": _or_null(trace.abscissa),
+            "contrast": _or_null(trace.contrast),
+            "prompt_number": trace.prompt if trace.prompt >= 0 else None,
+            "draw": trace.draw if trace.draw >= 0 else None,
+            "finish_reason": answer.finish,
         }
         marks = ", ".join("?" * len(values))
         with self._open() as connection, connection:
@@ -237,6 +290,31 @@ class Trials:
             names = [column[0] for column in found.description]
             return [dict(zip(names, row, strict=True)) for row in found]
 
+    def open_batches(self) -> Sequence[Batch]:
+        """Return batches of this observer whose answers are not all kept."""
+        with self._open() as connection:
+            rows = connection.execute(
+                "SELECT name, requests, number FROM batches WHERE observer = ? AND NOT closed "
+                "ORDER BY rowid",
+                (self.observer,),
+            ).fetchall()
+        return [Batch(name, tuple(json.loads(requests)), number) for name, requests, number in rows]
+
+    def write_batch(self, batch: Batch) -> None:
+        """Write a batch down, before it is submitted and after; it is on disk when this returns."""
+        values = (batch.name, self.observer, batch.number, json.dumps(batch.requests))
+        with self._open() as connection, connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO batches (name, observer, number, requests) "
+                "VALUES (?, ?, ?, ?)",
+                values,
+            )
+
+    def close_batch(self, name: str) -> None:
+        """Note that all answers of a batch are kept."""
+        with self._open() as connection, connection:
+            connection.execute("UPDATE batches SET closed = 1 WHERE name = ?", (name,))
+
     def close(self) -> None:
         """Let go of the file."""
         if self._connection is not None:
@@ -251,6 +329,7 @@ class Trials:
                 self._connection.execute("PRAGMA journal_mode=WAL")
                 self._connection.execute("PRAGMA synchronous=FULL")
                 self._connection.execute(_SCHEMA)
+                self._connection.execute(_BATCHES)
                 _add_later_columns(self._connection)
             yield self._connection
         except sqlite3.DatabaseError as error:
@@ -262,6 +341,23 @@ class Trials:
                 f"the trials in {self.path} cannot be used ({error}); delete that file and run the "
                 "same command again: questions are asked anew."
             ) from error
+
+
+def _what_to_do(invalid: Sequence[tuple[str, str]], of: int) -> str:
+    """Say what is wrong with replies that are none of the options, and what may help."""
+    cut = [each for each in invalid if each[1] == "length" or answer_start(each[0]) is None]
+    unfinished = 2 * len(cut) > len(invalid)
+    text = " ".join((cut if unfinished else invalid)[-1][0].split())
+    shown = text if len(text) <= _LONGEST_EXAMPLE else text[: _LONGEST_EXAMPLE - 1] + "…"
+    remedy = (
+        "replies end before the answer, so give them more room, as in NAME@max_tokens=4096"
+        if unfinished
+        else "word the question otherwise, with --prompts FILE"
+    )
+    return (
+        f"stopped, since {len(invalid)} of the first {of} replies are none of the options, such as "
+        f"'{shown}': {remedy}; --accept-invalid goes on all the same. Answers are kept."
+    )
 
 
 def _add_later_columns(connection: sqlite3.Connection) -> None:

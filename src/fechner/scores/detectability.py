@@ -1,7 +1,9 @@
 """How well something is told from nothing at stated contrasts: d', whatever the bias.
 
-Half an answer is added to every count (Hautus 1995), so that an observer that never errs has a d'
-that its number of trials allows. Blanks are one picture at every frequency and are pooled.
+One yes and one no are added (after Hautus 1995), so that an observer that never errs has a d' that
+its number of trials allows, and one that always gives the same answer has none. Blanks are one
+picture at every frequency and are pooled; to an observer that answers the same question in the same
+way they are one trial for each prompt.
 """
 
 from __future__ import annotations

@@ -112,7 +112,9 @@ def thresholds(data: xr.Dataset, guess: float | None, by_likelihood: bool) -> Th
 def _thresholds(data: xr.Dataset, guess: float | None, by_likelihood: bool) -> Thresholds:
     yes, level, contrast = (data[name].values for name in ("yes", "level", "contrast"))
     levels = int(level.max()) + 1
-    n, k, shown = _counted(yes, level, contrast, levels)
+    once = bool(data.attrs.get("blanks_once", 0))
+    counted = _without_repeated_blanks(yes, level, contrast) if once else level
+    n, k, shown = _counted(yes, counted, contrast, levels)
     # The published protocol fits whatever it is told of contrasts that a file cannot hold.
     grey = 0.0 if by_likelihood else float(data.attrs["grey_level"])
     tested = np.where((n > 0) & (shown > 0), shown, np.nan)
@@ -138,7 +140,7 @@ def _thresholds(data: xr.Dataset, guess: float | None, by_likelihood: bool) -> T
         contrasts=_mean_contrasts(n, shown),
         n=n,
         k=k,
-        false_alarms=_false_alarms(yes, level, contrast),
+        false_alarms=_false_alarms(yes, level, contrast, once),
         invalid=np.stack(
             [
                 ((level >= 0) & np.isnan(yes)).sum(axis=(0, 2)),
@@ -270,11 +272,21 @@ def _extreme(tested: Floats, function: Any) -> Floats:
         return np.asarray(function(tested, axis=(1, 2)))
 
 
-def _false_alarms(yes: Floats, level: NDArray[np.int16], contrast: Floats) -> Floats:
+def _without_repeated_blanks(
+    yes: Floats, level: NDArray[np.int16], contrast: Floats
+) -> NDArray[np.int16]:
+    """Return levels without all but the first blank of each function: it is one trial."""
     blank = (level >= 0) & (contrast == 0) & np.isfinite(yes)
-    return np.stack(
-        [np.where(blank, yes, 0.0).sum(axis=(0, 2)), blank.sum(axis=(0, 2)).astype(float)]
-    )
+    return np.where(blank & (blank.cumsum(axis=-1) > 1), -1, level).astype(level.dtype)
+
+
+def _false_alarms(
+    yes: Floats, level: NDArray[np.int16], contrast: Floats, once: bool = False
+) -> Floats:
+    """Return yes to blanks, and blanks, by prompt; one of each at most if they are one trial."""
+    blank = (level >= 0) & (contrast == 0) & np.isfinite(yes)
+    k, n = np.where(blank, yes, 0.0).sum(axis=(0, 2)), blank.sum(axis=(0, 2)).astype(float)
+    return np.stack([k, n]) / (np.maximum(n, 1.0) if once else 1.0)
 
 
 def _same_pictures(yes: Floats, level: NDArray[np.int16]) -> Floats | None:

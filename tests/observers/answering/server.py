@@ -97,6 +97,9 @@ class FakeServer:
             def do_POST(self) -> None:
                 outer._handle(self)
 
+            def do_GET(self) -> None:
+                outer.get(self)
+
             def log_message(self, *_: Any) -> None:
                 """Say nothing."""
 
@@ -148,6 +151,10 @@ class FakeServer:
         finally:
             with self._lock:
                 self._there -= 1
+
+    def get(self, http: BaseHTTPRequestHandler) -> None:
+        """Know nothing to be fetched."""
+        _send(http, 404, "{}")
 
     def _completion(self, request: Request) -> dict[str, Any]:
         decided = self.decide(request.pictures[0], request.texts[0], request.body)

@@ -507,7 +507,7 @@ def test_an_unknown_setting_lists_those_there_are() -> None:
         "there is no setting named 'temprature'; did you mean 'temperature'? http://HOST/v1#MODEL "
         "has key, temperature, max_tokens, max_completion_tokens, seed, logprobs, top_logprobs, "
         "system, detail, reasoning_effort, revision, second_question, price_in, price_out, "
-        "timeout_s, tries, at_once, rpm."
+        "timeout_s, tries, at_once, rpm, batch."
     )
     assert with_settings("http://h/v1#m", {"dtype": "float16", "seed": "3"}) == (
         "http://h/v1#m@seed=3"

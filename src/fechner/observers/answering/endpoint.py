@@ -6,17 +6,20 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
+import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from fechner.errors import ObserverError
 from fechner.observers.abilities import Wants
-from fechner.observers.answering.pictures import Pictures
+from fechner.observers.answering.batches import Batches, BatchLog, InMemory
+from fechner.observers.answering.pictures import Pictures, RecentPictures
 from fechner.observers.answering.replies import EmptyReplyError, read
 from fechner.observers.answering.sending import Sender
 from fechner.observers.answering.server import SERVICE_KEY, DeclinedError, Server, secret
@@ -83,6 +86,9 @@ class Endpoint:
         How long a reply may take, and how often a question is asked before it is given up.
     at_once, rpm
         The most requests under way, and the most in a minute (0: no limit).
+    batch
+        Whether questions go to the service's batch interface, which answers within a day; then at
+        most ``at_once`` batches are under way.
     """
 
     model: str
@@ -106,6 +112,7 @@ class Endpoint:
     tries: int = 8
     at_once: int = 8
     rpm: float = 0.0
+    batch: bool = False
 
     reads: ClassVar[Reads] = "questions"
     layers: ClassVar[tuple[str, ...]] = ("reply",)
@@ -118,39 +125,77 @@ class Endpoint:
         key = self.key or place.key
         secret(key)  # which says so if there is none
         self._server = Server(place.address, key, timeout_s=self.timeout_s, own=bool(place.key))
+        #: Where batches are written down until they are answered.
+        self.batch_log: BatchLog = InMemory()
         self.sender = Sender(tries=self.tries, at_once=self.at_once, per_minute=self.rpm)
         self.readouts = ("choice", "probability") if self.logprobs else ("choice",)
         used = [each for each in DECODING if each not in _LATER or getattr(self, each)]
         settings = ", ".join(f"{each}={getattr(self, each)!r}" for each in used)
         self.fingerprint = f"{place.address}#{place.model} asked by PNG, {settings}"
 
+    @property
+    def server(self) -> Server:
+        """Whom it asks."""
+        return self._server
+
+    @property
+    def most_under_way(self) -> int:
+        """The most questions under way; batches take all there are."""
+        return sys.maxsize if self.batch else max(1, self.at_once)
+
+    @property
+    def samples(self) -> bool:
+        """Whether the same question may have another answer when it is asked again."""
+        return self.temperature != 0
+
     def choose(self, frames: Frames, questions: Sequence[Question]) -> Iterator[Answer]:
         """Answer each question as soon as its reply is there, in any order."""
+        rest = ((frames, question) for question in list(questions))
+        return self.stream(lambda: next(rest, None), len(questions))
+
+    def stream(
+        self, more: Callable[[], tuple[Frames, Question] | None], n: int | None = None
+    ) -> Iterator[Answer]:
+        """Answer questions as long as there are more, at most ``at_once`` of them at a time.
+
+        Parameters
+        ----------
+        n
+            How many there are, where that is known.
+        """
+        if self.batch and n is None:
+            yield from Batches(self, self.batch_log).stream(more)
+            return
         self._server.open()
-        questions, pictures = list(questions), Pictures(frames)
+        numbers = itertools.count()
+        asked: dict[int, tuple[Pictures, Question]] = {}
+        recent = RecentPictures()
         empty: Counter[int] = Counter()
         unread: dict[int, Answer] = {}
 
+        def following() -> int | None:
+            found = more()
+            if found is None:
+                return None
+            frames, question = found
+            number = next(numbers)
+            asked[number] = (recent(frames), question)
+            return number
+
         def ask(index: int) -> Answer:
-            first = unread.get(index) or ask_first(index)
+            first = unread.pop(index, None) or ask_first(index)
             if not self.second_question or first.choice is not None or first.reader is None:
                 return first
             unread[index] = first  # if the second question fails, only that is sent again
-            return self._ask_again(request(index), questions[index], first)
-
-        def request(index: int) -> dict[str, Any]:
-            question = questions[index]
-            rows = [pictures[row] for row in question.pictures]
-            return {
-                "model": self._model,
-                "messages": self._messages(rows, question.prompt.text),
-                **self._sent(question.repeat),
-            }
+            pictures, question = asked[index]
+            again = self._ask_again(self.request(pictures, question), question, first)
+            del unread[index]
+            return again
 
         def ask_first(index: int) -> Answer:
-            question = questions[index]
+            pictures, question = asked[index]
             try:
-                found = self._server.chat(request(index))
+                found = self._server.chat(self.request(pictures, question))
             except DeclinedError as declined:
                 return Answer(index, None, reply=str(declined))
             try:
@@ -168,7 +213,18 @@ class Endpoint:
                 empty[index] += 1
                 raise
 
-        return self.sender.replies(len(questions), ask)
+        for answer in self.sender.stream(following, ask, n):
+            del asked[answer.question]
+            yield answer
+
+    def request(self, pictures: Pictures, question: Question) -> dict[str, Any]:
+        """Return what is sent for a question."""
+        rows = [pictures[row] for row in question.pictures]
+        return {
+            "model": self._model,
+            "messages": self._messages(rows, question.prompt.text),
+            **self._sent(question.repeat),
+        }
 
     def _ask_again(self, request: dict[str, Any], question: Question, first: Answer) -> Answer:
         """Ask for one word after a reply that could not be read, and put both together."""

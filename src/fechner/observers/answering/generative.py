@@ -139,6 +139,11 @@ class Generative:
             f"{self.decoding}"
         )
 
+    @property
+    def samples(self) -> bool:
+        """Whether the same question may have another answer when it is asked again."""
+        return self.decoding.temperature > 0
+
     def choose(self, frames: Frames, questions: Sequence[Question]) -> Iterator[Answer]:
         """Answer each question, a batch at a time."""
         start = 0

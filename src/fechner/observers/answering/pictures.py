@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import threading
+from collections import OrderedDict
 
 import numpy as np
 
@@ -52,3 +53,22 @@ class Pictures:
                 text = base64.b64encode(png(self._frames, row)).decode("ascii")
                 self._made[row] = f"data:image/png;base64,{text}"
             return self._made[row]
+
+
+#: Frames whose files are remembered, for further questions about them.
+_REMEMBERED = 64
+
+
+class RecentPictures:
+    """Pictures of the frames that were asked about last, so that each is encoded once."""
+
+    def __init__(self) -> None:
+        self._recent: OrderedDict[int, Pictures] = OrderedDict()
+
+    def __call__(self, frames: Frames) -> Pictures:
+        """Return the pictures of frames."""
+        # What is remembered holds the frames, so that no others have their number.
+        found = self._recent.setdefault(id(frames), Pictures(frames))
+        if len(self._recent) > _REMEMBERED:
+            self._recent.popitem(last=False)
+        return found

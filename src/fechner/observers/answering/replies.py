@@ -72,6 +72,7 @@ def read(
         reply=text,
         usage=_usage(found.get("usage"), prices),
         reader=None if refused else READER,
+        finish=str(choice.get("finish_reason") or ""),
     )
 
 

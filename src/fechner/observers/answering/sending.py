@@ -145,27 +145,56 @@ class Sender:
     def replies(self, n: int, ask: Callable[[int], Reply]) -> Iterator[Reply]:
         """Ask n questions; yield replies in the order in which they come back.
 
+        See `stream` for the parameters and errors.
+        """
+        numbers = iter(range(n))
+        return self.stream(lambda: next(numbers, None), ask, n)
+
+    def stream(
+        self, more: Callable[[], int | None], ask: Callable[[int], Reply], n: int | None = None
+    ) -> Iterator[Reply]:
+        """Ask as long as there is more to ask; yield replies in the order in which they come back.
+
         Parameters
         ----------
+        more
+            Returns the number of the next question; None if there is none before another reply is
+            taken, or none at all. It is called whenever a request can be sent.
         ask
             Called in a thread with a question's number; returns the reply or raises `RequestError`.
+        n
+            How many questions there are, where that is known.
 
         Raises
         ------
         UnansweredError
             If some were not answered, after all others were yielded.
         """
-        waiting = [_Task(float("-inf"), question) for question in range(n)]
+        waiting: list[_Task] = []
         returned: SimpleQueue[Returned[Reply]] = SimpleQueue()
-        under_way = 0
+        carry = partial(_carry, ask, returned)
+        begun = under_way = answered = 0
+        none_for_now = False  # new questions may follow from a reply only
         given_up: Counter[str] = Counter()
         advice: dict[str, None] = {}
         over: str | None = None
-        while under_way or (waiting and over is None):
+        while True:
+            while over is None and under_way < self._most() and self._next_launch <= self._now():
+                if waiting and waiting[0].not_before <= self._now():
+                    task = heapq.heappop(waiting)
+                elif none_for_now or (number := more()) is None:
+                    none_for_now = True
+                    break
+                else:
+                    task = _Task(float("-inf"), number)
+                    begun += 1
+                self._send(task, carry)
+                under_way += 1
+            if not under_way and (over is not None or (none_for_now and not waiting)):
+                break
             pause = None
-            if over is None:
-                under_way += self._launch(waiting, under_way, partial(_carry, ask, returned))
-                pause = self._pause(waiting, under_way)
+            if over is None and under_way < self._most():
+                pause = self._pause(waiting, none_for_now)
             back = self.clock.wait(returned, pause, under_way)
             if back is None:
                 continue
@@ -173,7 +202,9 @@ class Sender:
             task, outcome = back
             if not isinstance(outcome, BaseException):
                 self._succeeded()
+                answered += 1
                 yield outcome
+                none_for_now = False
                 continue
             if not isinstance(outcome, RequestError):
                 raise outcome
@@ -183,33 +214,30 @@ class Sender:
                 heapq.heappush(waiting, task)
             else:
                 given_up[outcome.why] += 1
-        missing = len(waiting) + given_up.total()
-        if missing:
+        asked = begun if n is None else n
+        if answered < asked:
             why = over or "; ".join(_times(*each) for each in given_up.most_common(3))
             said = "; ".join([why, *advice])
-            raise UnansweredError(f"{missing} of {n} questions were not answered: {said}.")
+            raise UnansweredError(
+                f"{asked - answered} of {asked} questions were not answered: {said}."
+            )
 
-    def _launch(self, waiting: list[_Task], under_way: int, carry: Callable[[_Task], None]) -> int:
-        """Send whatever may be sent now; return how many."""
-        launched = 0
-        while waiting and under_way + launched < self._most():
-            now = self.clock.now()
-            if max(waiting[0].not_before, self._next_launch) > now:
-                break
-            task = heapq.heappop(waiting)
-            task.tries += 1
-            task.sent = now
-            if self.per_minute:
-                self._next_launch = now + 60 / self.per_minute
-            threading.Thread(target=carry, args=(task,), name=_CARRIER, daemon=True).start()
-            launched += 1
-        return launched
+    def _now(self) -> float:
+        return self.clock.now()
 
-    def _pause(self, waiting: list[_Task], under_way: int) -> float | None:
+    def _send(self, task: _Task, carry: Callable[[_Task], None]) -> None:
+        task.tries += 1
+        task.sent = self._now()
+        if self.per_minute:
+            self._next_launch = task.sent + 60 / self.per_minute
+        threading.Thread(target=carry, args=(task,), name=_CARRIER, daemon=True).start()
+
+    def _pause(self, waiting: list[_Task], none_for_now: bool) -> float | None:
         """Return how long nothing can be sent, None if not before something comes back."""
-        if not waiting or under_way >= self._most():
+        if none_for_now and not waiting:
             return None
-        return max(0.0, max(waiting[0].not_before, self._next_launch) - self.clock.now())
+        again = waiting[0].not_before if none_for_now else float("-inf")
+        return max(0.0, max(again, self._next_launch) - self._now())
 
     def _most(self) -> int:
         return max(1, min(int(self.window), self.at_once))
@@ -217,12 +245,13 @@ class Sender:
     def _succeeded(self) -> None:
         self._reached = True
         self._failures = 0
-        # One more at once for every round of answers.
-        self.window = min(self.window + 1 / self.window, float(self.at_once))
+        # Twice as many at once after every round of answers; one more once it was too many.
+        growth = 1 / self.window if self._cut > float("-inf") else 1.0
+        self.window = min(self.window + growth, float(self.at_once))
 
     def _failed(self, task: _Task, trouble: RequestError, under_way: int) -> str | None:
         """Slow down; return why to stop, if there is reason to."""
-        now = self.clock.now()
+        now = self._now()
         self._failures += 1
         if trouble.meaning == "nothing":
             return trouble.why

@@ -5,17 +5,18 @@ Whatever is said of a failure holds no keys and no pictures, for it is shown, lo
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import os
 import re
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from fechner.errors import ObserverError
@@ -30,6 +31,11 @@ _NO_KEY = "none"
 _PERSONAL = ("OPENAI_ADMIN_KEY", "OPENAI_CUSTOM_HEADERS", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
 #: Everybody who may write down what is sent.
 _LOGGERS = ("openai", "httpx", "httpx2", "httpcore", "httpcore2")
+
+#: Under which a service keeps our name of a batch, and how many batches are looked through for it.
+_OUR_NAME, _MOST_LISTED = "fechner", 1000
+
+Found = TypeVar("Found")
 
 _LONGEST_MESSAGE = 200
 #: Keys by the looks of them, and pictures.
@@ -100,17 +106,66 @@ class Server:
 
     def chat(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Send one request for a reply; return what came back."""
-        import openai
 
-        trouble: RequestError | DeclinedError
-        try:
+        def send() -> dict[str, Any]:
             raw = self._client.chat.completions.with_raw_response.create(**body)
             response = raw.http_response
             found = _object(response.text)
             if found.get("choices") or not found.get("error"):
                 return found
             # Services that pass requests on say with 200 that somebody else failed.
-            trouble = self._refused(_status(found["error"]), response.headers, response.text)
+            raise self._refused(_status(found["error"]), response.headers, response.text)
+
+        return self._call(send)
+
+    def upload(self, content: bytes) -> str:
+        """Hand over a file of requests; return its number."""
+        file = ("requests.jsonl", content)
+        return self._call(lambda: str(self._client.files.create(file=file, purpose="batch").id))
+
+    def create_batch(self, file: str, name: str) -> str:
+        """Submit a file of requests under a name of ours; return the number of the batch."""
+        return self._call(
+            lambda: str(
+                self._client.batches.create(
+                    input_file_id=file,
+                    endpoint="/v1/chat/completions",
+                    completion_window="24h",
+                    metadata={_OUR_NAME: name},
+                ).id
+            )
+        )
+
+    def find_batch(self, name: str) -> str:
+        """Return the number of the batch that was submitted under a name, empty if none was."""
+
+        def find() -> str:
+            for each in itertools.islice(self._client.batches.list(limit=100), _MOST_LISTED):
+                if (each.metadata or {}).get(_OUR_NAME) == name:
+                    return str(each.id)
+            return ""
+
+        return self._call(find)
+
+    def batch(self, number: str) -> dict[str, Any]:
+        """Return what is known of a batch."""
+        return self._call(lambda: dict(self._client.batches.retrieve(number).model_dump()))
+
+    def download(self, file: str) -> str:
+        """Return the content of a file."""
+        return self._call(lambda: str(self._client.files.content(file).text))
+
+    def refuse(self, status: int, text: str) -> None:
+        """Raise what a status within an answer means."""
+        raise self._refused(status, {}, text)
+
+    def _call(self, send: Callable[[], Found]) -> Found:
+        """Send something; what goes wrong is a `RequestError`, in words."""
+        import openai
+
+        trouble: RequestError | DeclinedError
+        try:
+            return send()
         except openai.APIStatusError as error:
             status, headers = error.status_code, error.response.headers
             trouble = self._refused(status, headers, error.response.text)

@@ -22,6 +22,7 @@ from fechner.report.exporting.frames import (
     FOR_SCORES,
     OF_ANSWERS,
     OF_SCORES,
+    OF_TRIALS,
     Schema,
     What,
     answers,
@@ -31,6 +32,7 @@ from fechner.report.exporting.frames import (
     merged,
     schema,
     scores_frame,
+    trials_frame,
 )
 from fechner.report.markup import as_latex, as_markdown
 from fechner.report.tables import to_latex, to_markdown
@@ -84,6 +86,7 @@ class Export:
     ) -> None:
         self.runs = list({run.folder.resolve(): run for run in runs}.values())
         self.what: What = what or "scores"
+        self.tests = tests
         for run in self.runs:
             run.entries()  # a damaged ledger is told once, and not of each observer
         every = _places(self.runs, observers, tests)
@@ -174,11 +177,13 @@ def export(
             nullcontext(sys.stdout.buffer) if out == "-" else replaced_file(out, chosen.runs)
         )
         with stream as file:
-            write = _write_scores if chosen.what == "scores" else _write_answers
+            write = {"scores": _write_scores, "trials": _write_trials}.get(
+                chosen.what, _write_answers
+            )
             return f"{out}: {write(chosen, file, suffix)}"
-    if what == "scores":
+    if what in ("scores", "trials"):
         raise FechnerError(
-            "netCDF files hold raw answers, not scores; choose responses or surfaces, or a file "
+            f"netCDF files hold raw answers, not {what}; choose responses or surfaces, or a file "
             f"that ends in {', '.join(WRITERS)}."
         )
     return _write_datasets(chosen, out, single=suffix == ".nc")
@@ -270,6 +275,23 @@ def _write_answers(chosen: Export, file: IO[bytes], suffix: str) -> str:
 
     WRITERS[suffix](file, columns, frames())
     return f"{rows} rows, {len(columns)} columns"
+
+
+def _write_trials(chosen: Export, file: IO[bytes], suffix: str) -> str:
+    """Write answers in words, those of unfinished tests included."""
+    columns = {**chosen.first_columns, **OF_TRIALS}
+    frames = []
+    for run in chosen.runs:
+        own = [place for place in chosen.places if place.run is run]
+        if own:
+            observers = list(dict.fromkeys(place.observer for place in own))
+            frame = trials_frame(run, observers, chosen.tests)
+            frames.append(chosen.marked(frame, own[0]))
+    rows = sum(map(len, frames))
+    if not rows:
+        raise FechnerError("there is nothing to export: no observer answered in words.")
+    WRITERS[suffix](file, columns, (fitted(frame, columns) for frame in frames))
+    return f"{rows} answers, {len(columns)} columns"
 
 
 def _score_tables(

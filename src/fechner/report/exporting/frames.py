@@ -7,6 +7,7 @@ varies along the same dimensions. Nothing is known here of any experiment.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -22,10 +23,15 @@ if TYPE_CHECKING:
     from fechner.runs import Result, Run
     from fechner.suites import Test
 
-What = Literal["scores", "responses", "surfaces"]
+What = Literal["scores", "responses", "surfaces", "trials"]
 
 #: Which pieces of an experiment each kind needs; None for all that were measured.
-FOR_SCORES: dict[What, bool | None] = {"scores": None, "responses": True, "surfaces": False}
+FOR_SCORES: dict[What, bool | None] = {
+    "scores": None,
+    "responses": True,
+    "surfaces": False,
+    "trials": None,
+}
 
 #: Data types of columns by name.
 Schema = dict[str, str]
@@ -67,6 +73,27 @@ OF_ANSWERS: Schema = {
     "value": "float64",
 }
 
+#: Columns of answers in words; the contrast is that which was shown, and blanks have no abscissa.
+OF_TRIALS: Schema = {
+    "observer": "str",
+    "suite": "str",
+    "mode": "str",
+    "test": "str",
+    "abscissa": "float64",
+    "contrast": "float64",
+    "prompt_number": "Int64",
+    "prompt": "str",
+    "draw": "Int64",
+    "choice": "str",
+    "reply": "str",
+    "finish_reason": "str",
+    "probability": "float64",
+    "mass": "float64",
+    "prompt_tokens": "Int64",
+    "completion_tokens": "Int64",
+    "cost": "float64",
+}
+
 #: Types of raw answers, each able to hold what those before it hold; all know missing values.
 _KINDS = ("boolean", "Int64", "float64", "str")
 
@@ -88,6 +115,8 @@ def to_dataframe(run: Run, what: What = "scores") -> pd.DataFrame:
     check_what(what)
     if what == "scores":
         return scores_frame(run.scores())
+    if what == "trials":
+        return trials_frame(run)
     run.entries()  # a damaged ledger is told, and does not leave everything out
     found = (
         answers_frame(run, observer, test, data)
@@ -131,6 +160,33 @@ def scores_frame(results: Sequence[Result]) -> pd.DataFrame:
     ]
     columns = {name: [row[name] for row in rows] for name in OF_SCORES}
     return _framed({name: _typed(columns[name], kind) for name, kind in OF_SCORES.items()})
+
+
+def trials_frame(
+    run: Run, observers: Sequence[str] | None = None, tests: Sequence[str] | None = None
+) -> pd.DataFrame:
+    """Return answers in words, one per row; what files of earlier versions lack is missing.
+
+    The choice is the option that was chosen, ``invalid`` if none was; the probability is that of
+    the first option.
+    """
+    manifest = run.manifest
+    rows = [
+        {
+            **row,
+            "suite": manifest.suite,
+            "mode": manifest.mode,
+            "choice": "invalid"
+            if row["choice"] is None
+            else json.loads(row["options"])[row["choice"]],
+            "probability": json.loads(row["probabilities"] or "[null]")[0],
+        }
+        for row in run.trials()
+        if (observers is None or row["observer"] in observers)
+        and (tests is None or row["test"] in tests)
+    ]
+    columns = {name: [row[name] for row in rows] for name in OF_TRIALS}
+    return _framed({name: _typed(columns[name], kind) for name, kind in OF_TRIALS.items()})
 
 
 def answers_frame(run: Run, observer: str, test: Test, data: xr.Dataset) -> pd.DataFrame:

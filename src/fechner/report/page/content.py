@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from fechner.report.contenders import Group
+from fechner.report.page.replies import Replies, replies_to
 from fechner.runs import Result
 from fechner.scores import Score, distance
 from fechner.scores.summary import MeanDistance, mean_distance
@@ -229,6 +230,10 @@ class Chapter:
             if entry.status == "done"
         }
         return bool(names) and not any((test.id, name) in done for name in names)
+
+    def replies(self, test: Test) -> tuple[list[Replies], int]:
+        """Return what was said in words, and how many rows there is no room for."""
+        return replies_to(self.group.contenders, test.id)
 
     def parameters(self, test: str) -> dict[str, Any]:
         """Return every parameter of a test as its run stored it."""
