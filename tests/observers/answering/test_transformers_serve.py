@@ -129,7 +129,7 @@ def test_what_a_real_server_does_not_take_is_said(address: str, frames: Frames) 
 
 
 def test_a_whole_run(address: str, model: Path, tmp_path: Path) -> None:
-    """Five trials of two prompts at ten frequencies, and an answer for each of them."""
+    """Five trials of two prompts at ten frequencies; the blank of a prompt is asked once."""
     run = evaluate(
         f"{address}#{model}@max_tokens=1",
         suite="verbal",
@@ -142,7 +142,7 @@ def test_a_whole_run(address: str, model: Path, tmp_path: Path) -> None:
     )
     assert run.assess()[1] == []
     spent = run.spent()
-    assert spent.trials == 2 * 5 * 10
+    assert spent.trials == 2 * (1 + 4 * 10)
     assert spent.prompt_tokens > 0
     data = run.data(run.observers[0], "detection")
     answered = data["yes"].notnull().values
