@@ -30,7 +30,18 @@ from fechner.scores import CurveAgreement
 from fechner.suites import Options, suite
 
 PLACE = Path(__file__).parents[1] / "src/fechner/suites/data/baselines.csv"
-COLUMNS = ("suite", "mode", "test", "score", "median", "low", "high", "networks", "pixels")
+COLUMNS = (
+    "suite",
+    "mode",
+    "test",
+    "score",
+    "median",
+    "low",
+    "high",
+    "networks",
+    "pixels",
+    "points",
+)
 SUITES = ("encoders", "metrics", "decalogue")
 SEEDS = 3
 
@@ -115,9 +126,13 @@ def measure(name: str, published: bool, tests: list[str] | None) -> list[dict[st
         )
         own = {(r.test, r.score.name): r.score.value for r in pixels.scores()}
         found: dict[tuple[str, str], list[float]] = defaultdict(list)
+        points: dict[tuple[str, str], int] = defaultdict(int)
         for result in run.scores():
             if not result.score.name.endswith("-committed"):
                 found[result.test, result.score.name].append(result.score.value)
+                points[result.test, result.score.name] = max(
+                    points[result.test, result.score.name], result.score.n
+                )
         for test, values in shuffled(run, names):
             found[test, "agreement (curves shuffled)"] = values
         rows = []
@@ -128,7 +143,8 @@ def measure(name: str, published: bool, tests: list[str] | None) -> list[dict[st
                 numbers = [f"{x:.4g}" for x in (median, low, high)]
                 beside = own.get((test, score), math.nan)
                 last = "" if math.isnan(beside) else f"{beside:.4g}"
-                row = (name, mode, test, score, *numbers, str(len(known)), last)
+                n = points.get((test, score), 0)
+                row = (name, mode, test, score, *numbers, str(len(known)), last, str(n or ""))
                 rows.append(dict(zip(COLUMNS, row, strict=True)))
         return rows
 

@@ -323,7 +323,7 @@ def prompts(experiments: int) -> None:
     names = list(true_scores(-np.log10(human), human))
     print(f"| prompts | trials | observer | {' | '.join(names)} |")
     print("|---|---|---|" + "---|" * len(names))
-    for count, adaptive in ((1, False), (2, False), (5, False), (25, False), (1, True), (2, True)):
+    for count, adaptive in ((1, False), (2, False), (5, False), (1, True), (25, False)):
         for who, apart in SIMULATED.items():
             log10 = -(np.log10(human) + apart)
             found = defaultdict(list)

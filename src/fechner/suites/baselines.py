@@ -26,12 +26,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Baseline:
-    """Scores of untrained networks: their median, lowest and highest, and how many there were."""
+    """Scores of untrained networks: their median, lowest and highest, and how many there were.
+
+    ``points`` is the largest number of points in one of these scores; 0 if it is not known.
+    """
 
     median: float
     low: float
     high: float
     networks: int
+    points: int = 0
 
 
 @cache
@@ -50,7 +54,7 @@ def baselines() -> Mapping[tuple[str, str, str, str], Baseline]:
     for row in rows:
         median, low, high = (float(row[each]) for each in ("median", "low", "high"))
         key = (row["suite"], row["mode"], row["test"], row["score"])
-        found[key] = Baseline(median, low, high, int(row["networks"]))
+        found[key] = Baseline(median, low, high, int(row["networks"]), int(row["points"] or 0))
     return found
 
 
@@ -97,6 +101,8 @@ class MeasuredChance:
         found = baselines().get((self.suite, self.mode, self.test, score.name))
         if found is None or score.higher_is_better is None:
             return score
+        if found.points and score.n > found.points:
+            return score  # of more curves than these networks have, such as opponent channels
         nearer = max if score.higher_is_better else min
         chance = nearer(score.chance, found.median)
         note = _compared(score, found) if self.noted else ""
