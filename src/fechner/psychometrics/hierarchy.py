@@ -353,6 +353,7 @@ class _Model:
             gradient, information = self._slopes(theta)
             gradient[:, :points] -= (theta[:, :points] - centre) @ precision
             gradient[:, points] -= fitted
+            self._hold(theta, gradient, information)
             information[:, :points, :points] += precision
             diagonal = np.einsum("pii->pi", information)[:, None] * eye
             best, top = theta, height
@@ -374,6 +375,15 @@ class _Model:
             if gained < 1e-7:
                 break
         return theta
+
+    def _hold(self, theta: Floats, gradient: Floats, information: Floats) -> None:
+        """Leave out slopes at a limit that the gradient points beyond: they stay there."""
+        points = self.n.shape[1]
+        slope, steeper = theta[:, points], gradient[:, points] > 0
+        held = np.where(steeper, slope >= self.steepest, slope <= np.log(_FLATTEST))
+        gradient[held, points] = 0.0
+        information[held, points, :] = information[held, :, points] = 0.0
+        information[held, points, points] = 1.0
 
     def _fitted(self, theta: Floats, precision: Floats) -> Floats:
         """Return how many thresholds answers determine, rather than what is held beforehand."""
@@ -398,6 +408,7 @@ class _Model:
         points = self.n.shape[1]
         gradient, information = self._slopes(theta)
         gradient[:, points] -= self._fitted(theta, precision)
+        self._hold(theta, gradient, information)
         across = information[:, :points, points:]
         rest = information[:, points:, points:]
         solved = np.linalg.solve(rest, np.swapaxes(across, 1, 2))
@@ -410,8 +421,10 @@ class _Model:
         # Between two levels that are answered no and yes without fail, nothing tells where.
         steep = theta[:, points] > self.steepest - _AT_LIMIT
         if steep.any():
-            blurred = _inverse(np.eye(points) + own[steep] * self.gap**2 / 12) @ own[steep]
+            less = _inverse(np.eye(points) + own[steep] * self.gap**2 / 12)
+            blurred = less @ own[steep]
             own[steep] = (blurred + np.swapaxes(blurred, 1, 2)) / 2
+            pulled[steep] = (less @ pulled[steep, :, None])[..., 0]
         pull = (own @ theta[:, :points, None])[..., 0] + pulled
         return own, pull
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-    from fechner.psychometrics import Curve
+    from fechner import psychometrics
 
     Floats = NDArray[np.float64]
     Measure = Callable[[MeasuredCurve, Floats], Estimate]
@@ -89,7 +89,7 @@ class ContrastSensitivity:
         """Return the thresholds of one layer and read-out."""
         return thresholds(data, self.guess, self.published)
 
-    def pooled(self, found: Thresholds, point: int, contrasts: Floats) -> Curve:
+    def pooled(self, found: Thresholds, point: int, contrasts: Floats) -> psychometrics.Curve:
         """Return the function fitted to the answers of all prompts at one abscissa."""
         from fechner.psychometrics import Curve, fit, maximum_likelihood, psychometric
 
