@@ -103,3 +103,7 @@ def test_whoever_jumps_is_not_known_better_than_the_levels_are_apart() -> None:
     found = fitted(n, n * p)
     assert found.log10 == pytest.approx(CURVE, abs=0.1)
     assert (np.sqrt(np.diag(found.covariance)) > 0.02).all()
+    # Levels are never quite the same for two prompts, which puts none between two of them.
+    shown = LEVELS * np.array([0.998, 1.0, 1.002])[:, None] + np.zeros((len(CURVE), 1, 1))
+    several = fit_together(shown, np.tile(n, (1, 3, 1)), np.tile(n * p, (1, 3, 1)))
+    assert several.slope == pytest.approx(found.slope[0], rel=0.05)

@@ -114,19 +114,13 @@ def fit_together(
     """
     levels, n, k = (np.moveaxis(np.asarray(each, dtype=float), 0, 1) for each in (levels, n, k))
     model = _Model.of(levels, n, k, guess)
-    everybody = np.ones(len(n), bool)
-    blind = ~everybody
-    for _ in range(2):
-        seeing = ~blind
-        if not seeing.any():
-            break
-        state, spreads, curve = model.some(seeing).settle()
+    blind = np.zeros(len(n), bool)
+    while not blind.all():
+        state, spreads, curve = model.some(~blind).fit()
         room = (1 - state.rates[:, 1]) * (1 - state.rates[:, 2])
-        unsure = np.zeros(len(n), bool)
-        unsure[seeing] = room < _ROOM
-        if not unsure.any():
+        if (room >= _ROOM).all():
             break
-        blind = blind | unsure
+        blind[~blind] = room < _ROOM
     points, prompts = n.shape[1], len(n)
     thresholds = np.full((points, prompts), np.nan)
     rates = np.full((prompts, 3), np.nan)
@@ -201,9 +195,9 @@ class _Model:
         high = np.max(x, axis=(0, 2), initial=-np.inf, where=there)
         untested = ~there.any(axis=(0, 2))
         low, high = np.where(untested, -1.0, low), np.where(untested, 0.0, high)
-        apart = [np.diff(np.unique(x[:, f][there[:, f]].round(3))) for f in range(n.shape[1])]
-        gaps = np.concatenate([*apart, [1.0]])
-        typical = float(np.median(gaps[:-1])) if len(gaps) > 1 else 1.0
+        rows = zip(x.reshape(-1, x.shape[2]), there.reshape(-1, x.shape[2]), strict=True)
+        gaps = np.concatenate([np.diff(np.unique(row[asked])) for row, asked in rows])
+        typical = float(np.median(gaps)) if len(gaps) else 1.0
         steepest = max(_RISE / (typical * np.log(10)), 2 * _FLATTEST)
         return cls(x, n, k, guess, low, high, float(np.log(steepest)))
 
@@ -211,7 +205,7 @@ class _Model:
         parts = (self.x[which], self.n[which], self.k[which])
         return _Model(*parts, self.guess, self.low, self.high, self.steepest)
 
-    def settle(self) -> tuple[_State, tuple[float, float], _Curve]:
+    def fit(self) -> tuple[_State, tuple[float, float], _Curve]:
         """Fit prompts and what is common to them in turns."""
         prompts, points, _ = self.n.shape
         theta = self._start()
@@ -229,7 +223,7 @@ class _Model:
             else:
                 precision, centre = np.diag(vague), middle
             theta = self._climb(theta, centre, precision)
-            information, pull = self._summed_out(theta, precision)
+            information, pull = self._marginal(theta, precision)
             if several:
                 spreads = _restricted(information, pull, vague, middle)
             curve = _curve(information, pull, spreads, vague, middle)
@@ -400,7 +394,7 @@ class _Model:
         theta[:, points + 1 :] = np.clip(theta[:, points + 1 :], -9.0, 9.0)
         return theta
 
-    def _summed_out(self, theta: Floats, precision: Floats) -> tuple[Floats, Floats]:
+    def _marginal(self, theta: Floats, precision: Floats) -> tuple[Floats, Floats]:
         """Return the information about thresholds alone, and times where the likelihood is highest.
 
         Slope and rates are summed out: [prompts, points, points] and [prompts, points].
