@@ -113,6 +113,39 @@ def test_claims_are_read_as_readily_as_denials(there: str, not_there: str, noun:
     assert read(not_there.format(noun), ("yes", "no"), question) == "no"
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Does the image differ from uniform grey?",
+        "Is this picture different from a blank gray screen?",
+        "Can you tell this image apart from a blank one?",
+        "Does the image contain more than a plain background?",
+        "Is the image anything but a uniform field?",
+        "Is there a pattern on the uniform gray background?",
+        "Does the image deviate from a uniform field?",
+        "Is something visible besides uniform gray?",
+        "Is there anything other than uniform gray in the image?",
+    ],
+)
+def test_what_something_is_told_from_is_not_asked_for(question: str) -> None:
+    for reply, expected in {
+        "I can see a faint texture.": "yes",
+        "No pattern can be seen.": "no",
+        "The image is uniform gray.": "no",
+        "Yes, there is texture.": "yes",
+        "No. The image is uniform gray.": "no",
+        "There is no visible pattern in the image; it appears uniform gray.": "no",
+        "**No**, the image looks completely uniform.": "no",
+        "I can't rule out a faint pattern.": "",
+        "Y": "yes",
+        "N.": "no",
+    }.items():
+        asked = f"{question} Respond just yes or no."
+        assert read(reply, ("yes", "no"), asked) == expected, reply
+    assert read("Yes, it is uniform.", ("yes", "no"), "Is the image uniform?") == "yes"
+    assert read("I see a pattern.", ("yes", "no"), "Is the image more or less uniform?") == "no"
+
+
 def test_claims_are_about_the_question() -> None:
     uniform, dog = "Is the image uniform?", "Do you see a dog?"
     options = ("yes", "no")

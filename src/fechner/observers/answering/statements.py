@@ -243,12 +243,19 @@ def asks_for(question: str) -> tuple[int, Collection[str]]:
     --------
     >>> asks_for("Is there a pattern?"), asks_for("Is the image uniform?")
     ((1, ()), (-1, ()))
+    >>> asks_for("Does the image differ from uniform grey?")
+    (1, ())
     >>> asks_for("Do you see a dog in the image?")
     (1, ('dog',))
     """
     asked = fold(question.partition("?")[0])
     words = [word for word in tokens(asked) if word not in ("if", "whether")]
     found = sign(words)
+    named = {_value(word, ()) for word in words}
+    # What something is told from, or lies on, is not what is asked for.
+    apart = not lexicon()["clauses"]["apart"].isdisjoint(words)
+    if named >= {1, -1} or (-1 in named and apart):
+        found = 1
     if found or not question:
         return found or 1, ()
     own = (*lexicon()["phrases"]["fillers"], *lexicon()["clauses"]["verbs"], *_ASKING)
