@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from fechner.errors import FechnerError
+from fechner.human.model_vs_human import read_raw_data
 from fechner.human.trials import read_all_trials
 from fechner.scores.given_answers import (
     among_people,
@@ -122,3 +123,17 @@ def test_a_folder_without_people_and_the_same_file_twice(tmp_path: Path) -> None
     file = next((FOLDER / "contrast").glob("*.csv"))
     with pytest.raises(FechnerError, match="leave one of them out"):
         read_all_trials([file, FOLDER / "contrast"])
+
+
+def test_what_is_no_category_or_lacks_a_column_is_said(tmp_path: Path) -> None:
+    header = "subj,session,trial,rt,object_response,category,condition,imagename"
+    row = "subject-01,1,1,0.5,{},dog,c10,0001_con_dnn_c10_dog_10_n02088094_1.png"
+    file = tmp_path / "contrast_subject-01_session_1.csv"
+    file.write_text(f"{header}\n{row.format('dog')}\n{row.format('na')}\n{row.format('dgo')}\n")
+    with pytest.raises(FechnerError, match=r"line 4: 'dgo' is none of the categories"):
+        read_raw_data(file)
+    file.write_text(f"{header.replace('condition', 'cond')}\n{row.format('dog')}\n")
+    with pytest.raises(FechnerError, match=r"lacks the column condition\."):
+        read_raw_data(file)
+    file.write_text(f"{header}\n{row.format('truck')}\n")
+    assert len(read_raw_data(file)) == 1

@@ -89,3 +89,15 @@ def test_pooling_by_tolerance_gap_and_length() -> None:
     assert pool_blocks(levels, [10, 0, 10, 10, 10, 10], [1, 0, 8, 3, 9, 4]).n.sum() == 50
     with pytest.raises(FechnerError, match="one row"):
         pool_blocks([levels, levels], 10, 1)
+
+
+def test_answers_in_words() -> None:
+    """As exported trials have them: yes, no, and nothing where a reply was neither."""
+    said = ["yes", "no", "yes", None, "no", "yes"] * 5
+    frame = pd.DataFrame({"contrast": [0.4, 0.01, 0.2, 0.2, 0.05, 0.1] * 5, "choice": said})
+    found = fit_table(frame, levels="contrast", answer="choice", by=[])
+    numbers = frame.assign(choice=frame["choice"].map({"yes": 1.0, "no": 0.0}))
+    same = fit_table(numbers, levels="contrast", answer="choice", by=[])
+    assert found["threshold"].tolist() == same["threshold"].tolist()
+    with pytest.raises(FechnerError, match="answers other than numbers"):
+        fit_table(frame.replace("no", "nope"), levels="contrast", answer="choice", by=[])

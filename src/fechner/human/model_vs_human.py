@@ -12,7 +12,11 @@ from pathlib import Path
 
 from fechner.errors import FechnerError
 from fechner.human.trials import HumanTrial, HumanTrials
-from fechner.stimuli.picture_sets.conditions import condition_name, picture_name
+from fechner.stimuli.picture_sets.conditions import (
+    condition_name,
+    known_categories,
+    picture_name,
+)
 
 _COLUMNS = ("subj", "object_response", "category", "condition", "imagename")
 
@@ -48,27 +52,31 @@ def raw_files(path: Path) -> Sequence[Path]:
 
 
 def is_raw_data(path: Path) -> bool:
-    """Whether a file has the columns of model-vs-human."""
+    """Whether a file is one of model-vs-human: it names people and pictures as these do."""
     try:
         with path.open(encoding="utf-8-sig", errors="replace") as file:
             header = file.readline(1000)
     except OSError:
         return False
-    return set(_COLUMNS) <= {name.strip().lower() for name in header.split(",")}
+    return {"subj", "imagename"} <= {name.strip().lower() for name in header.split(",")}
 
 
 def read_raw_data(path: Path) -> HumanTrials:
     """Read the answers of a person; the experiment is what the name of the file begins with.
 
-    An answer ``na``, given by nobody in time, is wrong.
+    An answer ``na``, given by nobody in time, is wrong; any other that is none of the categories is
+    an error.
     """
     experiment, *rest = path.name.split("_")
     if not rest:
         raise FechnerError(f"{path} does not begin with the name of its experiment and '_'.")
-    trials = []
+    trials, answered = [], dict[str, int]()
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file)
         reader.fieldnames = [name.strip().lower() for name in reader.fieldnames or ()]
+        lacking = [name for name in _COLUMNS if name not in reader.fieldnames]
+        if lacking:
+            raise FechnerError(f"{path} lacks the column {', '.join(lacking)}.")
         for row in reader:
             cells = {name: (row[name] or "").strip() for name in _COLUMNS}
             shown = picture_name(cells["imagename"], cells["category"])
@@ -76,6 +84,7 @@ def read_raw_data(path: Path) -> HumanTrials:
                 raise FechnerError(
                     f"{path}, line {reader.line_num}: it names no person, category or picture."
                 )
+            answered.setdefault(cells["object_response"], reader.line_num)
             trials.append(
                 HumanTrial(
                     cells["subj"],
@@ -91,4 +100,10 @@ def read_raw_data(path: Path) -> HumanTrials:
             )
     if not trials:
         raise FechnerError(f"{path} has names of columns but no trials.")
+    known = {"na", *known_categories(), *(trial.label for trial in trials)}
+    for answer, line in answered.items():
+        if answer not in known:
+            raise FechnerError(
+                f"{path}, line {line}: '{answer}' is none of the categories, nor na."
+            )
     return HumanTrials.of(trials)

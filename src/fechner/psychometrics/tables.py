@@ -141,7 +141,14 @@ def fit_table(
         raise FechnerError(f"the table {lacks}; its columns are {', '.join(map(str, frame))}.")
     rows = frame[columns].copy()
     if answer is not None:
-        rows = rows.dropna(subset=[answer]).assign(_n=1.0, _k=lambda t: t[answer].astype(float))
+        try:
+            said = rows[answer].replace({"yes": 1.0, "no": 0.0}).astype(float)
+        except (TypeError, ValueError):
+            raise FechnerError(
+                f"column '{answer}' has answers other than numbers from 0 to 1, yes and no; leave "
+                "the others out, or empty."
+            ) from None
+        rows = rows.assign(_n=1.0, _k=said).dropna(subset=["_k"])
         keys = [*names, levels, *([block] if block else [])]
         rows = rows.groupby(keys, sort=False, dropna=False)[["_n", "_k"]].sum().reset_index()
         n, k = "_n", "_k"

@@ -75,9 +75,14 @@ def mean_of(estimates: Sequence[Estimate]) -> Estimate:
     clusters = min(each.clusters for each in known)
     if len(known) == 1:
         return known[0]
+    # Categories that agree in every experiment do not make a mean certain, either.
+    ends = np.array([each.ends for each in known])
+    away = np.nan_to_num(np.abs(ends - [[each.value] for each in known]))
+    half = np.sqrt(np.square(away).sum(axis=0)) / len(known)
+    apart = {"least": value - half[0], "most": value + half[1]}
     if not draws:
-        return Estimate(value, scale=known[0].scale)
-    return Estimate(value, _mean(np.array(draws), axis=0), clusters, known[0].scale)
+        return Estimate(value, scale=known[0].scale, **apart)
+    return Estimate(value, _mean(np.array(draws), axis=0), clusters, known[0].scale, **apart)
 
 
 def _mean(values: Floats, axis: Any) -> Floats:

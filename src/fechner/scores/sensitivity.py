@@ -207,10 +207,10 @@ class ContrastSensitivity:
         return Resampled(main, values, found.abscissae[usable], "correlation")
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-        """Leave the frequencies at which both have a threshold, or a bound of it."""
+        """Leave out frequencies at which only one has a threshold, or a bound of it."""
         a, b = in_common(first, second, point="abscissa")
-        both = self.measured(a).usable & self.measured(b).usable
-        return a.isel(point=both), b.isel(point=both)
+        same = self.measured(a).usable == self.measured(b).usable
+        return (a, b) if same.all() else (a.isel(point=same), b.isel(point=same))
 
     def printed(self, value: float, experiment: Any) -> Score:
         """Return a correlation of which only the value is known."""

@@ -16,7 +16,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
-from fechner.errors import ObserverError
+from fechner.errors import FechnerError, ObserverError
 from fechner.observers.abilities import Wants
 from fechner.observers.answering.batches import Batches, BatchLog, InMemory
 from fechner.observers.answering.pictures import Pictures, RecentPictures
@@ -127,6 +127,10 @@ class Endpoint:
         self._server = Server(place.address, key, timeout_s=self.timeout_s, own=bool(place.key))
         #: Where batches are written down until they are answered.
         self.batch_log: BatchLog = InMemory()
+        if self.at_once < 1 or self.tries < 1:
+            raise FechnerError(
+                f"at_once and tries are 1 or more, not {self.at_once} and {self.tries}."
+            )
         self.sender = Sender(tries=self.tries, at_once=self.at_once, per_minute=self.rpm)
         self.readouts = ("choice", "probability") if self.logprobs else ("choice",)
         used = [each for each in DECODING if each not in _LATER or getattr(self, each)]

@@ -126,6 +126,17 @@ def _known() -> dict[str, Any]:
     return tomllib.loads(place.read_text("utf-8"))
 
 
+def known_categories() -> tuple[str, ...]:
+    """Return the 16 categories of model-vs-human.
+
+    Examples
+    --------
+    >>> known_categories()[:2]
+    ('airplane', 'bear')
+    """
+    return tuple(_known()["categories"])
+
+
 def known_experiment(name: str) -> KnownExperiment:
     """Return what is known of an experiment; of others, nothing is left out.
 
@@ -276,7 +287,7 @@ def _is_experiment(folder: Path) -> bool:
         return True
     names = _folders(folder)
     is_known = folder.name in _known()["experiments"]
-    return is_known and len(names) > 1 and set(names) <= set(_known()["categories"])
+    return is_known and len(names) > 1 and set(names) <= set(known_categories())
 
 
 def _sessions(folder: Path) -> list[str]:
