@@ -29,8 +29,8 @@ _LARGEST_POINT, _LEAST = 40.0, 0.08
 #: Length of the axis beyond the levels, in lengths of their range.
 _BEYOND = 0.06
 
-#: Fewest labels of a logarithmic axis.
-_TICKS = 3
+#: Fewest and most labels of a logarithmic axis.
+_TICKS, _MOST_TICKS = 3, 5
 
 _CURVE, _PRIOR = PALETTE[0], "#8A8A8A"
 
@@ -168,6 +168,8 @@ def _log_axis(axes: Axes, way: str, low: float, high: float) -> None:
         ticks = ticks[(ticks >= low) & (ticks <= high)]
         if len(ticks) >= _TICKS:
             break
+    # The finest steps may be too many for a narrow range: those that have room stay.
+    ticks = ticks[:: max(1, -(-len(ticks) // _MOST_TICKS))]
     axis.set_major_locator(FixedLocator(ticks.tolist()))
     axis.set_major_formatter(FixedFormatter([f"{tick:.3g}" for tick in ticks]))
     axis.set_minor_locator(NullLocator())
