@@ -126,7 +126,10 @@ def _thresholds(data: xr.Dataset, guess: float | None, by_likelihood: bool) -> T
         log10, censored = _by_likelihood(shown, n, k, guess, lowest, highest)
         curve, beyond = _mean_of_prompts(log10, censored)
     else:
-        log10, censored, curve, beyond = _fitted_together(shown, n, k, guess, lowest, highest)
+        # A blank that is one picture for all abscissae is one trial of a prompt.
+        again = (shown == 0) & (np.arange(len(n)) > 0)[:, None, None] & once
+        own = (shown, np.where(again, 0.0, n), np.where(again, 0.0, k))
+        log10, censored, curve, beyond = _fitted_together(*own, guess, lowest, highest)
     dropped = data["dropped"].values
     return Thresholds(
         abscissae=data["abscissa"].values,
@@ -141,12 +144,7 @@ def _thresholds(data: xr.Dataset, guess: float | None, by_likelihood: bool) -> T
         n=n,
         k=k,
         false_alarms=_false_alarms(yes, level, contrast, once),
-        invalid=np.stack(
-            [
-                ((level >= 0) & np.isnan(yes)).sum(axis=(0, 2)),
-                (level >= 0).sum(axis=(0, 2)),
-            ]
-        ).astype(float),
+        invalid=_invalid(yes, level, contrast, once),
         same_pictures=_same_pictures(yes, level),
         reads=str(data.attrs["reads"]),
         note=_in_words(censored[dropped == 0], grey),
@@ -287,6 +285,17 @@ def _false_alarms(
     blank = (level >= 0) & (contrast == 0) & np.isfinite(yes)
     k, n = np.where(blank, yes, 0.0).sum(axis=(0, 2)), blank.sum(axis=(0, 2)).astype(float)
     return np.stack([k, n]) / (np.maximum(n, 1.0) if once else 1.0)
+
+
+def _invalid(yes: Floats, level: NDArray[np.int16], contrast: Floats, once: bool) -> Floats:
+    """Return replies that were none of the options, and all, by prompt."""
+    asked = level >= 0
+    blank = asked & (contrast == 0)
+    share = 1 / np.maximum(blank.sum(axis=(0, 2), keepdims=True), 1) if once else 1.0
+    weight = np.where(blank, share, asked.astype(float))
+    return np.stack(
+        [np.where(np.isnan(yes), weight, 0.0).sum(axis=(0, 2)), weight.sum(axis=(0, 2))]
+    )
 
 
 def _same_pictures(yes: Floats, level: NDArray[np.int16]) -> Floats | None:
