@@ -94,7 +94,7 @@ class Categories:
         if missing := [category for category, places in found.items() if not places]:
             raise ObserverError(
                 f"it has no class of {', '.join(missing)} in the categories '{self.name}'; ask "
-                "about others, or give a map of its own classes."
+                "about others, or give --categories FILE, a CSV of its classes (class,category)."
             )
         return found
 
