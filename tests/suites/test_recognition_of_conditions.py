@@ -4,6 +4,7 @@ import csv
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conditions import CATEGORIES, CONDITIONS, NearestColour, write_experiments, write_people
 from photographs import path_of
@@ -16,6 +17,7 @@ from fechner.human.trials import read_all_trials
 from fechner.report.conditions import condition_figures, experiments_in, to_text
 from fechner.runs.people import keep_people, people_of
 from fechner.scores import Score
+from fechner.scores.paired import paired
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +64,22 @@ def test_accuracy_falls_with_contrast_and_shape_bias_is_the_models(run: fechner.
     assert shape["given-cue-conflict", "shape-bias"].value == 1
     assert texture["given-cue-conflict", "shape-bias"].value == 0
     assert "3 people have 0.9" in texture["given-cue-conflict", "shape-bias"].note
+
+
+def test_a_difference_is_not_certain_because_categories_agree(run: fechner.Run) -> None:
+    (test,) = (each for each in run.tests if each.id == "given-cue-conflict")
+    data = run.data("sees-shape", test.id).isel(layer=0, readout=0)
+    shown = str(data["class_of"].attrs["names"]).split("|")
+    known = str(data["chosen"].attrs["names"]).split("|")
+    chosen = [known.index(shown[int(code)]) for code in data["class_of"].values]
+    right = data.assign(chosen=data["chosen"].copy(data=chosen))
+    wrong = data.assign(chosen=data["chosen"].copy(data=np.full(len(chosen), -1)))
+    assert np.ptp(test.scorer.resample(right).values) == 0
+    found = paired(test.scorer, right, wrong)
+    assert found.value == 1
+    assert found.low < 0.99 < 1.01 < found.high
+    same = paired(test.scorer, right, right)
+    assert (same.value, same.p) == (0, 1)
 
 
 def test_figures_of_people_stand_beside(run: fechner.Run) -> None:

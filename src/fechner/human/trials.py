@@ -17,7 +17,7 @@ from typing import NoReturn
 
 from fechner.errors import FechnerError, nearest
 
-#: Columns that a file must have; those of `OPTIONAL` may be there, and others are left aside.
+#: Columns that a file must have; those of `OPTIONAL` may be there, and others are ignored.
 COLUMNS = ("observer", "test", "class", "level", "response", "correct", "chance")
 OPTIONAL = ("picture", "condition")
 
@@ -143,7 +143,7 @@ def read_trials(path: Path | str) -> HumanTrials:
 
     The file is UTF-8 with commas between columns and a line of their names: observer, test, class,
     level, response, correct (0, 1, true or false), chance and, if it is known, picture. Columns
-    with other names are left aside.
+    with other names are ignored.
 
     Parameters
     ----------

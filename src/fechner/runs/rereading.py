@@ -1,10 +1,9 @@
-"""Reading the replies of a run again, with the reader of today, without asking anything.
+"""Read the stored replies of a run again with the present reader, without asking anything.
 
-Every stored reply that was read is read anew. Results are then updated by replaying each piece: the
-experiment runs once more with an observer that knows only the log. It is driven by the choices of
-old, so that an adaptive test asks about the very contrasts that it asked about; today's reading
-comes along in the place of a graded answer and is put where the old one was. All else in a result
-stays as it is. A piece that cannot be replayed from the log is left alone and named.
+Results are updated by replaying each piece with an observer that answers from the log only. The
+replay follows the choices that were made when the trials were asked, so an adaptive test shows the
+same contrasts; the new readings replace the old ones in the result, and nothing else changes. A
+piece that cannot be replayed from the log stays as it is and is named.
 """
 
 from __future__ import annotations

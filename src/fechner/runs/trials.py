@@ -64,7 +64,7 @@ _LATER = {
     "draw": "INTEGER",
     "finish_reason": "TEXT NOT NULL DEFAULT ''",
 }
-#: An observer is stopped when so many of so many first replies are none of the options.
+#: An observer is stopped when this many of its first replies are none of the options.
 _MOST_INVALID, _FIRST = 20, 25
 _LONGEST_EXAMPLE = 80
 #: SQLite takes so many values in one statement.

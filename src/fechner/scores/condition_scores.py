@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fechner.scores.alignment import outputs
+from fechner.scores.bootstrap import Source
 from fechner.scores.given_answers import (
     Consistency,
     Estimate,
@@ -131,13 +132,14 @@ class ConditionScores(ViewScores):
         answers = answers_in(data)
         found = _accuracy(data, answers)
         places = np.arange(found.clusters, dtype=float)
-        # Categories that agree do not make an accuracy certain: what Wilson's interval has more is
-        # added, for each observer by itself.
+        # Categories that agree do not make an accuracy certain: pictures add what Wilson's interval
+        # has more than categories, and other answers have other errors.
         wilson = (found.most - found.least) / (2 * 1.96)
         more = np.sqrt(max(wilson**2 - float(np.var(found.draws)), 0.0))
         seed = zlib.crc32("|".join(answers.response.tolist()).encode())
         errors = np.random.default_rng(seed).standard_normal(len(found.draws))
-        return Resampled(_main(data, answers), found.draws + more * errors, places, "share")
+        pictures = Source(found.value + more * errors, max(len(answers), 2))
+        return Resampled(_main(data, answers), found.draws, places, "share", further=(pictures,))
 
     def printed(self, value: float, experiment: Any) -> Score:
         """Return an accuracy of which only the value is known."""

@@ -184,10 +184,8 @@ class _Known(_Reader):
         return self.options.index("yes" if value == (named == self.asked) else "no")
 
     def text(self, text: str) -> int | None:
-        folded = _listed(self.options, "/", "|", "or", "oder", "ou", "o", "或", "か").sub(
-            " ", fold(text)
-        )
-        both = _listed(self.options, "and", "und", "et", "y", "e", "和")
+        folded = _listed(self.options, *_OR).sub(" ", fold(text))
+        both = _listed(self.options, *_AND)
         if self.is_yes_no and both.search(folded):
             return None
         folded = both.sub("both", folded)
