@@ -27,7 +27,7 @@ from torch import Tensor, nn
 
 from fechner import Run, evaluate, observe
 from fechner.scores import CurveAgreement
-from fechner.suites import Options, suite
+from fechner.suites import suite
 
 PLACE = Path(__file__).parents[1] / "src/fechner/suites/data/baselines.csv"
 COLUMNS = (
@@ -103,7 +103,7 @@ class Untrained(nn.Module):
 def measure(name: str, published: bool, tests: list[str] | None) -> list[dict[str, str]]:
     module = Untrained().eval()
     mode = "published" if published else "default"
-    tests = tests or [test.id for test in suite(name).tests(Options(mode))]
+    tests = tests or [test.id for test in suite(name).build(published=mode == "published")]
     names = [each for each, _ in module.named_children()]
     with tempfile.TemporaryDirectory() as folder:
         run = evaluate(
@@ -200,7 +200,7 @@ def table(rows: list[dict[str, str]]) -> None:
     print("|---|---|---|---|---|---|---|")
     for name in SUITES:
         by_mode = {
-            mode: {test.id: test for test in suite(name).tests(Options(mode))}
+            mode: {test.id: test for test in suite(name).build(published=mode == "published")}
             for mode in ("default", "published")
         }
 

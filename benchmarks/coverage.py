@@ -44,7 +44,7 @@ from fechner.observers import Wants
 from fechner.observers.lifts import lift
 from fechner.observers.names import resolve
 from fechner.stimuli import Frames
-from fechner.suites import Options, Test, suite
+from fechner.suites import Test, suite
 
 #: Draws of each noise that stand for all there are, and how many steps go between two abscissae.
 DRAWS, STEPS = 24, 5
@@ -148,7 +148,7 @@ def decalogue(observers: Sequence[str], tests: Sequence[str] | None) -> None:
     print("|---|---|---|---|---|---|---|")
     for name in observers:
         who = observer(name)
-        for test in suite("decalogue").tests(Options()):
+        for test in suite("decalogue").build():
             if getattr(test.experiment.task, "seeds", 1) < 2 or (tests and test.id not in tests):
                 continue
             for score, numbers in simulate(test, population(test, who)).items():
@@ -208,7 +208,7 @@ RANDOM: dict[str, tuple[list[str], dict[str, Any], int]] = {
 def over_seeds(name: str) -> None:
     """Run the random tests of a suite with several seeds."""
     tests, asked, seeds = RANDOM[name]
-    known = {test.id for test in suite(name).tests(Options())}
+    known = {test.id for test in suite(name).build()}
     found = defaultdict(list)
     for seed in range(seeds):
         who: list[Any] = ["pixels"]

@@ -16,7 +16,7 @@ import torch
 from fechner import evaluate
 from fechner.experiments import NearThreshold, Presenter
 from fechner.observers import resolve
-from fechner.suites import Options, suite
+from fechner.suites import suite
 
 METRICS = ("psnr-y", "ssim", "piq/gmsd")
 THREADS = 1
@@ -42,7 +42,7 @@ def ratios() -> None:
     print("CPU time of painting over one pow on the same tensor (limit 3)")
     for name in METRICS:
         observer = resolve(name)
-        for test in suite("metrics").tests(Options()):
+        for test in suite("metrics").build():
             experiment = test.experiment
             lacks_colour = "colour" in experiment.needs and not observer.wants.colour
             if lacks_colour or "video" in experiment.needs:
@@ -56,11 +56,7 @@ def ratios() -> None:
 
 
 def seconds(name: str) -> None:
-    tests = [
-        test.id
-        for test in suite("metrics").tests(Options())
-        if "video" not in test.experiment.needs
-    ]
+    tests = [test.id for test in suite("metrics").build() if "video" not in test.experiment.needs]
     started = time.process_time()
     run = evaluate(
         name, suite="metrics", tests=tests, scores_only=True, threads=THREADS, progress=False
@@ -75,7 +71,7 @@ def seconds(name: str) -> None:
 
 def memory() -> None:
     observer = resolve("cvvdp")
-    tests = {test.id: test.experiment for test in suite("metrics").tests(Options("published"))}
+    tests = {test.id: test.experiment for test in suite("metrics").build(published=True)}
     experiment = tests["flicker"]
     assert isinstance(experiment, NearThreshold)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -20,6 +20,7 @@ from fechner.cli.app import app
 from fechner.references import reference, references
 from fechner.stimuli.manipulations import MANIPULATIONS
 from fechner.stimuli.objects import OBJECT_MANIPULATIONS
+from fechner.suites import suites
 
 HERE = Path(__file__).parent
 COMMAND = "python docs/generate.py"
@@ -31,8 +32,16 @@ def cli_page() -> str:
     root = typer.main.get_command(app)
     lines = ["# Command line", "", _NOTE, "", _markdown(root.help), ""]
     lines += ["`fechner --version` shows the version; every command has `--help`.", ""]
+    of_suites = root.of_suites
     for words, command in _commands(("fechner",), root):
-        lines += _command(" ".join(words), command)
+        name = words[-1]
+        if name not in of_suites:
+            lines += _command(" ".join(words), command)
+            continue
+        general = of_suites[name].build(name, None)
+        lines += _command(" ".join(words), general)
+        for suite in suites() if name == "run" else ():
+            lines += _of_suite(suite, of_suites[name].build(name, suite), general)
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -64,6 +73,16 @@ def _command(name: str, command: Any) -> Iterator[str]:
         yield ""
 
 
+def _of_suite(suite: str, command: Any, general: Any) -> Iterator[str]:
+    """Go through the options that a command has for one suite only."""
+    kinds = inspect.signature(command.callback, eval_str=True).parameters
+    known = {each.name for each in general.params}
+    own = [each for each in command.params if each.name not in known]
+    yield from (f"### `fechner run --suite {suite}`", "", "| option | |", "|---|---|")
+    yield from (f"| `{_option(each, kinds)}` | {_help(each, kinds)} |" for each in own)
+    yield ""
+
+
 def _argument(argument: Any) -> str:
     many = "..." if argument.nargs == -1 else ""
     word = (argument.metavar or argument.name.upper()).removesuffix("...") + many
@@ -82,7 +101,8 @@ def _option(option: Any, kinds: Any) -> str:
     names = "/".join([*option.opts, *option.secondary_opts])
     kind = _kind(option, kinds)
     words = {int: "NUMBER", float: "NUMBER", Path: "PATH"}
-    word = "CHOICE" if _is_choice(kind) else words.get(kind, "TEXT")
+    word = "CHOICE" if _is_choice(kind) else option.metavar or words.get(kind, "TEXT")
+    word = word.replace("|", r"\|")
     return names if kind is bool else f"{names} {word}"
 
 

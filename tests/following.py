@@ -1,6 +1,7 @@
 """A tiny suite for tests: what the second test shows depends on the answers to the first."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import xarray as xr
 from fechner.experiments import Piece, Presenter, Scene
 from fechner.observers.abilities import Ability
 from fechner.stimuli import OPPONENT, Field, Gabor, Layer, Stimulus, display
-from fechner.suites import SUITES, Options, Suite, Test
+from fechner.suites import Options, Suite, Test
 
 NAME = "following"
 SCENE = Scene(Field(32, 32, 16.0), display("encoders"), OPPONENT)
@@ -87,7 +88,5 @@ def tests(options: Options) -> list[Test]:
 
 SUITE = Suite(NAME, "Following", "cai2025", tests, further={"more-of-it": "--images FOLDER"})
 
-
-def register() -> None:
-    """Let runs find it, in a process of its own."""
-    SUITES[NAME] = SUITE
+#: Where runs find it, in other processes too.
+SPEC = f"{Path(__file__).resolve()}:SUITE"

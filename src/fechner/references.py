@@ -54,6 +54,8 @@ class Reference:
         >>> reference("watson_ahumada2005").text[:30]
         'Watson AB, Ahumada AJ (2005). '
         """
+        if not self.authors:
+            return self.title
         mark = "" if self.title.endswith(("?", "!")) else "."
         tail = f" doi:{self.doi}" if self.doi else ""
         return f"{self.authors} ({self.year}). {self.title}{mark} {self.where}.{tail}"
@@ -67,6 +69,8 @@ class Reference:
         >>> reference("ashraf2024").short
         'Ashraf et al. 2024'
         """
+        if not self.authors:
+            return self.title
         surnames = [author.rsplit(" ", 1)[0] for author in self.authors.split(", ")]
         if len(surnames) > 2:
             return f"{surnames[0]} et al. {self.year}"
@@ -106,7 +110,8 @@ def reference(key: str) -> Reference:
     Parameters
     ----------
     key : str
-        Key in the bibliography.
+        Key in the bibliography; or a citation of a user's own, which is more than one word, or
+        nothing.
 
     Returns
     -------
@@ -122,8 +127,12 @@ def reference(key: str) -> Reference:
     --------
     >>> reference("ashraf2024").doi
     '10.1167/jov.24.4.5'
+    >>> reference("Doe & Roe 2026").short
+    'Doe & Roe 2026'
     """
     known = references()
+    if not key or " " in key:
+        return Reference(key, "", 0, key, "")
     if key not in known:
         raise UnknownReferenceError("reference", key, known, "add the work to references.toml")
     return known[key]

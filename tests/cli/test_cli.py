@@ -15,7 +15,9 @@ import typer
 from PIL import Image
 from processes import FECHNER, running
 
-from fechner.cli.run import _seeds
+from fechner import FechnerError
+from fechner.cli.run import _numbers
+from fechner.suites.options import Options, options_of
 
 
 def fechner(*arguments: str, cwd: Path | None = None, code: int = 0, **environment: str):
@@ -80,10 +82,10 @@ def test_other_formats(run_folder: Path) -> None:
         (["run", "pixels", "--suite", "encodrs"], "did you mean 'encoders'?"),
         (["run", "pixels", "--readout", "angel"], "did you mean 'angle'?"),
         (["run", "nowhere.py:make", "--tests", "area"], "there is no file 'nowhere.py'"),
-        (["run", "model.py"], "name the function or class in it"),
-        (["run", "pixels", "--ppd", "-5"], "pixels per degree are a number above 0, not -5"),
-        (["run", "pixels", "--ppd", "abc"], "--ppd 'abc' is not a number"),
-        (["run", "pixels", "--seed", "0-x"], "is not a list of seeds, as in 0,1,2 or 0-9"),
+        (["run", "model.py"], "name the observer in it"),
+        (["run", "pixels", "--ppd", "-5"], "--ppd must be above 0 pixels/degree, not -5"),
+        (["run", "pixels", "--ppd", "abc"], "--ppd must be a number, not 'abc'"),
+        (["run", "pixels", "--seed", "0-x"], "--seed must be a whole number, not '0-x'"),
         (["run", "pixels@x=1"], "there is no setting named 'x'; pixels has none"),
         (["run", "pixels", "cvvdp", "--weights", "w.pt"], "write NAME@weights=PATH for each"),
         (
@@ -129,13 +131,13 @@ def test_a_dry_run_says_what_would_be_done_or_refused(run_folder: Path, tmp_path
     ],
 )
 def test_lists_of_seeds(text: str, seeds: list[int]) -> None:
-    assert _seeds(text) == seeds
+    assert _numbers(options_of(Options)["seed"], text) == seeds
 
 
 @pytest.mark.parametrize("text", ["a", "-1", "0-", "3-1", "0.5", "1-2-3", "²", "", ","])
 def test_what_is_no_list_of_seeds(text: str) -> None:
-    with pytest.raises(typer.BadParameter):
-        _seeds(text)
+    with pytest.raises((FechnerError, typer.BadParameter)):
+        _numbers(options_of(Options)["seed"], text)
 
 
 def test_lists(run_folder: Path) -> None:

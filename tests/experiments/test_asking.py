@@ -10,13 +10,12 @@ from fechner.experiments import Asking, ConstantStimuli, Interviewer
 from fechner.experiments.limits import remaining_contrast
 from fechner.observers import lift, resolve
 from fechner.stimuli import Field, paint
-from fechner.suites import Asked, Options, suite
+from fechner.suites import suite
 
 
 def asking(*, trials: int = 2, mode: str = "default", test: str = "detection", **asked) -> Asking:
-    options = Options(mode, asked=Asked(adaptive=False, trials=trials, **asked))
-    found = {each.id: each.experiment for each in suite("verbal").tests(options)}
-    return found[test]
+    options = {"published": mode == "published", "adaptive": False, "trials": trials, **asked}
+    return {each.id: each.experiment for each in suite("verbal").build(**options)}[test]
 
 
 def small(experiment: Asking, contrasts: tuple[float, ...] = (0.0, 0.05, 0.2)) -> Asking:

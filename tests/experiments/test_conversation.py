@@ -14,7 +14,7 @@ from fechner.experiments import AdaptiveStimuli, Asking, ConstantStimuli, Interv
 from fechner.experiments.conversation import Conversation
 from fechner.observers import Answer, Prompt, Question
 from fechner.stimuli import Field, Frames
-from fechner.suites import Asked, Options, suite
+from fechner.suites import suite
 
 More = Callable[[], tuple[Frames, Question] | None]
 
@@ -47,8 +47,8 @@ class Streams(Simulated):
 
 
 def experiment(adaptive: bool = True, trials: int = 6, test: str = "detection") -> Asking:
-    options = Options(asked=Asked(prompts=(Prompt("Pattern?"), Prompt("Anything?"))))
-    found = next(each.experiment for each in suite("verbal").tests(options) if each.id == test)
+    tests = suite("verbal").build(prompts=(Prompt("Pattern?"), Prompt("Anything?")))
+    found = next(each.experiment for each in tests if each.id == test)
     contrasts = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4)
     guess = 0.5 if test == "detection-2afc" else None
     placement = (

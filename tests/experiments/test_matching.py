@@ -11,14 +11,14 @@ from fechner.observers import observe
 from fechner.scores import MatchingError, matching_panels
 from fechner.scores.matching import matches
 from fechner.stimuli import Display, Field, Frames, Noise
-from fechner.suites import Asked, Options, suite
+from fechner.suites import suite
 
 
 @pytest.fixture(scope="module")
 def experiment() -> FrequencyMatching:
     (found,) = (
         test.experiment
-        for test in suite("encoders").tests(Options())
+        for test in suite("encoders").build()
         if isinstance(test.experiment, FrequencyMatching) and test.by_default
     )
     return found
@@ -62,7 +62,7 @@ def test_constancy_matches_the_reference_contrast(experiment: FrequencyMatching,
 def test_the_way_to_match_is_an_option_of_both_suites() -> None:
     for name in ("encoders", "metrics"):
         for by in ("response", "direct"):
-            tests = suite(name).tests(Options(asked=Asked(match=by)))
+            tests = suite(name).build(match=by)
             (found,) = (t.experiment for t in tests if t.id == "matching-frequency")
             assert found.by == by
             assert ("differs least" in found.method) == (by == "direct")

@@ -21,7 +21,7 @@ from fechner.observers.names import _settings, check_name, take_apart, with_sett
 from fechner.observers.network import Network
 from fechner.observers.normalisation import NORMALISATIONS, Normalisation
 from fechner.references import references
-from fechner.suites import SUITES
+from fechner.suites import suites
 
 # The package offers the function under the module's name.
 MODULE = importlib.import_module("fechner.observers.catalogue")
@@ -102,9 +102,7 @@ def test_a_file_is_a_name(tmp_path: Path) -> None:
 
 def test_a_file_without_what_is_in_it_is_explained(tmp_path: Path) -> None:
     for spec in (tmp_path / "mine.py", f"{tmp_path / 'mine.py'}:"):
-        with pytest.raises(
-            ObserverError, match=r"name the function or class in it .*mine\.py:make"
-        ):
+        with pytest.raises(FechnerError, match=r"name the observer in it, .*mine\.py:make"):
             resolve(str(spec))
 
 
@@ -395,7 +393,7 @@ def test_every_family_is_complete(label: str) -> None:
     assert family.ability in ("compares", "encodes", "recognises", "answers")
     assert bool(family.needs) == bool(family.extra)  # what is missing can be installed
     assert bool(family.prefix) != bool(family.suffix)
-    assert set(family.published) <= set(SUITES)
+    assert set(family.published) <= set(suites())
     name, _ = take_apart(family.example)
     assert [other.label for other in FAMILIES.values() if other.takes(name)] == [label]
     assert name not in catalogue()

@@ -37,7 +37,7 @@ from fechner.observers.lifts import EncodesClassScores
 from fechner.observers.readouts import read_out, row_sum
 from fechner.stimuli import OPPONENT, Album, Field, Frames, Stimulus, display, paint
 from fechner.stimuli.photographs import photograph
-from fechner.suites import SUITES, Asked, Options
+from fechner.suites import suites
 
 
 def pooled(frames: Frames) -> torch.Tensor:
@@ -132,15 +132,18 @@ def shortened(experiment: Experiment) -> Experiment:
 
 
 #: Pictures for suites that show some.
-PICTURES = Asked(
-    pictures=FlatSet("flat", OnlyRecognises.classes, (2,) * len(OnlyRecognises.classes)), levels=4
-)
+PICTURES = {
+    "images": FlatSet("flat", OnlyRecognises.classes, (2,) * len(OnlyRecognises.classes)),
+    "levels": 4,
+}
 
 TESTS = {
     f"{suite.name}/{mode}/{test.id}": (shortened(test.experiment), ("angle",))
-    for suite in SUITES.values()
+    for suite in suites().values()
     for mode in ("default", "published")
-    for test in suite.tests(Options(mode=mode, asked=PICTURES if suite.shows_pictures else Asked()))
+    for test in suite.build(
+        published=mode == "published", **(PICTURES if suite.name == "recognition" else {})
+    )
     if test.by_default
 } | {"photographs": (BANDS, ("angle",))}
 

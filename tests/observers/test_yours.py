@@ -380,7 +380,7 @@ def test_fingerprints_follow_weights_that_lie_in_another_file(tmp_path: Path) ->
 
 def test_missing_file(tmp_path: Path) -> None:
     path = tmp_path / "nowhere.py"
-    with pytest.raises(ObserverError, match=r"no file '.*nowhere\.py' \(from observer '.*:make'\)"):
+    with pytest.raises(FechnerError, match=r"no file '.*nowhere\.py' \(from '.*:make'\)"):
         from_file(f"{path}:make")
 
 
@@ -397,14 +397,14 @@ def test_attribute_that_is_no_model(file: Path) -> None:
 def test_file_with_a_syntax_error(tmp_path: Path) -> None:
     path = tmp_path / "wrong.py"
     path.write_text("def make(:\n    pass\n")
-    with pytest.raises(ObserverError, match=r"wrong\.py could not be loaded: SyntaxError.*line 1"):
+    with pytest.raises(FechnerError, match=r"wrong\.py could not be loaded: SyntaxError.*line 1"):
         from_file(f"{path}:make")
 
 
 def test_file_that_needs_what_is_not_there(tmp_path: Path) -> None:
     path = tmp_path / "needy.py"
     path.write_text("import no_such_package_anywhere\n")
-    with pytest.raises(ObserverError, match=r"ModuleNotFoundError.*no_such_package_anywhere"):
+    with pytest.raises(FechnerError, match=r"ModuleNotFoundError.*no_such_package_anywhere"):
         from_file(f"{path}:make")
 
 

@@ -7,9 +7,9 @@ import numpy as np
 from fechner.experiments import NearThreshold
 from fechner.report.contact_sheet import contact_sheet
 from fechner.report.tiles import tile_rows
-from fechner.suites import Options, suite
+from fechner.suites import suite
 
-TESTS = {test.id: test.experiment for test in suite("metrics").tests(Options())}
+TESTS = {test.id: test.experiment for test in suite("metrics").build()}
 
 
 def test_tiles_stand_in_rows_and_columns() -> None:

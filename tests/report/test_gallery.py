@@ -5,9 +5,9 @@ from levels import Grey
 
 from fechner.report.gallery import Pictures
 from fechner.report.page.panels import Album
-from fechner.suites import Options, suite
+from fechner.suites import suite
 
-SCENE = suite("encoders").tests(Options())[0].experiment.scene
+SCENE = suite("encoders").build()[0].experiment.scene
 
 
 def test_pixels_are_those_shown_and_smaller_where_asked() -> None:

@@ -9,9 +9,9 @@ from levels import Grey
 from fechner.experiments import NearThreshold
 from fechner.report.tiles import PHASES, cycle_of, painted, peak_time_s, tile_rows, view_of, visible
 from fechner.stimuli import Disk, Field, Flicker, Grating, Layer, Stimulus, paint
-from fechner.suites import Options, suite
+from fechner.suites import suite
 
-TESTS = {test.id: test.experiment for test in suite("metrics").tests(Options())}
+TESTS = {test.id: test.experiment for test in suite("metrics").build()}
 BACKGROUND = (9.5, 10.0, 10.9)
 
 
@@ -32,7 +32,7 @@ def stimulus(*layers: tuple[float, Flicker | None]) -> Stimulus:
 @pytest.mark.parametrize("mode", ["default", "published"])
 @pytest.mark.parametrize("name", ["encoders", "metrics"])
 def test_tiles_are_small_and_hold_every_pattern(name: str, mode: str) -> None:
-    for test in suite(name).tests(Options(mode)):
+    for test in suite(name).build(published=mode == "published"):
         experiment, view = test.experiment, view_of(test.experiment)
         field = experiment.scene.field
         assert view.width_px * view.height_px <= 300 * 300

@@ -10,9 +10,8 @@ from photographs import write_album
 from fechner import evaluate
 from fechner.errors import FechnerError, RunFolderError, UnknownNameError
 from fechner.runs import Run
-from fechner.runs.options import choose_options
 from fechner.stimuli import Display, display
-from fechner.suites import Asked, Options, suite
+from fechner.suites import suite
 
 MINE = Display("mine", 150, 0.1, "pq", bits=12, ambient_lux=80, reflectivity=0.02)
 
@@ -36,11 +35,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_field_is_in_the_manifest_and_read_back(folder: Path) -> None:
-    stored = json.loads((folder / "manifest.json").read_text())["asked"]["display"]
+    stored = json.loads((folder / "manifest.json").read_text())["options"]["display"]
     plain = json.loads(json.dumps(asdict(MINE)))
     assert stored == {"kind": "Display", **plain}
     run = Run(folder)
-    assert run.manifest.options.asked.display == MINE
+    assert run.options.display == MINE
     assert {test.experiment.scene.display for test in run.tests} == {MINE}
     assert "0.509 cd/m2" in run.tests[0].experiment.method
 
@@ -72,12 +71,12 @@ def test_the_same_display_goes_on_and_others_are_refused(folder: Path, tmp_path:
 
 def test_published_protocols_have_their_own_display() -> None:
     with pytest.raises(FechnerError, match="--display"):
-        choose_options("encoders", published=True, display="office")
+        suite("encoders").options(published=True, display="office")
 
 
 def test_what_cannot_be_a_display() -> None:
     with pytest.raises(UnknownNameError, match="'office'"):
-        choose_options("encoders", display="ofice")
+        suite("encoders").options(display="ofice")
     with pytest.raises(FechnerError, match="does not take --display"):
         evaluate("pixels", suite="recognition", display="office", progress=False)
 
@@ -85,14 +84,13 @@ def test_what_cannot_be_a_display() -> None:
 @pytest.mark.parametrize("name", ["encoders", "metrics", "decalogue", "verbal"])
 def test_suites_show_all_their_tests_on_it(name: str) -> None:
     chosen = display("phone")
-    options = Options(ppd=48.0, asked=Asked(display=chosen))
-    for test in suite(name).tests(options):
+    for test in suite(name).build(ppd=48.0, display=chosen):
         assert test.experiment.scene.display == chosen
         assert test.experiment.scene.field.ppd == 48.0
 
 
 def test_photographs_are_not_hdr(tmp_path: Path) -> None:
-    folder = write_album(tmp_path, side=32)
+    folder, own = write_album(tmp_path, side=32), suite("verbal")
     with pytest.raises(FechnerError, match="hdr-pq-1000"):
-        suite("verbal").tests(choose_options("verbal", images=folder, display="hdr-pq-1000"))
-    assert suite("verbal").tests(choose_options("verbal", images=folder, display="office"))
+        own.build(own.choose({"images": folder, "display": "hdr-pq-1000"}))
+    assert own.build(own.choose({"images": folder, "display": "office"}))

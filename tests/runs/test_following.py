@@ -8,27 +8,21 @@ import following
 import pytest
 import torch
 import xarray as xr
-from following import EACH, NAME, PIECES, SUITE, Gabors
+from following import EACH, PIECES, SPEC, SUITE, Gabors
 
 from fechner import FechnerError, Run, evaluate, observe, suites
 from fechner.errors import UnknownNameError
 from fechner.runs import answers
-from fechner.runs.choice import choose_tests
 from fechner.runs.keys import piece_keys
 from fechner.runs.plan import jobs
 from fechner.runs.schedule import Schedule
-from fechner.suites import SUITES, Options, suite
+from fechner.suites import Options, suite
 
-TESTS = {test.id: test for test in following.tests(Options())}
-
-
-@pytest.fixture(autouse=True)
-def _suite(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(SUITES, NAME, SUITE)
+TESTS = {test.id: test for test in suite(SPEC).build()}
 
 
 def quick(*observers: Any, out: Path | None = None, **options: Any) -> Run:
-    options = {"suite": NAME, "progress": False, "threads": 1, **options}
+    options = {"suite": SPEC, "progress": False, "threads": 1, **options}
     return evaluate(*observers, out=out, **options)
 
 
@@ -48,7 +42,7 @@ def quick(*observers: Any, out: Path | None = None, **options: Any) -> Run:
     ],
 )
 def test_tests_are_chosen_with_those_that_they_come_after(names, chosen: list[str]) -> None:
-    assert [test.id for test in choose_tests(NAME, Options(), names)] == chosen
+    assert [test.id for test in SUITE.find_tests(Options(), names)] == chosen
 
 
 @pytest.mark.parametrize(
@@ -62,15 +56,15 @@ def test_tests_are_chosen_with_those_that_they_come_after(names, chosen: list[st
 )
 def test_what_matches_nothing_is_an_error(names: str, sentence: str) -> None:
     with pytest.raises(FechnerError, match=sentence):
-        choose_tests(NAME, Options(), names)
+        SUITE.find_tests(Options(), names)
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"prompts": ["?"]}, r"suite 'encoders' does not take --prompts; leave it out\."),
-        ({"adaptive": False}, r"suite 'encoders' does not take --constant; leave it out\."),
-        ({"dither": True, "trials": 3}, r"not take --trials or --dither; leave them out\."),
+        ({"prompts": ["?"]}, r"suite 'encoders' does not take --prompts; verbal does\."),
+        ({"adaptive": False}, r"suite 'encoders' does not take --adaptive; verbal and "),
+        ({"dither": True, "trials": 3}, r"does not take --dither; verbal does\."),
     ],
 )
 def test_options_that_a_suite_does_not_take_are_named(options, sentence: str) -> None:
@@ -96,7 +90,7 @@ def test_jobs_come_after_all_jobs_of_what_they_follow(scores_only: bool) -> None
 
 
 def test_without_such_tests_the_order_is_that_of_the_suite() -> None:
-    tests = suite("encoders").tests(Options())
+    tests = suite("encoders").build()
     plan = jobs("someone", tests, scores_only=False)
     parts = [[job for job in plan if job.piece.for_scores == part] for part in (True, False)]
     assert plan == parts[0] + parts[1]
@@ -174,9 +168,7 @@ def squares(test: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
     return (test - reference).square().mean(dim=(1, 2, 3))
 
 
-def test_where_it_cannot_be_asked_there_are_no_answers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_it_cannot_be_asked_there_are_no_answers(tmp_path: Path) -> None:
     def asking_words(options: Options) -> list[suites.Test]:
         changed = []
         for test in following.tests(options):
@@ -184,13 +176,13 @@ def test_where_it_cannot_be_asked_there_are_no_answers(
             changed.append(replace(test, experiment=replace(test.experiment, asks=asks)))
         return changed
 
-    monkeypatch.setitem(SUITES, NAME, replace(SUITE, tests=asking_words))
-    run = quick("pixels", out=tmp_path / "run", tests="second")
+    own = replace(SUITE, tests=asking_words)
+    run = quick("pixels", out=tmp_path / "run", tests="second", suite=own)
     assert run.assess()[1] == []
     assert run.data("pixels", "first") is None
     assert run.data("pixels", "second").attrs["seen"] == 0
     # That it cannot be asked is remembered where nobody asks for it.
-    run = quick("pixels", out=tmp_path / "run", tests="alone")
+    run = quick("pixels", out=tmp_path / "run", tests="alone", suite=own)
     assert run.manifest.observers["pixels"]["lacks"] == ["video", "recognises"]
     assert run.data("pixels", "second") is not None
 
@@ -272,4 +264,4 @@ def test_a_session_reads_an_earlier_test_of_the_same_observer_only(tmp_path: Pat
 
 def test_unknown_names_stay_errors() -> None:
     with pytest.raises(UnknownNameError):
-        choose_tests("followin", Options(), None)
+        suite("followin")

@@ -9,7 +9,7 @@ import pytest
 from oddities import network
 
 from fechner import Run, Wants, evaluate, observe
-from fechner.errors import FechnerError, RunFolderError, UnknownNameError
+from fechner.errors import FechnerError, RunFolderError
 from fechner.report.contenders import groups
 
 
@@ -26,11 +26,14 @@ def direct(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def test_a_run_keeps_how_it_matched(direct: Run) -> None:
-    assert json.loads((direct.folder / "manifest.json").read_text())["asked"] == {"match": "direct"}
+    stored = json.loads((direct.folder / "manifest.json").read_text())["options"]
+    assert stored["match"] == "direct"
     again = Run(direct.folder)
     assert again.tests[0].experiment.by == "direct"
     assert again.data("small", "matching-frequency")["difference"].shape[:3] == (8, 9, 33)
-    assert [group.title for group in groups([again])] == ["encoders, --match direct"]
+    assert [group.title for group in groups([again])] == [
+        "encoders, gratings matched by direct comparison"
+    ]
     results = again.scores()
     assert {result.score.note.split(";")[0] for result in results} == {
         "matched by direct comparison"
@@ -56,9 +59,7 @@ def test_matches_of_one_kind_are_not_mixed_with_the_other(direct: Run) -> None:
 
 @pytest.mark.parametrize("suite", ["encoders", "metrics"])
 def test_a_wrong_value_is_one_sentence(suite: str) -> None:
-    with pytest.raises(
-        UnknownNameError, match="did you mean 'direct'\\? there are response, direc"
-    ):
+    with pytest.raises(FechnerError, match=r"--match must be response or direct, .*mean direct"):
         look(None, match="directly", suite=suite)
 
 

@@ -20,7 +20,7 @@ import psutil
 import pytest
 import torch
 from asking import Simulated, weibull
-from following import EACH, NAME, PIECES, SUITE, Squares
+from following import EACH, NAME, PIECES, SPEC, Squares
 from processes import FECHNER, running
 
 from fechner import FechnerError, Run, evaluate, observe
@@ -30,18 +30,13 @@ from fechner.runs.keys import parameters
 from fechner.runs.preparing import Setup
 from fechner.runs.worker import Task, work
 from fechner.runs.workers import Workers
-from fechner.suites import SUITES, Options
+from fechner.suites import suites
 
 TESTS = Path(__file__).parents[1]
 
 
-@pytest.fixture(autouse=True)
-def _suite(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(SUITES, NAME, SUITE)
-
-
 def quick(*observers: Any, out: Path | None = None, **options: Any) -> Run:
-    options = {"suite": NAME, "progress": False, "threads": 1, **options}
+    options = {"suite": SPEC, "progress": False, "threads": 1, **options}
     return evaluate(*observers, out=out, **options)
 
 
@@ -72,9 +67,7 @@ def threads() -> Iterator[Executor]:
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run by one process."""
     folder = tmp_path_factory.mktemp("alone") / "run"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(SUITES, NAME, SUITE)
-        quick("pixels", "standard-observer", out=folder)
+    quick("pixels", "standard-observer", out=folder)
     return folder
 
 
@@ -97,7 +90,7 @@ import os, signal, sys
 from multiprocessing import active_children
 from pathlib import Path
 
-from following import NAME, register
+from following import SPEC
 from fechner import evaluate
 from fechner.runs.ledger import Ledger
 
@@ -114,8 +107,7 @@ def counting(self, entry):
         os.kill(os.getpid(), signal.SIGKILL)
 
 Ledger.record = counting
-register()
-evaluate("pixels", "standard-observer", suite=NAME, out=folder, threads=1, workers=workers,
+evaluate("pixels", "standard-observer", suite=SPEC, out=folder, threads=1, workers=workers,
          progress=False)
 """
 
@@ -257,8 +249,7 @@ import sys
 import following
 from fechner import evaluate
 
-following.register()
-evaluate("pixels", suite="following", out=sys.argv[1], workers=2, progress=False)
+following.evaluate("pixels", suite="following", out=sys.argv[1], workers=2, progress=False)
 """
 
 
@@ -381,10 +372,10 @@ def test_who_answers_in_words_is_measured_by_one_process(
     assert run.assess()[1] == []
 
 
-@pytest.mark.parametrize("name", sorted(SUITES))
+@pytest.mark.parametrize("name", sorted(suites()))
 def test_every_experiment_can_be_sent(name: str) -> None:
     for mode in ("default", "published"):
-        for test in SUITES[name].tests(Options(mode)):
+        for test in suites()[name].build(published=mode == "published"):
             copy = pickle.loads(pickle.dumps(test.experiment))
             assert parameters(copy) == parameters(test.experiment)
 
@@ -496,5 +487,5 @@ def test_threads_are_shared_out(tmp_path: Path, threads: Executor) -> None:
 
 
 def test_there_is_at_least_one_worker() -> None:
-    with pytest.raises(FechnerError, match="at least one worker, not 0"):
+    with pytest.raises(FechnerError, match="--workers must be at least 1, not 0"):
         evaluate("pixels", workers=0)

@@ -7,9 +7,9 @@ import xarray as xr
 from fechner.experiments.limits import REASONS
 from fechner.scores import CurvePanels
 from fechner.scores.panels import Line, Panel
-from fechner.suites import Options, suite
+from fechner.suites import suite
 
-TESTS = {test.id: test for test in suite("decalogue").tests(Options())}
+TESTS = {test.id: test for test in suite("decalogue").build()}
 
 
 def answers(name: str, respond=None) -> xr.Dataset:

@@ -15,7 +15,7 @@ from fechner.scores.bootstrap import cluster_counts, difference_interval
 from fechner.scores.paired import Difference, difference, in_common, paired
 from fechner.scores.ranks import Spearman
 from fechner.scores.score import Resampled, Scorer
-from fechner.suites import Options, suite
+from fechner.suites import suite
 from fechner.suites.baselines import baselines
 
 RATIOS = np.geomspace(0.5, 2, 10)
@@ -343,7 +343,7 @@ def test_other_clusters_are_not_paired_by_mistake() -> None:
 
 
 def test_printed_scores_are_as_far_from_people_as_measured_ones() -> None:
-    tests = {test.id: test for test in suite("encoders").tests(Options("published"))}
+    tests = {test.id: test for test in suite("encoders").build(published=True)}
     align = tests["area"].scorer.printed(0.8, tests["area"].experiment)
     assert (align.name, align.value, align.best) == ("alignment", 0.8, 1.0)
     assert align.chance == baselines()["encoders", "published", "area", "alignment"].median

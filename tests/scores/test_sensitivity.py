@@ -8,7 +8,7 @@ from fechner.human import standard_spatial_observer
 from fechner.scores import ContrastSensitivity, SensitivityPanels, distance
 from fechner.scores.rates import wilson
 from fechner.scores.sensitivity import correlation, curve_shape
-from fechner.suites import Options, suite
+from fechner.suites import suite
 
 FREQUENCIES = np.geomspace(0.5, 20, 9)
 HUMAN = 1 / standard_spatial_observer(FREQUENCIES)
@@ -225,7 +225,7 @@ def test_comparing_two_observers() -> None:
 
 
 def test_panels() -> None:
-    (test,) = (each for each in suite("verbal").tests(Options()) if each.id == "detection")
+    (test,) = (each for each in suite("verbal").build() if each.id == "detection")
     scorer = ContrastSensitivity()
     panels = SensitivityPanels(scorer)(test.experiment, answers(HUMAN).isel(layer=0, readout=0))
     by_kind = {panel.kind: panel for panel in panels}
@@ -281,7 +281,7 @@ def test_whoever_always_says_the_same_is_told(said: float) -> None:
 
 
 def test_without_valid_replies_there_are_no_functions() -> None:
-    (test,) = (each for each in suite("verbal").tests(Options()) if each.id == "detection")
+    (test,) = (each for each in suite("verbal").build() if each.id == "detection")
     data = answers(HUMAN)
     silent = data.assign(yes=data["yes"] * np.nan).isel(layer=0, readout=0)
     panels = SensitivityPanels(ContrastSensitivity())(test.experiment, silent)

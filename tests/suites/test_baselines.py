@@ -7,7 +7,7 @@ import pytest
 
 from fechner.scores import Score, distance
 from fechner.scores.score import FARTHEST
-from fechner.suites import Options, suite
+from fechner.suites import suite
 from fechner.suites.baselines import MeasuredChance, baselines
 
 
@@ -35,7 +35,7 @@ def against(score: Score, test: str = "colour") -> Score:
 @pytest.mark.parametrize("mode", ["default", "published"])
 @pytest.mark.parametrize("name", ["decalogue", "encoders"])
 def test_every_test_has_a_baseline_of_its_main_score(name: str, mode: str) -> None:
-    for test in suite(name).tests(Options(mode)):
+    for test in suite(name).build(published=mode == "published"):
         main = test.scorer.printed(math.nan, test.experiment).name
         if test.by_default:
             found = baselines()[name, mode, test.id, main]

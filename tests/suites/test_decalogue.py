@@ -10,15 +10,15 @@ from fechner import human
 from fechner.experiments import Curves
 from fechner.observers.abilities import Wants
 from fechner.stimuli import ATD, Square, Stimulus
-from fechner.suites import Options, preset, suite
+from fechner.suites import preset, suite
 
 # Yellow-blue masks are those of red-green in another direction.
 TESTS = {
     test.id: test
-    for test in suite("decalogue").tests(Options())
+    for test in suite("decalogue").build()
     if test.by_default or test.id.endswith("-rg")
 }
-PUBLISHED = {test.id: test for test in suite("decalogue").tests(Options(mode="published"))}
+PUBLISHED = {test.id: test for test in suite("decalogue").build(published=True)}
 
 
 @dataclass

@@ -10,12 +10,10 @@ import xarray as xr
 from fechner import human
 from fechner.observers.abilities import Wants
 from fechner.stimuli import ATD, Stimulus
-from fechner.suites import Options, suite
+from fechner.suites import suite
 
 TESTS = {
-    test.id: test
-    for test in suite("decalogue").tests(Options())
-    if test.id.endswith(("-light", "-fog"))
+    test.id: test for test in suite("decalogue").build() if test.id.endswith(("-light", "-fog"))
 }
 
 Respond = Callable[[Stimulus], float]

@@ -14,13 +14,13 @@ from fechner.experiments.limits import REASONS
 from fechner.observers.abilities import Wants
 from fechner.observers.lifts import lift
 from fechner.stimuli import ATD, paint
-from fechner.suites import Options, suite
+from fechner.suites import suite
 
 # Tests in other light and in fog have no published score.
 MODES = {
     mode: {
         test.id: test
-        for test in suite("decalogue").tests(Options(mode=mode))
+        for test in suite("decalogue").build(published=mode == "published")
         if not test.id.endswith(("-light", "-fog"))
     }
     for mode in ("default", "published")

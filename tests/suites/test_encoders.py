@@ -7,8 +7,7 @@ from fechner import evaluate, human
 from fechner.experiments import NearThreshold, Presenter
 from fechner.observers import lift, resolve
 from fechner.runs import Run
-from fechner.runs.choice import choose_tests
-from fechner.suites import Options, suite
+from fechner.suites import suite
 
 #: Cai et al. (2025), "No Encoder" recomputed in float64 (the paper's digits carry float32 noise).
 PUBLISHED_PIXELS = {
@@ -120,7 +119,7 @@ def test_realised_contrast_of_clipped_masks(default: Run) -> None:
 
 
 def test_yellow_violet_leaves_the_gamut_at_the_highest_contrasts() -> None:
-    (test,) = (t for t in suite("encoders").tests(Options(ppd=66.0)) if t.id == "frequency-yv")
+    (test,) = (t for t in suite("encoders").build(ppd=66.0) if t.id == "frequency-yv")
     presenter = Presenter(lift(resolve("pixels"), "compares", ("angle",)), batch_size=8)
     piece = test.experiment.pieces()[1]
     flags = test.experiment.measure(piece, presenter)["dropped"]
@@ -131,8 +130,8 @@ def test_yellow_violet_leaves_the_gamut_at_the_highest_contrasts() -> None:
 
 
 def test_human_threshold_in_the_unit_of_the_stimulus() -> None:
-    tests = {t.id: t.experiment for t in suite("encoders").tests(Options())}
-    published = {t.id: t.experiment for t in suite("encoders").tests(Options("published"))}
+    tests = {t.id: t.experiment for t in suite("encoders").build()}
+    published = {t.id: t.experiment for t in suite("encoders").build(published=True)}
     for name, factor in (("frequency-ach", 1.0), ("frequency-rg", 1.591), ("frequency-yv", 1.732)):
         ours, theirs = tests[name], published[name]
         assert isinstance(ours, NearThreshold)
@@ -151,11 +150,11 @@ GOLDEN_FURTHER = {
 
 
 def test_tests_that_are_run_only_if_named() -> None:
-    every = [test.id for test in suite("encoders").tests(Options())]
-    named = [test.id for test in choose_tests("encoders", Options(), None)]
+    every = [test.id for test in suite("encoders").build()]
+    named = [test.id for test in suite("encoders").find_tests(suite("encoders").options())]
     assert named == list(GOLDEN_PIXELS)
     assert set(every) - set(named) == set(GOLDEN_FURTHER)
-    published = [test.id for test in suite("encoders").tests(Options("published"))]
+    published = [test.id for test in suite("encoders").build(published=True)]
     assert published == named
 
 
@@ -167,7 +166,7 @@ def test_tests_that_are_run_only_if_named_keep_their_golden_numbers() -> None:
 @pytest.mark.parametrize(("direction", "factor"), [("rg", 1.591), ("yv", 1.732)])
 def test_human_threshold_of_chromatic_noise(direction: str, factor: float) -> None:
     """castleCSF's cone contrast as DKL amplitude, and the RMS of that."""
-    tests = {t.id: t.experiment for t in suite("encoders").tests(Options())}
+    tests = {t.id: t.experiment for t in suite("encoders").build()}
     noise = tests[f"frequency-noise-{direction}"]
     assert isinstance(noise, NearThreshold)
     assert (noise.task.unit, noise.unit_name) == ("dkl_rms", "DKL, RMS")

@@ -15,7 +15,7 @@ from torch.nn import functional
 from fechner import evaluate, observe
 from fechner.experiments import FrequencyMatching, NearThreshold
 from fechner.stimuli import Stimulus, paint
-from fechner.suites import Options, suite
+from fechner.suites import suite
 
 #: Rows and columns at which pictures are sampled.
 PLACES = [(0, 0), (37, 141), (112, 112), (111, 100), (200, 60)]
@@ -63,7 +63,7 @@ REFERENCES = {
 
 def shown(test: str, x: float, contrast: float) -> tuple[np.ndarray, np.ndarray]:
     """Return what is shown as a test and as its reference at the sampled places, [place, RGB]."""
-    tests = {each.id: each.experiment for each in suite("encoders").tests(Options("published"))}
+    tests = {each.id: each.experiment for each in suite("encoders").build(published=True)}
     experiment = tests[test]
     if isinstance(experiment, FrequencyMatching):
         pair = experiment._stimulus(x, contrast), Stimulus(experiment._background)

@@ -11,7 +11,7 @@ from fechner.experiments import ColourMatching, FrequencyMatching, NearThreshold
 from fechner.observers import resolve
 from fechner.stimuli import Stimulus, gamut_limit
 from fechner.stimuli.patterns import share_inside
-from fechner.suites import Options, preset, suite
+from fechner.suites import preset, suite
 
 IDS = [
     "frequency-ach",
@@ -29,7 +29,9 @@ IDS = [
 
 
 def by_id(mode: str = "default", **options) -> dict[str, suites.Test]:
-    return {test.id: test for test in suite("metrics").tests(Options(mode, **options))}
+    return {
+        test.id: test for test in suite("metrics").build(published=mode == "published", **options)
+    }
 
 
 def test_eleven_tests() -> None:

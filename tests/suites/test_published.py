@@ -13,7 +13,7 @@ from fechner import FechnerError, evaluate
 from fechner.errors import UnknownNameError
 from fechner.observers.names import check_name, take_apart
 from fechner.references import reference
-from fechner.suites import Options, expand, preset, published_scores, suite
+from fechner.suites import expand, preset, published_scores, suite
 from fechner.suites.published import EXTERNAL, PRESETS
 
 ROWS = preset("cai2025")
@@ -38,7 +38,7 @@ def test_forty_three_networks_no_encoder_and_a_metric() -> None:
 
 
 def test_every_network_has_a_score_for_every_test_of_the_suite() -> None:
-    tests = [test.id for test in suite("encoders").tests(Options("published"))]
+    tests = [test.id for test in suite("encoders").build(published=True)]
     assert len(tests) == 9
     for row in ROWS:
         assert list(row.scores) == tests
@@ -60,7 +60,7 @@ def test_eight_models_that_write_and_two_that_match_labels() -> None:
 
 def test_printed_errors_are_larger_than_that_of_an_observer_that_sees_nothing() -> None:
     """Seven of eight, with the human curve of published mode."""
-    tests = {test.id: test for test in suite("verbal").tests(Options("published"))}
+    tests = {test.id: test for test in suite("verbal").build(published=True)}
     sensitivity = 1 / np.array([tests["detection"].experiment._human(i) for i in range(10)])
     blind = np.sqrt(np.mean(sensitivity**2))
     assert blind == pytest.approx(114.7, abs=0.05)
@@ -88,7 +88,7 @@ def test_thirty_three_metrics_in_six_families() -> None:
         "visual difference predictor": 4,
     }
     assert {row.csf_based for row in rows} == {"yes", "no"}
-    tests = {test.id for test in suite("metrics").tests(Options("published"))}
+    tests = {test.id for test in suite("metrics").build(published=True)}
     assert {test.partition("/")[0] for row in rows for test in row.scores} == tests
     found = published_scores("metrics")
     # 33 rows of 11 cells: 102 are empty, and the luminance of MAD was constant.

@@ -24,7 +24,7 @@ from fechner.observers.dropout import Dropout
 from fechner.runs import Run, preview
 from fechner.stimuli.manipulations import MANIPULATIONS
 from fechner.stimuli.objects import OBJECT_MANIPULATIONS
-from fechner.suites import Asked, Options, suite
+from fechner.suites import suite
 from fechner.suites.recognition import levels_between, published_levels
 
 PAPER = ("blur", "occlusion", "salt-pepper", "brightness-up", "brightness-down", "contrast-up")
@@ -32,8 +32,8 @@ PAPER = (*PAPER, "contrast-down", "sharpness-up", "sharpness-down")
 
 
 def suite_tests(mode: Any = "default", **asked: Any) -> dict[str, Any]:
-    options = Options(mode, asked=Asked(pictures=flat_set(4), **asked))
-    return {test.id: test for test in suite("recognition").tests(options)}
+    own = suite("recognition").build(published=mode == "published", images=flat_set(4), **asked)
+    return {test.id: test for test in own}
 
 
 def test_the_conditions_of_the_paper_are_run_by_default() -> None:
@@ -102,7 +102,7 @@ def test_published_factors_go_down_in_larger_steps_at_first() -> None:
 
 
 def test_dropout_is_for_manipulations_that_are_not_random() -> None:
-    found = suite_tests(dropout=Dropout(("fc6", "fc7")))
+    found = suite_tests(dropout="fc6,fc7")
     assert found["mafc-blur"].experiment.task == Naming(dropout=Dropout(("fc6", "fc7")))
     assert found["mafc-occlusion"].experiment.task == found["mafc-salt-pepper"].experiment.task
     assert found["mafc-occlusion"].experiment.task == Naming()
@@ -122,11 +122,14 @@ def test_adaptive_levels_on_request() -> None:
     [
         ({}, "suite 'recognition' shows pictures in classes: give --images FOLDER"),
         ({"images": "nowhere"}, "there is no nowhere"),
-        ({"images": "nowhere", "suite": "encoders"}, "there is no nowhere"),
+        (
+            {"images": "nowhere", "suite": "encoders"},
+            "--images; verbal and recognition do",
+        ),
         ({"views": 5}, "--views are those of 3D objects"),
-        ({"levels": 1}, "--levels is 2 or more, not 1"),
-        ({"among": "all"}, "kind of choice"),
-        ({"show": "best"}, "way to choose pictures"),
+        ({"levels": 1}, "--levels must be at least 2, not 1"),
+        ({"among": "all"}, "--among must be own or shown"),
+        ({"show": "best"}, "--show must be preferred or drawn"),
         ({"categories": "15-class"}, "did you mean '16-class'"),
         ({"prompts": ["Is it?"]}, "does not take --prompts"),
     ],
@@ -137,10 +140,12 @@ def test_what_is_wrong_is_said_before_anything_is_measured(asked: dict, words: s
 
 
 def test_options_nobody_has() -> None:
-    with pytest.raises(TypeError, match=r"no option 'colour'\.$"):
+    with pytest.raises(TypeError, match="'encoders' does not take --colour"):
         evaluate("pixels", colour=True)
-    with pytest.raises(TypeError, match="no option 'level'; did you mean 'levels'"):
-        evaluate("pixels", level=3)
+    with pytest.raises(TypeError, match="--level; did you mean --levels"):
+        evaluate("pixels", level=3, suite="recognition")
+    with pytest.raises(TypeError, match="--readout; did you mean --readouts"):
+        evaluate("pixels", readout="l2")
 
 
 @pytest.fixture(scope="module")
@@ -253,7 +258,7 @@ def test_answers_leave_with_the_class_that_was_chosen(measured: Run) -> None:
 
 def test_pictures_may_be_gone_when_a_run_is_read(measured: Run, album: Path) -> None:
     manifest = json.loads((measured.folder / "manifest.json").read_text())
-    assert manifest["asked"]["images"] == str(album.absolute())
+    assert manifest["options"]["images"]["place"] == str(album.absolute())
     elsewhere = album.rename(album.with_name("moved"))
     try:
         again = Run(measured.folder)
@@ -264,7 +269,7 @@ def test_pictures_may_be_gone_when_a_run_is_read(measured: Run, album: Path) -> 
 
 def test_other_pictures_are_another_run(measured: Run, tmp_path: Path) -> None:
     other = write_album(tmp_path / "other", side=48)
-    with pytest.raises(FechnerError, match=r"holds another run .*--images with 18 pictures of 6"):
+    with pytest.raises(FechnerError, match=r"holds another run .*--images 18 pictures of 6"):
         evaluate(
             "pixels", suite="recognition", images=other, levels=6, layers="output",
             tests="2afc-blur", out=measured.folder, progress=False,
@@ -359,7 +364,7 @@ def test_odd_files_are_counted_and_named_and_the_run_goes_on(tmp_path: Path) -> 
     assert curve.sizes["trial"] == 5 * 3  # what could not be read is not shown again
     accuracy = run.scores()[0].score
     assert "5 of 10 pictures left out: unreadable" in accuracy.note
-    (note,) = run.manifest.options.asked.pictures.notes
+    (note,) = run.options.notes
     assert note.startswith("empty has no pictures")
 
 
@@ -375,7 +380,7 @@ def test_classes_in_no_category_are_left_out_and_named(tmp_path: Path, album: Pa
     assert data["class_of"].attrs["names"] == "tabby|espresso|daisy"
     assert data.attrs["choices"] == 3
     assert data["chosen"].attrs["names"] == "animal|food|plant"
-    (note,) = run.manifest.options.asked.pictures.notes
+    (note,) = run.options.notes
     assert note == "moped, palace, tripod belong to no category of 'kinds' and are left out."
     file.write_text("class,category\ntabby,animal\nsparrow,bird\n")
     with pytest.raises(FechnerError, match="pictures of two categories"):

@@ -49,7 +49,7 @@ def test_views_are_sought_quickly_and_shown_with_care(measured: Run) -> None:
         "mafc-rotation3d-y-up",
         "2afc-scale3d-down",
     ]
-    pictures = measured.manifest.options.asked.pictures
+    pictures = measured.options.pictures
     assert pictures.counts == (6, 6)
     assert pictures.picture(0, 0).engine == "raster"
     assert pictures.shown(0, 0).engine == "mitsuba"
@@ -78,7 +78,7 @@ def test_odd_meshes_are_named_and_counted_and_the_run_goes_on(measured: Run) -> 
     assert views is not None
     assert int((views["problem"].values > 0).sum()) == 3  # every second view of green
     assert "green/faceless.obj" in views.attrs["unreadable"]
-    notes = measured.manifest.options.asked.pictures.notes
+    notes = measured.options.notes
     assert any("red/plain.obj has no materials" in note for note in notes)
 
 

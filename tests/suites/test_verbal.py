@@ -23,7 +23,7 @@ from fechner.observers.torchvision_fix import import_torchvision
 from fechner.runs import Run, preview
 from fechner.stimuli.patterns import drawn
 from fechner.stimuli.pictures import picture_drawn
-from fechner.suites import Asked, Options, published_prompts, suite
+from fechner.suites import published_prompts, suite
 
 import_torchvision()
 
@@ -198,7 +198,7 @@ def test_thresholds_are_recovered_from_bands_of_photographs(tmp_path: Path) -> N
 def test_photographs_as_stimuli_need_some() -> None:
     with pytest.raises(FechnerError, match="made of some: give --images FOLDER"):
         evaluate("pixels", suite="verbal", stimuli="photographs")
-    with pytest.raises(FechnerError, match="did you mean 'photographs'"):
+    with pytest.raises(FechnerError, match="did you mean photographs"):
         evaluate("pixels", suite="verbal", stimuli="photograph")
 
 
@@ -427,7 +427,7 @@ def test_a_dry_run_refuses_what_the_run_would_refuse(tmp_path: Path) -> None:
             ),
             (
                 {"trials": 2, "prompts": ["Is there something?"]},
-                "(--prompts with 1 prompt, but another)",
+                "(--prompts 1 of your own, but another)",
             ),
             ({"trials": 2, "dither": True}, "without --prompts; without --dither, not --dither)"),
             (
@@ -525,12 +525,12 @@ def test_metrics_and_encoders_have_sensitivity_curves(tmp_path: Path) -> None:
 
 def test_modes() -> None:
     default, published = (
-        {test.id: test for test in suite("verbal").tests(Options(mode))}
+        {test.id: test for test in suite("verbal").build(published=mode == "published")}
         for mode in ("default", "published")
     )
     assert list(default) == ["detection", "detection-2afc"]
     assert list(published) == ["detection"]  # no paper shows two pictures
     assert default["detection"].scorer.published is False
     assert published["detection"].scorer.published is True
-    own = suite("verbal").tests(Options(asked=Asked(dither=True)))[0].experiment
+    own = suite("verbal").build(dither=True)[0].experiment
     assert own.scene.display.dither

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
@@ -30,10 +30,19 @@ from fechner.cli import (
     show,
     validate,
 )
+from fechner.cli.options import Commands
 from fechner.errors import FechnerError
+
+
+class _Commands(Commands):
+    """All commands."""
+
+    of_suites: ClassVar = {"run": run.RUN, "show": show.SHOW}
+
 
 app = typer.Typer(
     name="fechner",
+    cls=_Commands,
     help="Psychophysics for machine vision: show a model what people were shown, "
     "and see how close its answers come.",
     no_args_is_help=True,
@@ -57,7 +66,8 @@ def _options(
     """Take options that belong to no command."""
 
 
-app.command("run")(run.command)
+for _name, _command in _Commands.of_suites.items():
+    app.command(_name)(_command.without_flags)
 app.command("scores")(scores.command)
 app.command("compare")(compare.command)
 app.command("report")(report.command)
@@ -71,7 +81,6 @@ app.command("consistency")(consistency.command)
 app.command("conditions")(conditions.command)
 app.command("serve")(serve.command)
 app.add_typer(listing.app, name="list")
-app.command("show")(show.command)
 app.command("layers")(layers.command)
 app.command("fields")(fields.command)
 app.command("redundancy")(redundancy.command)

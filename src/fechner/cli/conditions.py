@@ -39,7 +39,7 @@ def command(
 
     opened = Run(run)
     found, problems = experiments_in(opened, split_observers(observers, opened.observers))
-    undefined = 1.0 if opened.manifest.options.mode == "published" else float("nan")
+    undefined = 1.0 if opened.options.published else float("nan")
     rows = condition_figures(found, each_person=each_person, undefined=undefined)
     typer.echo(FORMATS[format.value](rows), nl=False)
     for line in problems:

@@ -116,18 +116,18 @@ def _show_preset(name: str) -> None:
 def suites() -> None:
     """List suites."""
     from fechner.references import reference
-    from fechner.suites import SUITES, Options
+    from fechner.suites import suites as every
 
     print_table(
         ("name", "tests", "what it is", "source"),
         (
             (
                 suite.name,
-                _number_of_tests(suite.tests(Options())),
+                _number_of_tests(suite.build()),
                 suite.title,
                 reference(suite.reference).text,
             )
-            for suite in SUITES.values()
+            for suite in every().values()
         ),
     )
 
@@ -146,14 +146,14 @@ def show_tests(
     from fechner.observers.abilities import ABILITIES
     from fechner.observers.lifts import LIFTS
     from fechner.references import reference
-    from fechner.suites import SUITES, Options
     from fechner.suites import suite as find
+    from fechner.suites import suites as every
 
-    chosen = [find(suite)] if suite else list(SUITES.values())
+    chosen = [find(suite)] if suite else list(every().values())
     asked = []
     rows = []
     for each in chosen:
-        for test in each.tests(Options()):
+        for test in each.build():
             experiment = test.experiment
             asked.append(experiment.asks)
             rows.append(

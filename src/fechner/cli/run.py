@@ -2,51 +2,22 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+import itertools
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fechner.cli.asking import (
-    ACCEPT_INVALID,
-    ADAPTIVE,
-    DITHER,
-    IMAGES,
-    MAX_COST,
-    MAX_TRIALS,
-    PROMPTS,
-    STIMULI,
-    TRIALS,
-    WIDTH,
-    Kind,
-    say_what_would_be_done,
-)
-from fechner.cli.models import DTYPE, TRUST, WEIGHTS
-from fechner.cli.names import DISPLAY, split_names
-from fechner.cli.pictures import (
-    AMONG,
-    CATEGORIES,
-    DROPOUT,
-    DROPOUT_RUNS,
-    DROPOUT_SHARE,
-    LEVELS,
-    OBJECTS,
-    PER_CLASS,
-    SHOW,
-    VIEWS,
-    AmongWhat,
-    Which,
-    dropped,
-)
+from fechner.cli.names import split_names
+from fechner.cli.options import DEFAULT_SUITE, SuiteCommand
 from fechner.cli.start import quick_imports
+from fechner.errors import FechnerError
 
-
-class Match(StrEnum):
-    """How gratings are matched."""
-
-    response = "response"
-    direct = "direct"
+if TYPE_CHECKING:
+    from fechner.runs.preview import Preview
+    from fechner.suites.options import Option
 
 
 def command(
@@ -57,7 +28,17 @@ def command(
             "@cai2025. Without any: a tour of those that come with fechner.",
         ),
     ] = None,
-    suite: Annotated[str, typer.Option(help="Suite to run.")] = "encoders",
+    observers_file: Annotated[
+        Path | None,
+        typer.Option("--observers", help="Text file with more observers, one a line; # comments."),
+    ] = None,
+    suite: Annotated[
+        str,
+        typer.Option(
+            help="Suite to run: encoders, metrics, decalogue, verbal, recognition, that of a "
+            "package, or path/to/file.py:NAME. `fechner run --suite NAME --help` shows its options."
+        ),
+    ] = DEFAULT_SUITE,
     tests: Annotated[
         str | None,
         typer.Option(
@@ -65,111 +46,24 @@ def command(
             "that they come after; all that it has by default if left out."
         ),
     ] = None,
-    published: Annotated[
-        bool, typer.Option("--published", help="Rebuild the published numbers.")
-    ] = False,
-    scores_only: Annotated[
-        bool,
-        typer.Option(
-            "--scores-only",
-            help="Leave out what only figures need: response surfaces and curves of matches.",
-        ),
-    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
             help="Run folder; one that exists is resumed. Default: runs/SUITE[-published]."
         ),
     ] = None,
-    device: Annotated[
-        str | None, typer.Option(help="cpu, cuda...; an accelerator if there is one.")
-    ] = None,
-    threads: Annotated[
-        int | None, typer.Option(help="CPU threads, of each worker if there are several.", min=1)
-    ] = None,
-    workers: Annotated[
-        int,
-        typer.Option(
-            help="Processes that measure; results are the same to the bit with as many --threads, "
-            "which are the cores, shared out, if left out.",
-            min=1,
-        ),
-    ] = 1,
-    batch_size: Annotated[
-        int | None, typer.Option(help="Pictures at a time; as many as fit if left out.", min=1)
-    ] = None,
-    seed: Annotated[
-        str,
-        typer.Option(
-            help="Seed of noise in the stimuli; several, as in 0,1,2 or 0-9, have a run folder "
-            "each, and the spread of scores is printed."
-        ),
-    ] = "0",
-    ppd: Annotated[
-        str | None,
-        typer.Option(
-            help="Pixels per degree; left out, those an observer is made for, or the suite's own. "
-            "Several, comma-separated, are a sweep with a run folder each."
-        ),
-    ] = None,
-    display: DISPLAY = None,
-    resize: Annotated[
-        bool | None,
-        typer.Option(
-            "--resize/--no-resize",
-            help="Draw at the suite's size and resample for models that want another size.",
-        ),
-    ] = None,
-    readout: Annotated[
-        str | None,
-        typer.Option(
-            help="How encoders are read out: angle, l2, l1, minkowski4, linf, energy or "
-            "correlation; several, comma-separated, at once."
-        ),
-    ] = None,
-    layers: Annotated[
-        str | None,
-        typer.Option(
-            help="Where encoders are read out: comma-separated names or patterns, as in "
-            "'blocks.*,output'; their natural stages if left out (`fechner layers NAME`)."
-        ),
-    ] = None,
-    match: Annotated[
-        Match,
-        typer.Option(
-            help="Match contrast across frequency by equal responses against a uniform field, or "
-            "by direct comparison of the gratings (suites encoders and metrics)."
-        ),
-    ] = Match.response,
-    weights: WEIGHTS = None,
-    dtype: DTYPE = None,
-    trust_remote_code: TRUST = False,
-    adaptive: ADAPTIVE = None,
-    trials: TRIALS = None,
-    width: WIDTH = None,
-    prompts: PROMPTS = None,
-    dither: DITHER = False,
-    images: IMAGES = None,
-    stimuli: STIMULI = Kind.noise,
-    objects: OBJECTS = None,
-    views: VIEWS = None,
-    levels: LEVELS = None,
-    per_class: PER_CLASS = 1,
-    among: AMONG = AmongWhat.own,
-    categories: CATEGORIES = None,
-    show: SHOW = Which.preferred,
-    dropout: DROPOUT = None,
-    dropout_share: DROPOUT_SHARE = 0.5,
-    dropout_runs: DROPOUT_RUNS = 5,
-    max_trials: MAX_TRIALS = None,
-    max_cost: MAX_COST = None,
-    accept_invalid: ACCEPT_INVALID = False,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Say what would be shown and asked, and do nothing."),
     ] = False,
+    *,
+    given: dict[str, Any],
 ) -> None:
-    """Run a suite on observers; a run that was stopped goes on where it was."""
+    """Run a suite on observers; a run that was stopped goes on where it was.
+
+    Numbers such as --seed and --ppd may be lists, as in 0,1,2 or 0-9:
+    each value has a run folder of its own.
+    """
     with quick_imports():
         import torch  # noqa: F401
         import xarray  # noqa: F401
@@ -178,71 +72,40 @@ def command(
         from fechner.observers.memory import keep_freed_memory
         from fechner.report.tables import to_spread, to_text
         from fechner.runs import evaluate, preview
+        from fechner.suites.catalogue import suite as find_suite
+        from fechner.suites.options import options_of
 
     keep_freed_memory()
-    tour = not observers
-    if not observers:
-        observers = [n for n, entry in catalogue().items() if entry.tour and entry.installed]
-    folder = out or Path("runs") / (
-        suite + ("-published" if published else "") + ("-tour" if tour else "")
+    own = find_suite(suite)
+    named = [*(observers or ()), *(_listed(observers_file) if observers_file else ())]
+    tour = not named
+    if tour:
+        named = [name for name, entry in catalogue().items() if entry.tour and entry.installed]
+        given["scores_only"] = True
+    options = options_of(own.options)
+    sweep = _sweep(given, options)
+    folder = out or Path("runs") / "-".join(
+        [own.name, *(["tour"] if tour else []), *_marks(given, options)]
     )
-    sweep = [(each, value) for each in _seeds(seed) for value in _numbers(ppd)]
-    places = [_place(folder, each, value, len(_seeds(seed)) > 1) for each, value in sweep]
-    settings: dict[str, Any] = {
-        "suite": suite,
-        "tests": split_names(tests),
-        "published": published,
-        "scores_only": scores_only or tour,
-        "device": device,
-        "threads": threads,
-        "batch_size": batch_size,
-        "display": display,
-        "resize": resize,
-        "readouts": split_names(readout),
-        "layers": split_names(layers),
-        "match": match.value,
-        "weights": weights,
-        "dtype": dtype.value if dtype else None,
-        "adaptive": adaptive,
-        "trials": trials,
-        "width": width,
-        "prompts": prompts,
-        "dither": dither,
-        "images": images,
-        "stimuli": stimuli.value,
-        "objects": objects,
-        "views": views,
-        "levels": levels,
-        "per_class": per_class,
-        "among": among.value,
-        "categories": categories,
-        "show": show.value,
-        "dropout": dropped(dropout, dropout_share, dropout_runs),
-    }
+    swept = [name for name in sweep[0] if len({each[name] for each in sweep}) > 1]
+    folders = [
+        folder.with_name("-".join([folder.name, *(f"{name}{each[name]:g}" for name in swept)]))
+        for each in sweep
+    ]
+    asked = {"suite": own, "tests": split_names(tests), **given}
     if dry_run:
-        say_what_would_be_done(
+        _say_what_would_be_done(
             [
-                preview(*observers, out=place, seed=each, ppd=value, **settings)
-                for place, (each, value) in zip(places, sweep, strict=True)
+                preview(*named, **{**asked, **each, "out": folder})
+                for each, folder in zip(sweep, folders, strict=True)
             ]
         )
         return
     runs = []
     failed = False
-    for place, (each, value) in zip(places, sweep, strict=True):
+    for each, folder in zip(sweep, folders, strict=True):
         try:
-            done = evaluate(
-                *observers,
-                out=place,
-                seed=each,
-                ppd=value,
-                trust_remote_code=trust_remote_code,
-                max_trials=max_trials,
-                max_cost=max_cost,
-                accept_invalid=accept_invalid,
-                workers=workers,
-                **settings,
-            )
+            done = evaluate(*named, **{**asked, **each, "out": folder})
         except KeyboardInterrupt:
             typer.echo("stopped; run the same command again to go on.", err=True)
             raise typer.Exit(130) from None
@@ -256,39 +119,164 @@ def command(
         if (spent := done.spent()).trials:
             typer.echo(f"{spent}.", err=True)
         if results:
-            ways = f"`fechner report {place}` makes a page of them, `fechner scores` prints them"
-            typer.echo(f"Results are in {place}; {ways}.", err=True)
+            ways = f"`fechner report {folder}` makes a page of them, `fechner scores` prints them"
+            typer.echo(f"Results are in {folder}; {ways}.", err=True)
         elif not problems:
             typer.echo(
                 "nothing was measured: no observer can be asked any of these tests.", err=True
             )
         failed = failed or bool(problems) or not results
-    if len(_seeds(seed)) > 1:
+    if len({each.get("seed") for each in sweep}) > 1:
         typer.echo(to_spread(runs))
     if failed:
         raise typer.Exit(1)
 
 
-def _place(folder: Path, seed: int, ppd: float | None, several_seeds: bool) -> Path:
-    """Return the run folder of one point of a sweep."""
-    place = folder if ppd is None else folder.with_name(f"{folder.name}-{ppd:g}ppd")
-    return place.with_name(f"{place.name}-seed{seed}") if several_seeds else place
+def _suite_in(args: Sequence[str]) -> str | None:
+    """Return what ``--suite`` names.
+
+    Examples
+    --------
+    >>> _suite_in(["pixels", "--suite", "verbal"]), _suite_in(["--suite=mine.py:SUITE"])
+    ('verbal', 'mine.py:SUITE')
+    """
+    found = None
+    for word, following in itertools.pairwise([*args, ""]):
+        if word == "--":
+            break
+        if word == "--suite":
+            found = following
+        elif word.startswith("--suite="):
+            found = word.partition("=")[2]
+    return found
 
 
-def _seeds(text: str) -> list[int]:
-    """Return seeds: a number, a comma-separated list, or a range such as 0-9."""
-    seeds: list[int] = []
+RUN = SuiteCommand(command, _suite_in, settings=True)
+
+
+def _listed(path: Path) -> list[str]:
+    """Return the observers in a text file, one a line."""
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not text"
+        raise FechnerError(f"the observers in {path} cannot be read: {why}.") from None
+    named = [line.strip() for line in lines]
+    found = [line for line in named if line and not line.startswith("#")]
+    if not found:
+        raise FechnerError(f"{path} names no observer: write one a line.")
+    return found
+
+
+def _sweep(given: Mapping[str, Any], options: Mapping[str, Option]) -> list[dict[str, Any]]:
+    """Return every combination of values where numbers of a suite have several."""
+    numbers = {
+        name: _numbers(options[name], text)
+        for name, text in given.items()
+        if name in options and options[name].type in (int, float)
+    }
+    return [
+        dict(zip(numbers, values, strict=True)) for values in itertools.product(*numbers.values())
+    ]
+
+
+def _numbers(option: Option, text: str) -> list[float]:
+    """Return the values of a number: one, a comma-separated list, or whole numbers as in 0-9.
+
+    Examples
+    --------
+    >>> from fechner.suites.options import Option
+    >>> _numbers(Option("Seed.", "seed", int), "0-2,7")
+    [0, 1, 2, 7]
+    """
+    found: list[float] = []
     for part in split_names(text) or ():
         ends = part.split("-")
-        numbers = [int(end) for end in ends if end.isascii() and end.isdecimal()]
-        if len(numbers) != len(ends) or len(ends) > 2 or numbers[-1] < numbers[0]:
-            raise typer.BadParameter(f"'{text}' is not a list of seeds, as in 0,1,2 or 0-9.")
-        seeds += range(numbers[0], numbers[-1] + 1)
-    return list(dict.fromkeys(seeds))
+        if option.type is int and len(ends) == 2 and all(end.isdecimal() for end in ends):
+            first, last = (option.convert(end) for end in ends)
+            if last < first:
+                raise FechnerError(f"{option.flags[0]} {part} goes from a number to a lower one.")
+            found += range(first, last + 1)
+        else:
+            found.append(option.convert(part))
+    return list(dict.fromkeys(found))
 
 
-def _numbers(text: str | None) -> list[float | None]:
-    try:
-        return [float(part) for part in split_names(text) or ()] or [None]
-    except ValueError:
-        raise typer.BadParameter(f"--ppd '{text}' is not a number or a list of numbers.") from None
+def _marks(given: Mapping[str, Any], options: Mapping[str, Option]) -> list[str]:
+    """Return what tells a run folder of ours from others of its suite: all that was set in a word.
+
+    Examples
+    --------
+    >>> from fechner.suites.options import Options, options_of
+    >>> _marks({"published": True, "ppd": "30", "seed": "0,1"}, options_of(Options))
+    ['published', 'ppd30']
+    """
+    found = []
+    for name, value in given.items():
+        known = options.get(name)
+        if known is None or (known.type in (int, float) and len(_numbers(known, value)) > 1):
+            continue
+        if known.type is bool:
+            found.append(known.as_flag(value).removeprefix("--"))
+        elif known.type in (int, float) or known.choices:
+            found.append(f"{known.flags[0].removeprefix('--')}{'-' * bool(known.choices)}{value}")
+    return found
+
+
+def _say_what_would_be_done(plans: Sequence[Sequence[Preview]]) -> None:
+    """Print how many pictures would be shown and how many questions asked.
+
+    Parameters
+    ----------
+    plans
+        Of every run folder; they differ in what is answered already.
+    """
+    from fechner.cli.listing import print_table
+
+    if not plans[0]:
+        raise FechnerError(
+            "none of these tests can be asked of these observers; `fechner list tests` says what "
+            "each asks, and `fechner list observers` what each can do."
+        )
+    priced = any(not math.isnan(row.cost) for row in plans[0])
+    print_table(
+        (
+            *("observer", "test", "pictures, at most", "questions in words, at most", "answered"),
+            *(("cost, about", "cost, at most") if priced else ()),
+        ),
+        (
+            (
+                row.observer,
+                row.test,
+                f"{row.pictures:,}",
+                f"{row.questions:,}",
+                _number(sum(each.answered for each in same)),
+                *((_dollars(row.cost), _dollars(row.most)) if priced else ()),
+            )
+            for same in zip(*plans, strict=True)
+            for row in same[:1]
+        ),
+    )
+    several = f" in each of {len(plans)} run folders" if len(plans) > 1 else ""
+    pictures = sum(row.pictures for row in plans[0])
+    questions = sum(row.questions for row in plans[0])
+    typer.echo(
+        f"At most {pictures:,} pictures and {questions:,} questions{several}; nothing was shown, "
+        "sent or stored."
+    )
+    if priced:
+        known = [row for row in plans[0] if not math.isnan(row.cost)]
+        cost, most = sum(row.cost for row in known), sum(row.most for row in known)
+        typer.echo(
+            f"About {cost:,.2f} dollars{several} with short replies, {most:,.2f} if all are as "
+            "long as max_tokens. This is an estimate: 4/3 tokens a word, 85 a picture and 170 for "
+            "each 512 x 512 pixels of it, 5 a short reply."
+        )
+
+
+def _dollars(cost: float) -> str:
+    return "" if math.isnan(cost) else f"{cost:,.2f}"
+
+
+def _number(n: int) -> str:
+    return f"{n:,}" if n else ""

@@ -16,7 +16,8 @@ from fechner.observers.catalogue import catalogue, families
 from fechner.observers.entry import Entry, Family, at
 from fechner.observers.network import Network, encoder
 from fechner.observers.questions import Reads
-from fechner.observers.yours import file_and_name, from_file
+from fechner.observers.yours import FACTORY, from_file
+from fechner.python_files import is_python_file, split_spec
 
 #: Settings that are not the loader's business.
 _OF_EVERY_NETWORK = ("normalise", "dtype")
@@ -134,7 +135,7 @@ def is_file(name: str) -> bool:
         family.prefix.endswith((":", "://")) and family.takes(name)
         for family in families().values()
     )
-    return not scheme and (name.endswith(".py") or ".py:" in name)
+    return not scheme and is_python_file(name)
 
 
 def check_name(spec: str) -> None:
@@ -151,7 +152,7 @@ def check_name(spec: str) -> None:
                 f"'{name}' is your own and takes no settings; return "
                 "fechner.observe(model, wants=..., mean=..., std=...) from it instead."
             )
-        file_and_name(spec)
+        split_spec(spec, *FACTORY)
     else:
         raise UnknownNameError(
             "observer",

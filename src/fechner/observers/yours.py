@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fechner.errors import ObserverError, UnknownNameError, described
+from fechner.errors import ObserverError, described
 from fechner.observers.abilities import Observer, Wants, abilities
 from fechner.observers.arguments import Signature, grey
 from fechner.observers.devices import check_device
@@ -28,6 +25,7 @@ from fechner.observers.network import (
 from fechner.observers.normalisation import NONE, Normalisation, PerChannel
 from fechner.observers.torchvision_fix import mend_torchvision
 from fechner.observers.weights import hash_file, hash_weights
+from fechner.python_files import load_from_file, split_spec
 from fechner.stimuli import Frames
 
 if TYPE_CHECKING:
@@ -244,17 +242,8 @@ def _takes_one_channel(module: nn.Module, wants: Wants, look: Callable[[Frames],
     return reached[:1] == [3]
 
 
-def file_and_name(spec: str) -> tuple[Path, str]:
-    """Take ``path/to/file.py:name`` apart, or say what is wrong with it."""
-    file, _, attribute = spec.rpartition(":")
-    if spec.endswith(".py") or not attribute:
-        raise ObserverError(
-            f"'{spec}' is a file; name the function or class in it that makes the observer, "
-            f"as in {spec.rstrip(':')}:make."
-        )
-    if not Path(file).is_file():
-        raise ObserverError(f"there is no file '{file}' (from observer '{spec}').")
-    return Path(file), attribute
+#: What a name in a file stands for, and an example of one.
+FACTORY = ("observer", "make")
 
 
 def from_file(spec: str, device: str = "cpu") -> Observer:
@@ -263,8 +252,9 @@ def from_file(spec: str, device: str = "cpu") -> Observer:
     ``name`` is a factory without arguments, a module class, or the function itself (one argument:
     an encoder; two: a comparer). The file and any weights are hashed into the fingerprint.
     """
-    path, attribute = file_and_name(spec)
-    thing = _attribute(path, attribute, spec)
+    path, _ = split_spec(spec, *FACTORY)
+    mend_torchvision()
+    thing = load_from_file(spec, *FACTORY)
     if isinstance(thing, type) or (_is_function(thing) and Signature.of(thing).pictures == 0):
         try:
             thing = thing()
@@ -289,34 +279,6 @@ def _claim(observer: Any, spec: str, file_hash: str) -> None:
             own += hash_weights(observer.module)
     if own is not None:
         observer.fingerprint = f"{own}/{file_hash}"
-
-
-def _attribute(path: Path, attribute: str, spec: str) -> Any:
-    module_spec = importlib.util.spec_from_file_location(f"fechner_user_{path.stem}", path)
-    assert module_spec is not None
-    assert module_spec.loader is not None
-    module = importlib.util.module_from_spec(module_spec)
-    folder = str(path.parent.resolve())
-    if folder not in sys.path:
-        sys.path.insert(0, folder)  # as `python file.py` does: it may import its neighbours
-    sys.modules[module_spec.name] = module  # dataclasses look their module up
-    mend_torchvision()
-    try:
-        module_spec.loader.exec_module(module)
-    except Exception as error:
-        del sys.modules[module_spec.name]
-        raise ObserverError(
-            f"observer '{spec}': {path.name} could not be loaded: {described(error)}."
-        ) from error
-    if not hasattr(module, attribute):
-        own = [
-            name
-            for name, thing in vars(module).items()
-            if getattr(thing, "__module__", None) == module.__name__ and not name.startswith("_")
-        ]
-        there = f"{path.name} has {', '.join(own)}" if own else f"{path.name} defines nothing"
-        raise UnknownNameError("observer", spec, [f"{path}:{name}" for name in own], there)
-    return getattr(module, attribute)
 
 
 def _is_module(thing: Any) -> bool:

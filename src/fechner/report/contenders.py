@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fechner.observers.abilities import LACKS
 from fechner.observers.names import take_apart
 from fechner.runs import Run
-from fechner.runs.folder import asked_in_words
-from fechner.suites import PRESETS, Options, Suite, Test, preset, suite
+from fechner.suites import PRESETS, Options, Suite, Test, preset
 from fechner.suites.published import Row
 
 if TYPE_CHECKING:
@@ -86,22 +85,13 @@ class Group:
     @property
     def title(self) -> str:
         """The suite and what differs from its defaults."""
-        options = self.options
-        parts = [
-            self.suite.name,
-            "as published" if options.mode == "published" else "",
-            f"{options.ppd:g} pixels/degree" if options.ppd is not None else "",
-            f"seed {options.seed}" if options.seed else "",
-            {None: "", True: "resampled", False: "drawn at each observer's size"}[options.resize],
-            *asked_in_words(options.asked),
-        ]
-        return ", ".join(part for part in parts if part)
+        return ", ".join([self.suite.name, *self.options.words()])
 
     @property
     def tests(self) -> list[Test]:
         """The tests that any of the runs has, in the suite's order."""
         every = {name for run in self.runs for name in run.manifest.tests}
-        return [test for test in self.suite.tests(self.options) if test.id in every]
+        return [test for test in self.suite.build(self.options) if test.id in every]
 
 
 def same_questions(first: Test, second: Test) -> bool:
@@ -130,15 +120,16 @@ def contenders(runs: Sequence[Run]) -> list[Contender]:
 def groups(runs: Sequence[Run]) -> list[Group]:
     """Put runs together whose observers were asked the same questions."""
     every = contenders(runs)
-    together: dict[tuple[str, Options], list[Run]] = {}
+    together: dict[tuple[str, str, Options], list[Run]] = {}
     for run in runs:
-        together.setdefault((run.manifest.suite, run.options), []).append(run)
+        key = (run.suite.name, run.suite.fingerprint, run.options)
+        together.setdefault(key, []).append(run)
     return [
         Group(
-            suite(name),
+            members[0].suite,
             options,
             tuple(members),
             tuple(each for each in every if each.run in members),
         )
-        for (name, options), members in together.items()
+        for (_, _, options), members in together.items()
     ]

@@ -11,7 +11,7 @@ from fechner.errors import FechnerError
 from fechner.references import reference
 from fechner.report.comparing.standings import choose, choose_tests, entrants, stand
 from fechner.report.paper.score_chart import Row, draw_scores
-from fechner.suites import PRESETS, Options, preset, suite
+from fechner.suites import PRESETS, preset, suite
 from fechner.suites.published import Row as Published
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def draw_printed(
     chosen = every if observers is None else choose(every, observers)
     own = suite(PRESETS[name])
     there = choose_tests(every, None if test is None else [test])
-    tests = [each.id for each in own.tests(Options("published")) if each.id in there]
+    tests = [each.id for each in own.build(published=True) if each.id in there]
     standings, _ = stand(chosen, tests)
     labels = _labels(rows)
     found = [

@@ -86,8 +86,8 @@ def view_of(experiment: Experiment) -> View:
 
     Examples
     --------
-    >>> from fechner.suites import Options, suite
-    >>> tests = {test.id: test.experiment for test in suite("metrics").tests(Options())}
+    >>> from fechner.suites import suite
+    >>> tests = {test.id: test.experiment for test in suite("metrics").build()}
     >>> view = view_of(tests["area"])
     >>> view.width_px, view.height_px, view.field.ppd, view.note
     (320, 180, 10.0, 'drawn at a sixth of the pixels per degree')

@@ -26,7 +26,7 @@ from fechner.runs.trials import FILE as TRIALS
 from fechner.runs.trials import Budget, Trials
 from fechner.runs.workers import Workers
 from fechner.suites import Test
-from fechner.suites.suite import may_ask, not_asked
+from fechner.suites.base import may_ask, not_asked
 
 
 def execute(

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fechner.errors import RunFolderError
 from fechner.observers.devices import best_device
 from fechner.runs.ledger import Ledger
-from fechner.runs.manifest import FILE, Manifest, asked_to, machine, versions
+from fechner.runs.manifest import FILE, Manifest, machine, origin_of, stored_options, versions
+from fechner.runs.settings import Settings
 from fechner.runs.trials import FILE as TRIALS
 from fechner.runs.writer import LOCK
-from fechner.suites import Asked, Options, suite
+from fechner.suites import Options, Suite
+from fechner.suites.options import options_of
 
-#: Settings of a run as options of the command line, where their names differ.
-_OPTIONS = {"readouts": "readout", "album": "images", "pictures": "images"}
 #: Folder of pictures that came from an iterator, inside a run's own.
 SPOOL = "pictures"
-#: Options without a value, by the value that they stand for.
-_SWITCHES: dict[str, dict[Any, str]] = {
-    "mode": {"published": "--published", "default": "without --published"},
-    "resize": {True: "--resize", False: "--no-resize"},
-    "adaptive": {True: "--adaptive", False: "--constant", None: "without --adaptive or --constant"},
-    "dither": {True: "--dither"},
-}
 
 
 def refuse_other_things(folder: Path) -> None:
@@ -39,40 +32,30 @@ def refuse_other_things(folder: Path) -> None:
         raise RunFolderError(f"{folder} exists and is not a run folder; choose another with --out.")
 
 
-def settled(
-    folder: Path,
-    suite_name: str,
-    options: Options,
-    readouts: Sequence[str] | None = None,
-    layers: list[str] | None = None,
-    device: str | None = None,
-    threads: int | None = None,
-    batch_size: int | None = None,
-    workers: int = 1,
+def resolve_manifest(
+    folder: Path, own: Suite, options: Options, settings: Settings, say: Callable[[str], None]
 ) -> Manifest:
     """Return the manifest of the folder's run, or of a new one; nothing is written."""
     import torch
 
+    device = settings.device or best_device()
     wanted = Manifest(
-        suite=suite_name,
-        mode=options.mode,
-        seed=options.seed,
-        ppd=options.ppd,
-        resize=options.resize,
-        asked=asked_to(options.asked),
-        readouts=list(readouts or suite(suite_name).readouts),
-        layers=layers,
-        device=device or best_device(),
-        threads=threads or max(1, torch.get_num_threads() // workers),
-        batch_size=batch_size,
+        suite=own.name,
+        origin=origin_of(own),
+        options=stored_options(options),
+        readouts=list(settings.readouts or own.readouts),
+        layers=None if settings.layers is None else list(settings.layers),
+        device=device,
+        threads=settings.threads or max(1, torch.get_num_threads() // settings.workers),
+        batch_size=settings.batch_size,
         versions=versions(),
-        machine=machine(device or best_device()),
+        machine=machine(device),
         folder=folder,
     )
     if not (folder / FILE).exists():
         return wanted
     found = Manifest.read(folder)
-    differences = list(_differences(found, wanted))
+    differences = _differences(found, wanted, own, options)
     if differences and not _has_answers(folder):
         return wanted  # nothing came of what it was started with
     if differences:
@@ -80,15 +63,22 @@ def settled(
             f"{folder} holds another run ({'; '.join(differences)}); choose another folder with "
             "--out."
         )
-    asked = {"device": device, "threads": threads, "batch_size": batch_size}
-    for name, value in asked.items():
-        if value is not None and value != getattr(found, name):
-            before = as_option(name, getattr(found, name))
-            before = before if before.startswith("without") else f"with {before}"
+    for name in ("device", "threads", "batch_size"):
+        value, before = getattr(settings, name), getattr(found, name)
+        if value is not None and value != before:
+            how = options_of(Settings)[name]
+            was = how.as_flag(before)
             raise RunFolderError(
-                f"{folder} was started {before}, not with {as_option(name, value)}; leave that "
-                "option out to go on, or choose another folder with --out."
+                f"{folder} was started {was if before is None else f'with {was}'}, not with "
+                f"{how.as_flag(value)}; leave that option out to go on, or choose another folder "
+                "with --out."
             )
+    if found.origin != wanted.origin:
+        before, now = (replace(own, **each.origin).fingerprint for each in (found, wanted))
+        if before != now:
+            say(f"suite '{own.name}' has changed since it was measured here: measured anew.")
+            found.tests.clear()
+        found.origin = wanted.origin
     changed = {k: v for k, v in found.versions.items() if wanted.versions.get(k) != v}
     if changed:
         note = "resumed with " + ", ".join(f"{k} {wanted.versions.get(k)}" for k in changed)
@@ -103,95 +93,30 @@ def _has_answers(folder: Path) -> bool:
     return any(entry.status == "done" for entry in Ledger(folder).entries())
 
 
-def _differences(found: Manifest, wanted: Manifest) -> list[str]:
-    """Say in which options two runs differ."""
-    before, now = _flat(found), _flat(wanted)
-    names = [name for name in now if before[name] != now[name]]
-    # Another suite has other read-outs, too, which nobody asked for.
+def _differences(found: Manifest, wanted: Manifest, own: Suite, options: Options) -> list[str]:
+    """Say in which options two runs differ, as flags of the command line."""
+    if found.suite != wanted.suite:
+        return [_difference(f"--suite {found.suite}", f"--suite {wanted.suite}")]
+    before: dict[str, Any] = {**vars(found.suite_options(own)), **_read_out(found)}
+    now: dict[str, Any] = {**vars(options), **_read_out(wanted)}
+    known = {**options_of(own.options), **options_of(Settings)}
     return [
-        _difference(as_option(name, before[name]), as_option(name, now[name]))
-        for name in (["suite"] if "suite" in names else names)
+        _difference(known[name].as_flag(before[name]), known[name].as_flag(now[name]))
+        for name in now
+        if name in known and before[name] != now[name]
     ]
+
+
+def _read_out(manifest: Manifest) -> dict[str, Any]:
+    """Return what is read out, and where."""
+    layers = manifest.layers
+    return {
+        "readouts": tuple(manifest.readouts),
+        "layers": None if layers is None else tuple(layers),
+    }
 
 
 def _difference(before: str, now: str) -> str:
     if before != now:
         return f"{before}, not {now}"
     return f"{before}, but {'others' if before.endswith('s') else 'another'}"
-
-
-def _flat(manifest: Manifest) -> dict[str, Any]:
-    """Return what says which run this is, with what concerns questions beside all else."""
-    whole = manifest.identity()
-    asked = whole.pop("asked")
-    return whole | {each.name: asked.get(each.name, each.default) for each in fields(Asked)}
-
-
-def asked_in_words(asked: Asked) -> list[str]:
-    """Return what a user changed about questions, as options of the command line.
-
-    Examples
-    --------
-    >>> asked_in_words(Asked(adaptive=False, trials=4))
-    ['--constant', '--trials 4']
-    """
-    changed = asked_to(asked)
-    return [as_option(e.name, changed[e.name]) for e in fields(Asked) if e.name in changed]
-
-
-def as_option(name: str, value: Any) -> str:
-    """Return a setting of a run as one would give it on the command line.
-
-    Examples
-    --------
-    >>> as_option("seed", 3), as_option("adaptive", False), as_option("trials", None)
-    ('--seed 3', '--constant', 'without --trials')
-    """
-    option = name_of_option(name, value)
-    if _is_switch(name, value):
-        return option
-    if value is None or value is False:
-        return f"without {option}"
-    if isinstance(value, dict):
-        return f"{option} {_in_words(value)}"
-    if isinstance(value, list) and any(isinstance(each, dict) for each in value):
-        return f"{option} with {_count(len(value), 'prompt')}"
-    if isinstance(value, list):
-        return f"{option} {','.join(map(str, value))}"
-    return f"{option} {value:g}" if isinstance(value, float) else f"{option} {value}"
-
-
-def _in_words(value: dict[str, Any]) -> str:
-    """Return what is kept of pictures, categories or dropout, in a few words."""
-    if "photographs" in value and "counts" not in value:
-        return f"with {_count(len(value['photographs']), 'photograph')}"
-    if "counts" in value:
-        classes = _count(len(value["counts"]), "class", "es")
-        return f"with {_count(sum(value['counts']), 'picture')} of {classes}"
-    if "layers" in value:
-        return f"{','.join(value['layers'])} ({value['share']:g}, {value['runs']} runs)"
-    return str(value["name"])
-
-
-def name_of_option(name: str, value: Any) -> str:
-    """Return the option by which a setting is given on the command line, without its value.
-
-    Examples
-    --------
-    >>> name_of_option("album", None), name_of_option("adaptive", False)
-    ('--images', '--constant')
-    """
-    if _is_switch(name, value):
-        return _SWITCHES[name][value]
-    kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", "")
-    if name == "pictures" and kind == "objects":
-        return "--objects"
-    return f"--{_OPTIONS.get(name, name.replace('_', '-'))}"
-
-
-def _is_switch(name: str, value: Any) -> bool:
-    return isinstance(value, bool | str | None) and value in _SWITCHES.get(name, {})
-
-
-def _count(n: int, what: str, several: str = "s") -> str:
-    return f"{n} {what}" if n == 1 else f"{n:,} {what}{several}"

@@ -9,8 +9,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from fechner.observers.abilities import Ability
-from fechner.suites import Test
-from fechner.suites.suite import may_ask
+from fechner.suites.base import Test, may_ask
 
 
 def parameters(thing: Any) -> Any:
@@ -30,6 +29,8 @@ def parameters(thing: Any) -> Any:
         return {"kind": type(thing).__name__, **values}
     if isinstance(thing, tuple | list):
         return [parameters(item) for item in thing]
+    if isinstance(thing, dict):
+        return {key: parameters(value) for key, value in thing.items()}
     return thing
 
 
@@ -60,7 +61,9 @@ def piece_keys(test: Test, among: Mapping[str, Test], known: Mapping[str, Any]) 
     """
     experiment = test.experiment
     whole = _text(parameters(experiment))
-    rest = (fingerprint_of(known, experiment.asks), *earlier(test, among, known))
+    rest = [fingerprint_of(known, experiment.asks), *earlier(test, among, known)]
+    if test.fingerprint:
+        rest.append(test.fingerprint)
     tail = ",".join(_text(each) for each in rest)
     return {
         piece.name: _hash(f"[{whole},{_text(piece.name)},{tail}]") for piece in experiment.pieces()

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import fechner
 from fechner.errors import RunFolderError
-from fechner.observers.categories import Categories
-from fechner.observers.dropout import Dropout
-from fechner.observers.questions import Prompt
+from fechner.python_files import is_python_file
 from fechner.runs.keys import parameters
 from fechner.runs.store import write_atomically
-from fechner.stimuli import Album
-from fechner.stimuli.display import make_display
-from fechner.stimuli.picture_sets import known_pictures
-from fechner.suites import Asked, Mode, Options
+from fechner.suites import Mode, Options, Suite
+from fechner.suites import suite as find_suite
+from fechner.suites.options import options_of
 
 FILE = "manifest.json"
-FORMAT = 2
-
-#: Where photographs are.
-_FOLDER = "images"
-
-#: What says which pictures they are.
-_PICTURES = ("classes", "counts", "digest", "kind")
+FORMAT = 3
 
 
 @dataclass
@@ -33,19 +25,17 @@ class Manifest:
     """Settings that every piece of a run shares, and the versions it was started with.
 
     ``suite`` to ``readouts`` say which run this is; ``device`` to ``batch_size`` are reused on
-    resume so that results stay the same to the bit. ``layers`` are patterns, None for the natural
-    stages of each encoder. ``batch_size`` is what was asked for, None for what fits; what each
-    observer got stands with it in ``observers``. ``machine`` is the hardware it was started on;
-    ``left_out`` are observers that could not be measured when it was last started, and why;
-    ``asked`` is what a user changed about questions in words. ``folder`` is where it was read; it
-    is not written.
+    resume so that results stay bit-identical. ``origin`` says where the suite was found, its
+    version and the hash of its file; ``options`` are all of the suite's, as JSON values. ``layers``
+    are patterns, None for the natural stages of each encoder. ``batch_size`` is what was asked
+    for, None for what fits; what each observer got stands with it in ``observers``. ``machine`` is
+    the hardware it was started on; ``left_out`` are observers that could not be measured when it
+    was last started, and why. ``folder`` is where it was read; it is not written.
     """
 
     suite: str
-    mode: Mode
-    seed: int
-    ppd: float | None
-    resize: bool | None
+    origin: dict[str, Any]
+    options: dict[str, Any]
     readouts: list[str]
     layers: list[str] | None
     device: str
@@ -57,32 +47,51 @@ class Manifest:
     notes: list[str] = field(default_factory=list)
     machine: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
-    asked: dict[str, Any] = field(default_factory=dict)
     format: int = FORMAT
     folder: Path | None = field(default=None, compare=False)
 
     @property
-    def options(self) -> Options:
-        """The suite's options, from what is in the run folder."""
-        return Options(self.mode, self.seed, self.ppd, self.resize, asked_from(self.asked))
+    def mode(self) -> Mode:
+        """Published, or the default."""
+        return "published" if self.options["published"] else "default"
 
-    def identity(self) -> dict[str, Any]:
-        """Return what must agree for a run to be resumed or extended."""
-        return {
-            "suite": self.suite,
-            "mode": self.mode,
-            "seed": self.seed,
-            "ppd": self.ppd,
-            "resize": self.resize,
-            "readouts": self.readouts,
-            "layers": self.layers,
-            # The same pictures may lie elsewhere, and be left out for other reasons.
-            "asked": {
-                key: {part: value[part] for part in _PICTURES} if key == "pictures" else value
-                for key, value in self.asked.items()
-                if key != _FOLDER
-            },
-        }
+    def find_suite(self) -> Suite:
+        """Return the suite, from where it was found when the run was started."""
+        source, where = self.origin["source"], self.folder or "this run"
+        if not source:
+            raise RunFolderError(
+                f"suite '{self.suite}' of {where} was given in Python: open the run there, with "
+                "fechner.Run(folder, suite=...)."
+            )
+        if not is_python_file(source):
+            return find_suite(self.suite)
+        file = Path(source.rpartition(":")[0])
+        if not file.is_file():
+            raise RunFolderError(
+                f"suite '{self.suite}' of {where} was read from {file}, which is gone: put it "
+                "back, or open the run in Python with fechner.Run(folder, suite=...)."
+            )
+        found = find_suite(source)
+        if found.sha256 != self.origin["sha256"]:
+            raise RunFolderError(
+                f"{file} has changed since {where} was measured with it: run the same command "
+                "again to measure anew, or undo the change."
+            )
+        return found
+
+    def suite_options(self, own: Suite) -> Options:
+        """Return the suite's options; pictures need not be there any more."""
+        known = options_of(own.options)
+        values = {}
+        for name, stored in self.options.items():
+            if name not in known:
+                raise RunFolderError(
+                    f"{self.folder} was measured with --{name.replace('_', '-')}, which suite "
+                    f"'{own.name}' does not have any more."
+                )
+            restore = known[name].restore
+            values[name] = restore(stored) if restore is not None and stored is not None else stored
+        return own.options(**values)
 
     def write(self, folder: Path) -> None:
         """Write it into a run folder."""
@@ -99,51 +108,32 @@ class Manifest:
             raise RunFolderError(_no_run(folder))
         try:
             content = json.loads(path.read_text("utf-8"))
-            found = cls(**content, folder=folder)
-        except (ValueError, TypeError) as error:
-            raise RunFolderError(f"{path} cannot be read ({error}).") from error
-        if found.format != FORMAT:
-            raise RunFolderError(
-                f"{folder} was written in format {found.format}; this version of fechner reads "
-                f"format {FORMAT}: install the version named in {path}."
-            )
-        return found
+            written = content["format"]
+            if written != FORMAT:
+                by = content["versions"]["fechner"]
+                raise RunFolderError(
+                    f"{folder} was written by fechner {by}, in format {written}; this version, "
+                    f"{fechner.__version__}, reads format {FORMAT}: install that one to read it, "
+                    "or run it again in another folder."
+                )
+            return cls(**content, folder=folder)
+        except (ValueError, TypeError, KeyError) as error:
+            raise RunFolderError(f"{path} cannot be read ({error!r}).") from error
 
 
-def asked_to(asked: Asked) -> dict[str, Any]:
-    """Return what a user changed about questions, as JSON values."""
-    stored = {
-        each.name: parameters(getattr(asked, each.name))
-        for each in fields(Asked)
-        if getattr(asked, each.name) != each.default
+def origin_of(own: Suite) -> dict[str, Any]:
+    """Return where a suite was found, its version and the hash of its file."""
+    return {"source": own.source, "version": own.version, "sha256": own.sha256}
+
+
+def stored_options(options: Options) -> dict[str, Any]:
+    """Return all options of a suite as JSON values."""
+    known = options_of(type(options))
+    values = {name: getattr(options, name) for name in known}
+    return {
+        name: parameters(value if each.store is None or value is None else each.store(value))
+        for (name, value), each in zip(values.items(), known.values(), strict=True)
     }
-    if asked.album is not None:
-        stored[_FOLDER] = asked.album.folder
-    if asked.pictures is not None:
-        stored["pictures"] = asked.pictures.plain()
-        stored[_FOLDER] = asked.pictures.place
-    return stored
-
-
-def asked_from(stored: dict[str, Any]) -> Asked:
-    """Read what a user changed about questions; photographs need not be there any more."""
-    found = {key: value for key, value in stored.items() if key != _FOLDER}
-    if "prompts" in found:
-        own = found["prompts"]
-        found["prompts"] = tuple(Prompt(each["text"], tuple(each["options"])) for each in own)
-    if "album" in found:
-        found["album"] = Album.known(found["album"], stored[_FOLDER])
-    if "pictures" in found:
-        found["pictures"] = known_pictures(found["pictures"], stored[_FOLDER])
-    if "categories" in found:
-        found["categories"] = Categories.known(found["categories"])
-    if "dropout" in found:
-        own = found["dropout"]
-        found["dropout"] = Dropout(tuple(own["layers"]), own["share"], own["runs"])
-    if "display" in found:
-        own = {key: value for key, value in found["display"].items() if key != "kind"}
-        found["display"] = make_display(own.pop("name"), own)
-    return Asked(**found)
 
 
 def _no_run(folder: Path) -> str:
@@ -164,8 +154,6 @@ def versions() -> dict[str, str]:
 
     import numpy
     import torch
-
-    import fechner
 
     return {
         "fechner": fechner.__version__,

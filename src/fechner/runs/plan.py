@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fechner.experiments import Experiment, Piece
@@ -27,18 +27,6 @@ class Job:
     def file(self) -> str:
         """Path of its result inside the run folder."""
         return f"results/{slug(self.observer)}/{self.test.id}/{self.piece.name}.nc"
-
-
-def with_earlier(tests: Sequence[Test], every: Mapping[str, Test]) -> list[Test]:
-    """Return tests with all that they come after, in the order of ``every``."""
-    wanted: set[str] = set()
-    left = [test.id for test in tests]
-    while left:
-        name = left.pop()
-        if name not in wanted:
-            wanted.add(name)
-            left.extend(every[name].after)
-    return [test for name, test in every.items() if name in wanted]
 
 
 def jobs(observer: str, tests: Sequence[Test], scores_only: bool) -> list[Job]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,17 +10,10 @@ from typing import Any
 from fechner.experiments import Asking, Experiment
 from fechner.experiments.recognition import prompt_for
 from fechner.observers import catalogue
-from fechner.observers.abilities import Dtype
-from fechner.observers.devices import best_device, check_device
 from fechner.observers.lifts import LIFTS
 from fechner.observers.names import reads_of, settings_of, take_apart
-from fechner.observers.readouts import check_readouts
-from fechner.runs.choice import choose_tests
-from fechner.runs.folder import refuse_other_things, settled
-from fechner.runs.options import choose_options
-from fechner.runs.start import named_observers
+from fechner.runs.start import prepare
 from fechner.runs.trials import FILE, Trials
-from fechner.suites import expand
 
 
 @dataclass(frozen=True)
@@ -50,24 +42,11 @@ class Preview:
 
 
 def preview(
-    *observers: str,
-    suite: str = "encoders",
-    tests: str | Sequence[str] | None = None,
-    published: bool = False,
-    scores_only: bool = False,
-    out: Path | str | None = None,
-    device: str | None = None,
-    threads: int | None = None,
-    batch_size: int | None = None,
-    readouts: Sequence[str] | None = None,
-    layers: Sequence[str] | None = None,
-    weights: Path | str | None = None,
-    dtype: Dtype | None = None,
-    **asked: Any,
+    *observers: str, out: Path | str | None = None, scores_only: bool = False, **given: Any
 ) -> list[Preview]:
     """Say what a run would show and ask of each observer; nothing is loaded, shown or stored.
 
-    Takes the options of `evaluate`, and refuses a run folder that `evaluate` would refuse.
+    Takes what `evaluate` takes, and refuses a run folder that `evaluate` would refuse.
 
     Examples
     --------
@@ -75,22 +54,17 @@ def preview(
     >>> plan.pictures, plan.questions
     (16000, 400000)
     """
-    options = choose_options(suite, published=published, **asked)
-    chosen = choose_tests(suite, options, tests)
-    readouts = check_readouts(readouts or ())
-    place = check_device(device) if device else None
-    names = named_observers(expand(observers), place or best_device(), weights, dtype)
+    prepared = prepare(observers, out=out, **given)
+    names = prepared.named_observers()
     if out is not None:
-        refuse_other_things(Path(out))
-        patterns = list(layers) if layers else None
-        settled(Path(out), suite, options, readouts, patterns, place, threads, batch_size)
+        prepared.manifest(Path(out))
     trials = Trials(Path(out or ".") / FILE)
     found = []
     for name, given in names.items():
         answered = trials.spent(name).trials if out is not None else 0
         entry = catalogue().get(take_apart(name)[0])
         reads = reads_of(given) if isinstance(given, str) else None
-        for test in chosen:
+        for test in prepared.tests:
             experiment = test.experiment
             if entry is not None and not any(
                 LIFTS[has][experiment.asks].make for has in entry.abilities
@@ -116,8 +90,8 @@ def cost_of_questions(observer: Any, experiment: Experiment, questions: int) -> 
 
     Examples
     --------
-    >>> from fechner.suites import Options, suite
-    >>> test = suite("verbal").tests(Options("published"))[0].experiment
+    >>> from fechner.suites import suite
+    >>> test = suite("verbal").build(published=True)[0].experiment
     >>> cost, most = cost_of_questions("openai/any@price_in=0.15,price_out=0.6", test, 400_000)
     >>> round(cost, 2), round(most, 2)
     (17.51, 47.03)

@@ -35,7 +35,6 @@ from fechner.runs.run import Run
 from fechner.runs.start import computing_with
 from fechner.runs.store import only_writer, read_dataset, write_dataset
 from fechner.runs.trials import FILE, Trials
-from fechner.suites import suite
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -160,7 +159,7 @@ def _read(trials: Trials, observer: str, found: Reread) -> dict[str, _Reading]:
 def _update(run: Run, name: str, readings: Mapping[str, _Reading], found: Reread) -> None:
     """Put today's readings into the result files of an observer."""
     known = run.manifest.observers[name]
-    every = {test.id: test for test in suite(run.manifest.suite).tests(run.options)}
+    every = {test.id: test for test in run.suite.build(run.options)}
     ledger = Ledger(run.folder)
     entries = ledger.entries()
     done = {entry.key: entry for entry in entries if entry.status == "done"}

@@ -20,8 +20,8 @@ from fechner.runs.trials import FILE as TRIALS
 from fechner.runs.trials import Spent, Trials
 from fechner.runs.writer import last_writer
 from fechner.scores import Score
-from fechner.suites import Options, Test, published_scores, suite
-from fechner.suites.suite import may_ask, not_asked
+from fechner.suites import Options, Suite, Test, published_scores
+from fechner.suites.base import may_ask, not_asked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,11 +58,18 @@ class Result:
 
 
 class Run:
-    """The results in a run folder."""
+    """The results in a run folder.
 
-    def __init__(self, folder: Path | str) -> None:
+    Parameters
+    ----------
+    suite
+        Its suite, where that was given in Python; it is found by itself otherwise.
+    """
+
+    def __init__(self, folder: Path | str, suite: Suite | None = None) -> None:
         self.folder = Path(folder)
         self.manifest = Manifest.read(self.folder)
+        self.suite = suite or self.manifest.find_suite()
         #: What people were already told while it ran.
         self.told: list[str] = []
         #: Observers and tests whose problems matter; None for all that were ever asked for here.
@@ -79,7 +86,7 @@ class Run:
     @property
     def options(self) -> Options:
         """The suite's options, with the trials of people that are kept in the folder."""
-        return replace(self.manifest.options, people=people_of(self.folder))
+        return replace(self.manifest.suite_options(self.suite), people=people_of(self.folder))
 
     @property
     def left_out(self) -> list[str]:
@@ -148,7 +155,7 @@ class Run:
     @property
     def _every(self) -> dict[str, Test]:
         """All tests of the suite, by name."""
-        return {t.id: t for t in suite(self.manifest.suite).tests(self.options)}
+        return {t.id: t for t in self.suite.build(self.options)}
 
     def entries(self) -> list[Entry]:
         """Return what the ledger says."""
@@ -225,8 +232,8 @@ class Run:
 
     def score(self, observer: str, test: Test, data: xr.Dataset) -> list[Result]:
         """Score the answers of an observer in a test."""
-        own = suite(self.manifest.suite)
-        as_printed = [t.experiment for t in own.tests(self.options.as_printed) if t.id == test.id]
+        own = self.suite
+        as_printed = [t.experiment for t in own.build(self.options.as_printed) if t.id == test.id]
         layers = [str(layer) for layer in data["layer"].values]
         # Where there is one place to look at, nobody has to be told which.
         handed_on = self.manifest.observers[observer].get("output", layers[-1])

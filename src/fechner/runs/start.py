@@ -5,11 +5,12 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from fechner.errors import FechnerError
 from fechner.observers import observe
@@ -17,32 +18,35 @@ from fechner.observers.abilities import Dtype
 from fechner.observers.devices import best_device, check_device
 from fechner.observers.names import check_name, is_file, kept_name, with_settings
 from fechner.observers.network import check_dtype
-from fechner.observers.readouts import check_readouts
-from fechner.runs.choice import choose_tests
 from fechner.runs.execute import execute
-from fechner.runs.folder import SPOOL, refuse_other_things, settled
-from fechner.runs.options import QuestionOptions, choose_options
+from fechner.runs.folder import SPOOL, refuse_other_things, resolve_manifest
+from fechner.runs.manifest import Manifest
 from fechner.runs.progress import Bar, Notes
 from fechner.runs.run import Run
+from fechner.runs.settings import Settings
 from fechner.runs.store import only_writer
 from fechner.runs.trials import Budget
 from fechner.runs.writer import Plan
-from fechner.suites import expand
+from fechner.suites import Options, Suite, Test, expand
+from fechner.suites import suite as find_suite
+from fechner.suites.options import options_of
 
 
 def evaluate(
     *observers: Any,
-    suite: str = "encoders",
+    suite: Suite | str = "encoders",
     tests: str | Sequence[str] | None = None,
     published: bool = False,
-    scores_only: bool = False,
-    out: Path | str | None = None,
-    device: str | None = None,
-    threads: int | None = None,
-    batch_size: int | None = None,
     seed: int = 0,
     ppd: float | None = None,
     resize: bool | None = None,
+    out: Path | str | None = None,
+    scores_only: bool = False,
+    device: str | None = None,
+    threads: int | None = None,
+    workers: int = 1,
+    executor: Executor | None = None,
+    batch_size: int | None = None,
     readouts: str | Sequence[str] | None = None,
     layers: str | Sequence[str] | None = None,
     weights: Path | str | None = None,
@@ -51,10 +55,8 @@ def evaluate(
     max_trials: int | None = None,
     max_cost: float | None = None,
     accept_invalid: bool = False,
-    workers: int = 1,
-    executor: Executor | None = None,
     progress: bool = True,
-    **asking: Unpack[QuestionOptions],
+    **options: Any,
 ) -> Run:
     """Run a suite on observers and return the results.
 
@@ -64,17 +66,10 @@ def evaluate(
         Names (see ``fechner list observers``), ``path/to/file.py:name``, torch modules, functions
         of one batch of pictures (encoders) or two (comparers), or objects with an ability.
     suite, tests
-        Which suite, and which of its tests (all if None).
+        Which suite: a name, ``path/to/file.py:NAME`` or a `fechner.Suite`; and which of its tests
+        (those it has by default if None).
     published
         Rebuild the published numbers instead of the corrected protocol.
-    scores_only
-        Leave out what only figures need: response surfaces and curves of matches.
-    out
-        Run folder; an existing one of the same settings is resumed and extended. None uses a
-        temporary folder that lives as long as the result.
-    device, threads, batch_size
-        Where and how to compute; fixed at the first start of a run folder. By default an
-        accelerator if there is one, and as many pictures at a time as fit into memory.
     seed
         Seed of everything random in the stimuli.
     ppd
@@ -82,6 +77,21 @@ def evaluate(
         suite's own.
     resize
         Draw at the suite's size and resample for observers that want another size.
+    out
+        Run folder; an existing one of the same settings is resumed and extended. None uses a
+        temporary folder that lives as long as the result.
+    scores_only
+        Leave out what only figures need: response surfaces and curves of matches.
+    device, threads, batch_size
+        Where and how to compute; fixed at the first start of a run folder. By default an
+        accelerator if there is one, and as many pictures at a time as fit into memory.
+    workers
+        How many processes measure. Results are bit-identical for a given number of ``threads`` of
+        each process; by default they share the cores. Scripts need a line
+        ``if __name__ == "__main__":`` before.
+    executor
+        Measure by a `concurrent.futures.Executor` of your own instead, as Dask has one for many
+        machines, with as many pieces under way as there are ``workers``.
     readouts
         How encoders are read out; the suite's own if None.
     layers
@@ -94,53 +104,17 @@ def evaluate(
     trust_remote_code
         Whether code that comes with weights may be run.
     max_trials, max_cost
-        Stop after so many answers in words, or when so many dollars are spent, earlier starts of
-        the same run folder included.
+        Stop after this many answers in words, or once this many dollars are spent, earlier starts
+        of the same run folder included.
     accept_invalid
         Whether to go on with an observer even if 20 of its first 25 replies are none of the
         options; it is stopped otherwise.
-    workers
-        How many processes measure; results are the same to the bit as long as ``threads``, of each
-        process, are. By default they share the cores. Scripts need a line
-        ``if __name__ == "__main__":`` before.
-    executor
-        Measure by a `concurrent.futures.Executor` of your own instead, as Dask has one for many
-        machines, with as many pieces under way as there are ``workers``.
     progress
         Whether to show a progress bar on stderr; what went wrong is said there in any case.
-    adaptive, trials, width
-        Whether contrasts or levels are chosen trial by trial; trials of each prompt or class, or
-        draws of each contrast otherwise; stop where the 95 % interval of a threshold is as narrow,
-        in log10.
-    prompts
-        Your own: a list, or a file with one a line; ``"this | that"`` is a pair of labels.
-    dither
-        Whether pictures of few grey levels are dithered.
-    images
-        Pictures in classes: a folder or a CSV file; in suite ``recognition`` also a sequence or an
-        iterator of pairs of a picture and its class (see `fechner.stimuli.open_pictures`).
-    stimuli
-        What is to be detected in suites that ask in words: a band of ``"noise"``, or of the
-        ``"photographs"`` in ``images``.
-    objects, views
-        Folder of 3D objects in classes, instead of ``images``, and random views of each class.
-    levels, per_class
-        Levels of each manipulation beside the original; pictures of each class that are shown.
-    among, categories
-        What classifiers choose from: all their ``"own"`` classes or those that are ``"shown"``;
-        or categories, ``"16-class"`` or a CSV file with the columns ``class`` and ``category``.
-    dropout
-        Names of layers in which half of the activations are dropped, or a `Dropout`.
-    show
-        The pictures that each observer knows best (``"preferred"``), or some ``"drawn"`` by seed,
-        the same for all.
-    match
-        Whether gratings match where responses against a uniform field are equal (``"response"``),
-        or where the gratings differ least from each other (``"direct"``); suites ``encoders`` and
-        ``metrics``.
-    display
-        What stimuli are shown on, in suites that show light: a name (``fechner list displays``), a
-        TOML file, or a `fechner.stimuli.Display`.
+    options
+        Options of the suite, as ``fechner run --suite NAME --help`` lists them: ``display`` and
+        ``match`` of ``encoders``, ``trials`` and ``prompts`` of ``verbal``, ``images`` of
+        ``recognition``, and more.
 
     Examples
     --------
@@ -149,52 +123,87 @@ def evaluate(
     >>> [round(result.score.value, 3) for result in run.scores()]
     [0.503]
     """
+    given = {**locals(), **options}
     if not observers:
         raise FechnerError("name at least one observer; `fechner list observers` shows them.")
-    if workers < 1:
-        raise FechnerError(f"there is at least one worker, not {workers}.")
-    spool = None
-    if out is not None:
-        refuse_other_things(Path(out))
-        spool = Path(out) / SPOOL
-    options = choose_options(
-        suite, published=published, seed=seed, ppd=ppd, resize=resize, spool=spool, **asking
-    )
-    chosen = choose_tests(suite, options, tests)
-    readouts = check_readouts([readouts] if isinstance(readouts, str) else readouts or ())
-    patterns = [layers] if isinstance(layers, str) else list(layers) if layers else None
-    place = check_device(device) if device else None
+    prepared = prepare(observers, **{k: v for k, v in given.items() if k not in _NOT_PREPARED})
+    settings = prepared.settings
     with _as_they_were(observers):
-        named = named_observers(expand(observers), place or best_device(), weights, dtype)
+        named = prepared.named_observers()
         folder = Path(tempfile.mkdtemp(prefix="fechner-") if out is None else out)
-        plan = Plan(list(named), [test.id for test in chosen], scores_only)
+        plan = Plan(list(named), [test.id for test in prepared.tests], settings.scores_only)
         with only_writer(folder, plan), Bar() if progress else nullcontext(Notes()) as listener:
-            manifest = settled(
-                folder, suite, options, readouts, patterns, place, threads, batch_size, workers
-            )
+            manifest = prepared.manifest(folder, listener.say)
             manifest.write(folder)
-            if options.asked.pictures is not None:
-                for note in options.asked.pictures.notes:
-                    listener.say(note)
+            for note in prepared.options.notes:
+                listener.say(note)
             with computing_with(manifest.threads):
                 execute(
                     folder,
                     manifest,
                     named,
-                    chosen,
-                    scores_only=scores_only,
+                    prepared.tests,
+                    scores_only=settings.scores_only,
                     listener=listener,
-                    trust_remote_code=trust_remote_code,
-                    budget=Budget(max_trials, max_cost, accept_invalid),
-                    workers=workers,
+                    trust_remote_code=settings.trust_remote_code,
+                    budget=Budget(settings.max_trials, settings.max_cost, settings.accept_invalid),
+                    workers=settings.workers,
                     executor=executor,
                 )
-    run = Run(folder)
+    run = Run(folder, suite=prepared.suite)
     run.told = listener.told
-    run.asked_for = (list(named), [test.id for test in chosen])
+    run.asked_for = (list(named), [test.id for test in prepared.tests])
     if out is None:
         weakref.finalize(run, shutil.rmtree, folder, ignore_errors=True)
     return run
+
+
+#: What `evaluate` is given that is no setting of a run.
+_NOT_PREPARED = ("observers", "options", "executor", "progress")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Everything that can be checked before an observer is made or a file is written."""
+
+    observers: tuple[Any, ...]
+    suite: Suite
+    options: Options
+    settings: Settings
+    tests: list[Test]
+
+    def named_observers(self) -> dict[str, Any]:
+        """Return observers, or the names to make them from, by the names of their results."""
+        device = self.settings.device or best_device()
+        return named_observers(
+            expand(self.observers), device, self.settings.weights, self.settings.dtype
+        )
+
+    def manifest(self, folder: Path, say: Callable[[str], None] = lambda line: None) -> Manifest:
+        """Return the manifest of a run folder, or say why the folder cannot be used."""
+        return resolve_manifest(folder, self.suite, self.options, self.settings, say)
+
+
+def prepare(
+    observers: Sequence[Any],
+    *,
+    suite: Suite | str = "encoders",
+    tests: str | Sequence[str] | None = None,
+    out: Path | str | None = None,
+    **given: Any,
+) -> Prepared:
+    """Check what a user asks for; takes the settings of a run and the options of its suite."""
+    own = find_suite(suite)
+    if out is not None:
+        refuse_other_things(Path(out))
+    known = options_of(Settings)
+    settings = Settings(**{name: value for name, value in given.items() if name in known})
+    if settings.device is not None:
+        check_device(settings.device)
+    of_suite = {name: value for name, value in given.items() if name not in known}
+    spool = None if out is None else Path(out) / SPOOL
+    options = own.choose(of_suite, spool, also=known)
+    return Prepared(tuple(observers), own, options, settings, own.find_tests(options, tests))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ stored with the package, as `benchmarks/baselines.py` measured them with the opt
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
@@ -21,7 +21,8 @@ from fechner.scores.score import Resampled, Score, Scorer
 if TYPE_CHECKING:
     import xarray as xr
 
-    from fechner.suites.suite import Options, Test
+    from fechner.suites.base import Test
+    from fechner.suites.options import Options
 
 
 @dataclass(frozen=True)
@@ -118,18 +119,12 @@ def _compared(score: Score, found: Baseline) -> str:
     return f"no better than untrained networks ({found.low:.2f} to {found.high:.2f})"
 
 
-def with_baselines(
-    suite: str, tests: Callable[[Options], list[Test]]
-) -> Callable[[Options], list[Test]]:
-    """Give the scorers of a suite the chance levels that were measured for its tests."""
-
-    def measured(options: Options) -> list[Test]:
-        asked = options.asked
-        chosen = (options.ppd, options.resize, asked.display)
-        own = chosen == (None, None, None) and asked.match == "response"
-        return [
-            replace(test, scorer=MeasuredChance(test.scorer, suite, options.mode, test.id, own))
-            for test in tests(options)
-        ]
-
-    return measured
+def with_baselines(suite: str, options: Options, tests: list[Test]) -> list[Test]:
+    """Give scorers the chance levels that were measured for their tests, if any were."""
+    if not any(key[0] == suite for key in baselines()):
+        return tests
+    as_measured = set(options.changed()) <= {"published", "seed"}
+    return [
+        replace(test, scorer=MeasuredChance(test.scorer, suite, options.mode, test.id, as_measured))
+        for test in tests
+    ]

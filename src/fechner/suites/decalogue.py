@@ -57,9 +57,9 @@ from fechner.stimuli import (
     display,
 )
 from fechner.stimuli.colour import DIRECTION_NAMES, as_triple, daylight_xyz
-from fechner.suites.baselines import with_baselines
-from fechner.suites.grids import spaced
-from fechner.suites.suite import Options, Suite, Test
+from fechner.suites.base import Suite, Test
+from fechner.suites.common import spaced
+from fechner.suites.options import DisplayOptions
 
 
 def _steps(first: float, last: float, n: int) -> tuple[float, ...]:
@@ -498,9 +498,9 @@ def _with_masks(channel: str) -> Iterator[_Row]:
     )
 
 
-def tests(options: Options) -> list[Test]:
+def tests(options: DisplayOptions) -> list[Test]:
     """Return the nine tests, and those that are run where they are named."""
-    published = options.mode == "published"
+    published = options.published
     scene = options.shown_in(_SCENE)
     if published:
         # Values above the peak are passed on.
@@ -537,7 +537,7 @@ SUITE = Suite(
     "decalogue",
     "Ten properties of the path from retina to V1",
     "vila_tomas2026",
-    with_baselines("decalogue", tests),
+    tests,
+    DisplayOptions,
     readouts=("l2",),
-    takes=frozenset({"display"}),
 )

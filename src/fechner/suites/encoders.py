@@ -17,9 +17,8 @@ from fechner.experiments.base import Scene
 from fechner.human import DATASETS
 from fechner.scores import Alignment, MatchingError, matching_panels, threshold_panels
 from fechner.stimuli import OPPONENT, OPPONENT_CAI2025, Field, display
-from fechner.suites.baselines import with_baselines
-from fechner.suites.grids import CSF_ERROR_DB, RATIOS, spaced
-from fechner.suites.suite import Options, Suite, Test
+from fechner.suites.base import Suite, Test
+from fechner.suites.common import CSF_ERROR_DB, RATIOS, MatchOptions, spaced
 
 _FREQUENCIES = spaced(0.5, 32, 20)
 _CONTRASTS = spaced(0.001, 1, 20)
@@ -162,9 +161,9 @@ _PUBLISHED_DETECTION = {**_PUBLISHED_NOISE, "human_unit": "cone"}
 _PUBLISHED_MASKING = {**_PUBLISHED_NOISE, "noise_keeps_mean": True, "scored": (0.005, 0.25)}
 
 
-def tests(options: Options) -> list[Test]:
+def tests(options: MatchOptions) -> list[Test]:
     """Return the nine tests, and three that were not published."""
-    published = options.mode == "published"
+    published = options.published
 
     def scene(published_scene: Scene) -> Scene:
         return options.shown_in(published_scene if published else _SCENE)
@@ -196,7 +195,7 @@ def tests(options: Options) -> list[Test]:
         "georgeson_sullivan1975",
         scene(_SCENE_PUBLISHED_GREY),
         spaced(0.001, 1, 33),
-        by=options.asked.match,
+        by=options.match,
         drop=not published,
     )
     noise_matching = replace(
@@ -220,6 +219,6 @@ SUITE = Suite(
     "encoders",
     "Nine contrast tests for image encoders",
     "cai2025",
-    with_baselines("encoders", tests),
-    takes=frozenset({"display", "match"}),
+    tests,
+    MatchOptions,
 )

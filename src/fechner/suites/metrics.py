@@ -35,9 +35,8 @@ from fechner.scores import (
     threshold_panels,
 )
 from fechner.stimuli import OPPONENT, OPPONENT_HAMMOU2025, Field, display
-from fechner.suites.baselines import with_baselines
-from fechner.suites.grids import CSF_ERROR_DB, RATIOS, spaced
-from fechner.suites.suite import Options, Suite, Test
+from fechner.suites.base import Suite, Test
+from fechner.suites.common import CSF_ERROR_DB, RATIOS, MatchOptions, spaced
 
 _FREQUENCIES = spaced(0.5, 32, 20)
 _CONTRASTS = spaced(0.001, 1, 20)
@@ -244,9 +243,9 @@ _ROWS = (
 )
 
 
-def tests(options: Options) -> list[Test]:
+def tests(options: MatchOptions) -> list[Test]:
     """Return the eleven tests, and four that were not published."""
-    published = options.mode == "published"
+    published = options.published
 
     def scene(field: Field, changes: dict[str, Any], peak_cdm2: float) -> Scene:
         if published:
@@ -280,7 +279,7 @@ def tests(options: Options) -> list[Test]:
         "georgeson_sullivan1975",
         scene(replace(_SMALL, ppd=50.0), {}, 46.72),
         spaced(0.001, 1, 33),
-        by=options.asked.match,
+        by=options.match,
         drop=not published,
     )
     of_noise = replace(
@@ -326,6 +325,6 @@ SUITE = Suite(
     "metrics",
     "Eleven tests for image and video quality metrics",
     "hammou2025",
-    with_baselines("metrics", tests),
-    takes=frozenset({"display", "match"}),
+    tests,
+    MatchOptions,
 )

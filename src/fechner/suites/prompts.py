@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fechner.errors import FechnerError
 from fechner.observers.questions import Prompt
@@ -94,6 +94,20 @@ def parse_prompts(lines: Iterable[str], where: str) -> Iterable[Prompt]:
                 f"line {number} of {where} is not two labels with {_OR} between them: '{words}'."
             )
         yield Prompt("", labels)
+
+
+def open_prompts(given: Any) -> tuple[Prompt, ...]:
+    """Return a user's prompts: from a file, from lines, or as they are."""
+    if isinstance(given, str | Path):
+        return read_prompts(given)
+    if all(isinstance(each, Prompt) for each in given):
+        return tuple(given)
+    return tuple(parse_prompts(given, "the prompts"))
+
+
+def restored_prompts(stored: Sequence[Mapping[str, Any]]) -> tuple[Prompt, ...]:
+    """Return prompts from plain values."""
+    return tuple(Prompt(each["text"], tuple(each["options"])) for each in stored)
 
 
 def chosen_prompts(own: tuple[Prompt, ...] | None) -> Prompts:

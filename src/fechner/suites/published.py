@@ -14,7 +14,7 @@ from fechner.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from fechner.scores import Score
-    from fechner.suites.suite import Test
+    from fechner.suites.base import Test
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,8 @@ def printed_score(row: Row, test: Test) -> Score | None:
 
     Examples
     --------
-    >>> from fechner.suites import Options, suite
-    >>> tests = {test.id: test for test in suite("metrics").tests(Options("published"))}
+    >>> from fechner.suites import suite
+    >>> tests = {test.id: test for test in suite("metrics").build(published=True)}
     >>> printed_score(preset("hammou2025")[-1], tests["matching-colour"]).value
     0.027
     """

@@ -9,8 +9,10 @@ none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -28,6 +30,10 @@ from fechner.experiments import (
 from fechner.experiments.base import Scene
 from fechner.experiments.item_tasks import ItemTask
 from fechner.human.model_vs_human import given_test
+from fechner.observers.categories import Categories, categories
+from fechner.observers.choices import Among
+from fechner.observers.classes import readable_names
+from fechner.observers.dropout import Dropout
 from fechner.scores import (
     ConditionPanels,
     ConditionScores,
@@ -42,9 +48,18 @@ from fechner.stimuli.manipulations import MANIPULATIONS, PUBLISHED, Manipulation
 from fechner.stimuli.manipulations.enhancement import SHARPNESS_UP
 from fechner.stimuli.manipulations.salt_pepper import SALT_PEPPER
 from fechner.stimuli.objects import OBJECT_MANIPULATIONS
-from fechner.stimuli.picture_sets import NO_PICTURES, PictureSet
+from fechner.stimuli.picture_sets import (
+    NO_PICTURES,
+    PictureSet,
+    classes_of,
+    known_pictures,
+    open_pictures,
+)
 from fechner.stimuli.picture_sets.conditions import ConditionPictures
-from fechner.suites.suite import Asked, Options, Suite, Test
+from fechner.stimuli.picture_sets.files import Named
+from fechner.suites.base import Suite, Test
+from fechner.suites.common import PlacementOptions
+from fechner.suites.options import option
 
 _REFERENCE = "richardwebster2018"
 
@@ -106,12 +121,141 @@ def published_levels(manipulation: Manipulation, n: int) -> tuple[float, ...]:
     return (0.0, *inside, strongest)
 
 
-def tests(options: Options) -> list[Test]:
+def _open_categories(given: Categories | Path | str) -> Categories:
+    return given if isinstance(given, Categories) else categories(given)
+
+
+def _pictures_option(help: str) -> Any:
+    return option(
+        None,
+        help=help,
+        store=lambda pictures: {**pictures.plain(), "place": pictures.place},
+        restore=lambda stored: known_pictures(stored, stored["place"]),
+        text=lambda pictures: f"{len(pictures):,} pictures of {len(pictures.classes):,} classes",
+        words="{}",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecognitionOptions(PlacementOptions):
+    """What a user may set in ``recognition``."""
+
+    images: Any = _pictures_option(
+        "Folder of photographs, one subfolder a class; a CSV file with columns path,class; or a "
+        "folder of pictures in conditions, as those of model-vs-human. In Python also a sequence "
+        "or an iterator of pairs of a picture and its class."
+    )
+    objects: Any = _pictures_option(
+        "Folder of 3D objects (OBJ, PLY, GLB), one subfolder a class, instead of --images; "
+        "`fechner objects` fetches some."
+    )
+    views: int | None = option(
+        None,
+        help="Views of each class of --objects among which the best is sought; 1000 if left out.",
+        low=1,
+    )
+    levels: int | None = option(
+        None,
+        help=f"Levels of each manipulation beside the original; {_LEVELS} if left out.",
+        low=2,
+    )
+    per_class: int = option(1, help="Pictures of each class that are shown.", low=1)
+    among: Among = option(
+        "own",
+        help="What classifiers choose from: all their own classes, or those that are shown.",
+        words="chosen among {} classes",
+    )
+    categories: Any = option(
+        None,
+        help="Categories to choose from: 16-class, or a CSV file with columns class,category.",
+        read=_open_categories,
+        restore=Categories.known,
+        text=lambda chosen: str(chosen.name),
+    )
+    show: Literal["preferred", "drawn"] = option(
+        "preferred",
+        help="Pictures that each observer knows best, or drawn by seed and the same for all, as "
+        "`fechner consistency` wants them.",
+        words="{} pictures",
+    )
+    dropout: tuple[str, ...] | None = option(
+        None,
+        help="Layers of networks in which a share of the activations is dropped, comma-separated.",
+        words="dropout in {}",
+    )
+    dropout_share: float = option(
+        0.5, help="Share of activations that is dropped.", above=0, below=1
+    )
+    dropout_runs: int = option(5, help="Seeds of --dropout.", low=1)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.trials is not None and not self.adaptive:
+            raise FechnerError("--trials are those of --adaptive; without it, use --per-class.")
+        if self.images is not None and self.objects is not None:
+            raise FechnerError("give --images or --objects, not both: each has a run of its own.")
+        if self.views is not None and self.objects is None:
+            raise FechnerError("--views are those of 3D objects: give --objects FOLDER.")
+
+    @property
+    def pictures(self) -> PictureSet:
+        """What is shown: photographs, or views of objects."""
+        given = self.images if self.objects is None else self.objects
+        return given if isinstance(given, PictureSet) else NO_PICTURES
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out of the pictures."""
+        return self.pictures.notes
+
+    def opened(self, spool: Path | None = None) -> Self:
+        """Return the same with pictures listed."""
+        if self.images is None and self.objects is None:
+            raise FechnerError(
+                "suite 'recognition' shows pictures in classes: give --images FOLDER, or "
+                "--objects FOLDER (`fechner objects FOLDER` fetches some)."
+            )
+        if self.objects is None:
+            name, pictures = "images", open_pictures(self.images, spool=spool)
+        else:
+            from fechner.stimuli.objects import open_objects
+
+            number = {} if self.views is None else {"views": self.views}
+            name, pictures = "objects", open_objects(self.objects, seed=self.seed, **number)
+        chosen = self.categories
+        if chosen is None and pictures.experiments:
+            # Pictures that come in conditions are of categories, not of classes.
+            basic = categories("16-class")
+            chosen = basic if set(pictures.classes) <= set(basic.names) else None
+        if chosen is not None:
+            pictures = _in_categories(pictures, chosen)
+        found: dict[str, Any] = {"categories": chosen, name: pictures}
+        return replace(self, **found)
+
+
+def _in_categories(pictures: PictureSet, chosen: Categories) -> PictureSet:
+    """Leave out classes that belong to no category, and note which."""
+    names = chosen.categories_of(pictures.classes)
+    kept = [label for label, name in zip(pictures.classes, names, strict=True) if name]
+    if len(kept) == len(names):
+        return pictures
+    lost = Named()
+    for label, name in zip(readable_names(pictures.classes), names, strict=True):
+        if not name:
+            lost.add(label)
+    if len(set(names) - {""}) < 2:
+        raise FechnerError(
+            f"pictures of two categories of '{chosen.name}' are needed to choose between; of no "
+            f"category: {lost.names}."
+        )
+    none = f"to no category of '{chosen.name}' and"
+    note = lost.say(f"belongs {none} is left out", f"belong {none} are left out")
+    return replace(classes_of(pictures, kept), notes=(*pictures.notes, note))
+
+
+def tests(options: RecognitionOptions) -> list[Test]:
     """Return preferred views, and the tests that show them, of every manipulation there is."""
-    asked = options.asked
-    if asked.trials is not None and not asked.adaptive:
-        raise FechnerError("--trials are those of --adaptive; without it, use --per-class.")
-    pictures = asked.pictures or NO_PICTURES
+    pictures = options.pictures
     scene = options.shown_in(_SCENE)
     views = PreferredViews(
         "views",
@@ -119,24 +263,24 @@ def tests(options: Options) -> list[Test]:
         _REFERENCE,
         scene,
         pictures,
-        asked.among,
-        asked.categories,
+        options.among,
+        options.categories,
     )
     given = list(_given(pictures, scene, options))
-    by_default = asked.show == "preferred" and not given
+    by_default = options.show == "preferred" and not given
     found = [*given, Test(views, ViewScores(), ViewPanels(), by_default=by_default)]
     last = "views"
     if pictures.kind == "objects":
         last = "views-rendered"
         look = SecondLook(last, "And which, rendered with care?", views, _SECOND_LOOK, options.seed)
         found.append(Test(look, ViewScores(), ViewPanels(), after=("views",), by_default=False))
-    after = (last,) if asked.show == "preferred" else ()
+    after = (last,) if options.show == "preferred" else ()
     return [*found, *_curves(pictures, scene, after, options)]
 
 
-def _given(pictures: PictureSet, scene: Scene, options: Options) -> Iterator[Test]:
+def _given(pictures: PictureSet, scene: Scene, options: RecognitionOptions) -> Iterator[Test]:
     """Go through experiments whose pictures come in conditions."""
-    asked, published = options.asked, options.mode == "published"
+    published = options.published
     scorer = ConditionScores(options.people, 1.0 if published else float("nan"))
     for part in pictures.experiments:
         assert isinstance(part, ConditionPictures)
@@ -146,27 +290,27 @@ def _given(pictures: PictureSet, scene: Scene, options: Options) -> Iterator[Tes
             _CONDITIONS,
             scene,
             part,
-            asked.among,
-            asked.categories,
+            options.among,
+            options.categories,
         )
         yield Test(experiment, scorer, ConditionPanels(scorer))
 
 
 def _curves(
-    pictures: PictureSet, scene: Scene, after: Sequence[str], options: Options
+    pictures: PictureSet, scene: Scene, after: Sequence[str], options: RecognitionOptions
 ) -> Iterator[Test]:
-    asked, published = options.asked, options.mode == "published"
-    for task in _tasks(asked, published):
+    published = options.published
+    for task in _tasks(options):
         for manipulation in _manipulations(pictures, published):
-            n = asked.levels or _LEVELS
+            n = options.levels or _LEVELS
             levels = (
                 published_levels(manipulation, n)
                 if published
                 else levels_between(*manipulation.range, n)
             )
             placement = (
-                AdaptiveLevels(levels, asked.trials or _TRIALS[task.name], asked.width)
-                if asked.adaptive
+                AdaptiveLevels(levels, options.trials or _TRIALS[task.name], options.width)
+                if options.adaptive
                 else EveryLevel(levels)
             )
             own = task
@@ -181,8 +325,8 @@ def _curves(
                 manipulation,
                 placement,
                 own,
-                asked.per_class,
-                asked.show,
+                options.per_class,
+                options.show,
                 options.seed,
             )
             scorer = ItemScores(PUBLISHED_WINDOW if published else 1, options.people)
@@ -201,10 +345,12 @@ def _curves(
 _QUESTIONS = {"mafc": "what is it?", "2afc": "which of two is it?"}
 
 
-def _tasks(asked: Asked, published: bool) -> tuple[ItemTask, ...]:
+def _tasks(options: RecognitionOptions) -> tuple[ItemTask, ...]:
+    dropped = options.dropout
+    dropout = Dropout(dropped, options.dropout_share, options.dropout_runs) if dropped else None
     return (
-        Naming(asked.among, asked.categories, asked.dropout),
-        Matching("2afc-published", others=None) if published else Matching(),
+        Naming(options.among, options.categories, dropout),
+        Matching("2afc-published", others=None) if options.published else Matching(),
     )
 
 
@@ -220,25 +366,11 @@ SUITE = Suite(
     "Item-response curves of recognition",
     _REFERENCE,
     tests,
+    RecognitionOptions,
     readouts=("correlation",),
-    takes=frozenset(
-        (
-            "adaptive",
-            "among",
-            "categories",
-            "dropout",
-            "levels",
-            "per_class",
-            "pictures",
-            "show",
-            "trials",
-            "width",
-        )
-    ),
     further={
         f"{task}-{name}": "--objects FOLDER" for task in _QUESTIONS for name in OBJECT_MANIPULATIONS
     },
     best="no error",
-    shows_pictures=True,
     tabulated=("threshold",),
 )

@@ -8,8 +8,9 @@ chooses contrasts trial by trial and measures what is left of a contrast in a pi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -25,10 +26,11 @@ from fechner.experiments import (
 from fechner.experiments.bands import Kind
 from fechner.experiments.base import Scene
 from fechner.scores import BandAccuracy, BandPanels, ContrastSensitivity, SensitivityPanels
-from fechner.stimuli import OPPONENT, Album, Field, display
-from fechner.suites.grids import spaced
-from fechner.suites.prompts import PAIRS, chosen_prompts
-from fechner.suites.suite import Options, Suite, Test
+from fechner.stimuli import OPPONENT, Album, Field, display, open_album
+from fechner.suites.base import Suite, Test
+from fechner.suites.common import PlacementOptions, spaced
+from fechner.suites.options import DisplayOptions, option
+from fechner.suites.prompts import PAIRS, chosen_prompts, open_prompts, restored_prompts
 
 #: Their "0-32 cpd, logarithmically spaced" cannot begin at 0; at 64 pixels per degree the last band
 #: does not fit and is named.
@@ -57,31 +59,75 @@ _RMSE: dict[Kind, tuple[float, ...]] = {
 }
 
 
-def tests(options: Options) -> list[Test]:
+#: Of photographs so many are shown: a question about each takes a second or a cent.
+_PER_CLASS, _MOST_PICTURES = 10, 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerbalOptions(PlacementOptions, DisplayOptions):
+    """What a user may set in ``verbal``."""
+
+    prompts: Any = option(
+        None,
+        help="Your own prompts: a file with a question a line, or two labels with | between; in "
+        "Python also a list.",
+        read=open_prompts,
+        restore=restored_prompts,
+        text=lambda prompts: f"{len(prompts)} of your own",
+    )
+    dither: bool = option(
+        False, help="Dither pictures of few grey levels, so that faint contrasts survive."
+    )
+    images: Any = option(
+        None,
+        help="Folder of photographs, one subfolder a class, or a CSV file with columns path,class.",
+        store=lambda album: {**vars(album), "place": album.folder},
+        restore=lambda stored: Album.known(stored, stored["place"]),
+        text=lambda album: f"{len(album)} photographs",
+        words="{}",
+    )
+    stimuli: Literal["noise", "photographs"] = option(
+        "noise", help="What is to be detected: a band of noise, or of the photographs of --images."
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.stimuli == "photographs" and self.images is None:
+            raise FechnerError("bands of photographs are made of some: give --images FOLDER.")
+
+    def opened(self, spool: Path | None = None) -> Self:
+        """Return the same with photographs listed."""
+        if self.images is None or isinstance(self.images, Album):
+            return self
+        found = open_album(self.images, per_class=_PER_CLASS, most=_MOST_PICTURES, seed=self.seed)
+        return replace(self, images=found)
+
+
+def tests(options: VerbalOptions) -> list[Test]:
     """Return detection by yes or no, of two pictures, and photographs where there are some."""
-    published = options.mode == "published"
-    asked = options.asked
+    published = options.published
+    album = options.images if isinstance(options.images, Album) else None
     scene = options.shown_in(_SCENE_PUBLISHED if published else _SCENE)
-    if asked.album is not None and scene.display.is_hdr:
+    if album is not None and scene.display.is_hdr:
         raise FechnerError(
             f"photographs are no {scene.display.eotf.upper()} files, which display "
             f"'{scene.display.name}' takes: leave --images or --display out."
         )
-    if asked.dither:
+    if options.dither:
         scene = replace(scene, display=replace(scene.display, dither=True))
-    adaptive = not published if asked.adaptive is None else asked.adaptive
+    adaptive = not published if options.adaptive is None else options.adaptive
     contrasts = _PUBLISHED_CONTRASTS if published else _CONTRASTS
     task = _TASK
-    if asked.stimuli == "photographs" and asked.album is not None:
-        task = NaturalDetection(**vars(_TASK), photographs=asked.album.photographs)
-    prompts = chosen_prompts(asked.prompts)
+    if options.stimuli == "photographs" and album is not None:
+        task = NaturalDetection(**vars(_TASK), photographs=album.photographs)
+    prompts = chosen_prompts(options.prompts)
     scorer = ContrastSensitivity(published=published)
 
     def asking(test: str, title: str, guess: float | None, **more: Any) -> Test:
         placement = (
-            AdaptiveStimuli(contrasts, asked.trials or _TRIALS, asked.width, guess=guess)
+            AdaptiveStimuli(contrasts, options.trials or _TRIALS, options.width, guess=guess)
             if adaptive
-            else ConstantStimuli(contrasts, asked.trials or _DRAWS)
+            else ConstantStimuli(contrasts, options.trials or _DRAWS)
         )
         experiment = Asking(
             test,
@@ -105,7 +151,7 @@ def tests(options: Options) -> list[Test]:
     return [
         asking("detection", "Is there a pattern?", None, questions=prompts.questions),
         *([] if published else [two_pictures]),  # which no paper has
-        *(_bands(asked.album, scene, scorer, options.seed) if asked.album is not None else ()),
+        *(_bands(album, scene, scorer, options.seed) if album is not None else ()),
     ]
 
 
@@ -133,8 +179,6 @@ SUITE = Suite(
     "Contrast sensitivity by asking",
     "hernandez2025",
     tests,
-    takes=frozenset(
-        {"adaptive", "trials", "width", "prompts", "dither", "album", "stimuli", "display"}
-    ),
+    VerbalOptions,
     further={f"bands-{kind}": "--images FOLDER" for kind in _PHOTOGRAPHS},
 )

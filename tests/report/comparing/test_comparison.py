@@ -21,7 +21,7 @@ from fechner.scores import Score, distance
 from fechner.scores.comparisons import Alike, alike, corrected
 from fechner.scores.paired import Difference, paired
 from fechner.scores.summary import mean_difference, mean_distance
-from fechner.suites import Options, suite
+from fechner.suites import suite
 
 TESTS = ["masking-coherent", "matching-frequency"]
 
@@ -64,7 +64,7 @@ def test_all_pairs_of_a_run(shown_run: Run) -> None:
 def test_differences_are_those_of_the_raw_answers(shown_run: Run) -> None:
     found, _ = compare([shown_run], observers=["network", "pixels"], tests=["masking-coherent"])
     ((finding,),) = (pair.findings for pair in found.pairs)
-    (test,) = (t for t in suite("encoders").tests(Options()) if t.id == "masking-coherent")
+    (test,) = (t for t in suite("encoders").build() if t.id == "masking-coherent")
     parts = []
     for name in ("network", "pixels"):
         data = shown_run.data(name, "masking-coherent")
@@ -213,7 +213,7 @@ def standing(label: str, **scores: float) -> Standing:
     found = {
         name: Score(name, value, 0, 1, True, 1.0, 0.0, "x", 80) for name, value in scores.items()
     }
-    return Standing(label, "", "encoders", "encoders", found)
+    return Standing(label, "", "encoders", "human", "encoders", found)
 
 
 def comparison(first: str, second: str, *findings: Finding) -> Comparison:

@@ -12,8 +12,8 @@ from PIL import Image
 from fechner.experiments import Experiment
 from fechner.report.page.stimuli import Shown, Sprite, sprite
 from fechner.report.tiles import cycle_of, painted, tile_rows, view_of
-from fechner.suites import Options, suite
-from fechner.suites.suite import Mode
+from fechner.suites import suite
+from fechner.suites.base import Mode
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -23,7 +23,9 @@ def small() -> Iterator[None]:
 
 
 def experiment(test: str, mode: Mode = "default") -> Experiment:
-    found = {each.id: each.experiment for each in suite("metrics").tests(Options(mode))}
+    found = {
+        each.id: each.experiment for each in suite("metrics").build(published=mode == "published")
+    }
     return found[test]
 
 

@@ -14,9 +14,9 @@ from fechner.report.paper.stimuli import draw_stimuli
 from fechner.report.paper.style import HEIGHT_MM, paper_style, save
 from fechner.report.tiles import visible
 from fechner.stimuli import paint
-from fechner.suites import Options, suite
+from fechner.suites import suite
 
-EXPERIMENTS = {test.id: test.experiment for test in suite("encoders").tests(Options())}
+EXPERIMENTS = {test.id: test.experiment for test in suite("encoders").build()}
 
 
 def drawn(*tests: str, columns: int = 2) -> Figure:

@@ -15,9 +15,9 @@ from fechner.report.paper.grid import Cell, draw_grid
 from fechner.report.paper.strips import Strips
 from fechner.report.paper.style import HEIGHT_MM, paper_style
 from fechner.scores.panels import Axis, Gallery, Item, Panel
-from fechner.suites import Options, suite
+from fechner.suites import suite
 
-SCENE = suite("encoders").tests(Options())[0].experiment.scene
+SCENE = suite("encoders").build()[0].experiment.scene
 SHOWN = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 
 

@@ -46,7 +46,7 @@ def difference_panel(pair: Pair) -> Panel:
     Where less is better the first is subtracted from the second, so that the side says the same
     in all tests.
     """
-    n, goal = len(pair.findings), goal_of([pair.first.suite])
+    n, goal = len(pair.findings), goal_of([pair.first.best])
     marks: list[Line | Points] = [
         Line(
             np.zeros(_FINE), np.linspace(-0.5, n - 0.5, _FINE), "no difference", _BLACK, human=True

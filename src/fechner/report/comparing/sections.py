@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from fechner.report.markup import as_latex, as_markdown, latex_row, markdown_row
 from fechner.report.tables import aligned, number
 from fechner.scores.comparisons import NAMES, Correction
-from fechner.suites import suite
 
 #: What stands where nothing is established.
 NOTHING = "·"
@@ -40,15 +39,15 @@ class Sections:
     warnings: Sequence[str] = ()
 
 
-def goal_of(suites: Iterable[str]) -> str:
+def goal_of(each_best: Iterable[str]) -> str:
     """Return what observers come close to: people, or what else is best in their suites.
 
     Examples
     --------
-    >>> goal_of(["encoders", "metrics"])
-    'people'
+    >>> goal_of(["human", "human"]), goal_of(["human", "no error"])
+    ('people', 'the best')
     """
-    best = {suite(name).best for name in suites}
+    best = set(each_best)
     return "people" if best <= {"human"} else best.pop() if len(best) == 1 else "the best"
 
 

@@ -16,9 +16,9 @@ from fechner.runs import Run
 from fechner.runs.progress import followed
 from fechner.scores import Score
 from fechner.scores.score import Resampled
-from fechner.suites import PRESETS, Options, Test, preset, suite
+from fechner.suites import PRESETS, Test, preset, suite
+from fechner.suites.base import not_asked
 from fechner.suites.published import Row, printed_score
-from fechner.suites.suite import not_asked
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -46,6 +46,7 @@ class Standing:
     label: str
     family: str
     suite: str
+    best: str
     asked: str
     scores: Mapping[str, Score]
     tests: Mapping[str, Test] = field(default_factory=dict)
@@ -115,6 +116,7 @@ class Measured:
             f"{self.label} {place}".strip(),
             self.contender.family,
             group.suite.name,
+            group.suite.best,
             group.title,
             {name: found.score for name, found in resampled.items()},
             own,
@@ -150,7 +152,7 @@ class Printed:
     @property
     def tests(self) -> list[Test]:
         """The tests it took."""
-        every = suite(PRESETS[self.table]).tests(Options("published"))
+        every = suite(PRESETS[self.table]).build(published=True)
         return [test for test in every if printed_score(self.row, test)]
 
     def standing(self, tests: Sequence[str]) -> Standing:
@@ -162,6 +164,7 @@ class Printed:
             self.label,
             row.family,
             PRESETS[self.table],
+            suite(PRESETS[self.table]).best,
             f"{PRESETS[self.table]}, as printed by {reference(self.table).short}",
             scores,
         )
@@ -296,7 +299,7 @@ class _Places:
         # Tests that ask other abilities may have one place only.
         if answers:
             data = max(answers.values(), key=lambda each: each.sizes["layer"])
-            own = suite(each.contender.run.manifest.suite).readouts
+            own = each.contender.run.suite.readouts
             readouts = [str(name) for name in data["readout"].values]
             self._layers[each.label] = [str(name) for name in data["layer"].values][::-1]
             self._readouts[each.label] = sorted(readouts, key=lambda name: name not in own)

@@ -79,7 +79,7 @@ def _verdict(pair: Pair, comparison: Comparison) -> str:
         among = f"any of {tests}" if n > 1 else tests
         return f"{first} against {second}: not told apart in {among}."
     said = [
-        f"{name} is closer to {goal_of([pair.first.suite])} in {', '.join(which)}"
+        f"{name} is closer to {goal_of([pair.first.best])} in {', '.join(which)}"
         for name, which in ((first, won), (second, lost))
         if which
     ]
@@ -101,7 +101,7 @@ def _differences(pair: Pair, comparison: Comparison) -> Section:
         *names,
         "difference",
         *p_header(comparison.correction),
-        f"closer to {goal_of([pair.first.suite])}",
+        f"closer to {goal_of([pair.first.best])}",
         *(["note"] if noted else []),
     ]
     body = []
@@ -124,7 +124,7 @@ def _differences(pair: Pair, comparison: Comparison) -> Section:
 
 
 def _goal(comparison: Comparison) -> str:
-    return goal_of(each.suite for each, _ in comparison.distances)
+    return goal_of(each.best for each, _ in comparison.distances)
 
 
 def _legend(comparison: Comparison) -> list[str]:

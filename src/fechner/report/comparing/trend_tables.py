@@ -68,7 +68,7 @@ def _verdict(figure: str, trends: list[Trend]) -> str:
     farther = [each.test for each in trends if each.established == -1]
     n = len(trends)
     tests = f"{n} tests" if n > 1 else "the one test"
-    goal = goal_of(each.suite for each in trends)
+    goal = goal_of(each.observers[0].best for each in trends if each.observers)
     if not closer and not farther:
         return f"{figure}: no trend is established in {f'any of {tests}' if n > 1 else tests}."
     said = [
@@ -95,7 +95,7 @@ def _table(figure: str, trends: list[Trend], found: Trends) -> Section:
     ]
     body = []
     for each in trends:
-        line, goal = each.regression, goal_of([each.suite])
+        line, goal = each.regression, goal_of([one.best for one in each.observers[:1]])
         body.append(
             [
                 each.test,

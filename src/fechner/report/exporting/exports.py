@@ -41,7 +41,7 @@ from fechner.runs.keys import fingerprint_of
 from fechner.runs.progress import followed
 from fechner.runs.store import slug, write_dataset
 from fechner.suites import Test
-from fechner.suites.suite import not_asked
+from fechner.suites.base import not_asked
 
 if TYPE_CHECKING:
     import pandas as pd

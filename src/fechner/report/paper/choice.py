@@ -10,7 +10,7 @@ from pathlib import Path
 from fechner.errors import FechnerError, RunFolderError, UnknownNameError
 from fechner.report.contenders import Contender, contenders, groups, same_questions
 from fechner.runs import Result, Run
-from fechner.suites import Test, suite
+from fechner.suites import Test
 
 Runs = Run | Path | str | Sequence[Run | Path | str]
 
@@ -59,7 +59,7 @@ class Choice:
     @property
     def best(self) -> str:
         """What the best score means in the suite that was asked."""
-        return suite(self.contenders[0].run.manifest.suite).best
+        return self.contenders[0].run.suite.best
 
     @cached_property
     def tests(self) -> list[Test]:
@@ -76,7 +76,7 @@ class Choice:
                 f"these runs were not asked the same questions ({asked}): draw them one by one."
             )
         if self.test is None:
-            order = dict.fromkeys(t.id for g in together for t in g.suite.tests(g.options))
+            order = dict.fromkeys(t.id for g in together for t in g.suite.build(g.options))
             return [known[name] for name in order if name in known]
         if self.test not in known:
             where = f"there are {', '.join(known)}"

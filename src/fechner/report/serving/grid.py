@@ -19,8 +19,8 @@ from fechner.runs.keys import digest, earlier, fingerprint_of
 from fechner.runs.ledger import Entry
 from fechner.runs.manifest import Manifest
 from fechner.runs.writer import Plan
-from fechner.suites import Test, suite
-from fechner.suites.suite import not_asked
+from fechner.suites import Test
+from fechner.suites.base import not_asked
 
 #: ``unasked``: nobody asked for it; ``not asked``: the test needs what the observer lacks.
 Progress = Literal["done", "part", "waiting", "failed", "unasked", "not asked"]
@@ -91,7 +91,8 @@ class _Books:
 
     @classmethod
     def of(cls, manifest: Manifest, entries: Sequence[Entry], plan: Plan) -> _Books:
-        every = {t.id: t for t in suite(manifest.suite).tests(manifest.options)}
+        own = manifest.find_suite()
+        every = {t.id: t for t in own.build(manifest.suite_options(own))}
         tests = {k: t for k, t in every.items() if k in manifest.tests or k in plan.tests}
         pieces = {name: test.experiment.pieces() for name, test in tests.items()}
         asked = {name: json.dumps(value) for name, value in manifest.tests.items()}
@@ -108,7 +109,12 @@ class _Books:
                     asked[entry.test],
                     entry.piece,
                     fingerprint_of(observer, tests[entry.test].experiment.asks),
-                    json.dumps(earlier(tests[entry.test], every, observer)),
+                    json.dumps(
+                        [
+                            *earlier(tests[entry.test], every, observer),
+                            *filter(None, [tests[entry.test].fingerprint]),
+                        ]
+                    ),
                 )
             ):
                 recorded.setdefault((entry.observer, entry.test), {})[entry.piece] = entry

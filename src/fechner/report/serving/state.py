@@ -17,8 +17,7 @@ from fechner.runs import Run
 from fechner.runs.ledger import Entry
 from fechner.runs.manifest import FILE, Manifest
 from fechner.runs.writer import Writer, last_writer
-from fechner.suites import suite
-from fechner.suites.suite import not_asked
+from fechner.suites.base import not_asked
 
 #: ``elsewhere``: on another machine, as far as anyone here can tell.
 Writing = Literal["now", "elsewhere", "stopped", "ended"]
@@ -71,7 +70,8 @@ class State:
         manifest = self.manifest
         if manifest is None:
             return []
-        every = suite(manifest.suite).tests(manifest.options)
+        own = manifest.find_suite()
+        every = own.build(manifest.suite_options(own))
         tests = [test for test in every if test.id in self.tests]
         return [
             line

@@ -1,0 +1,257 @@
+"""A suite: a published protocol as a plain list of tests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fechner.errors import FechnerError, UnknownNameError, nearest
+from fechner.experiments import Experiment
+from fechner.observers.abilities import LACKS, Ability, Need
+from fechner.python_files import is_python_file
+from fechner.scores import MakesPanels, Panel, Scorer
+from fechner.suites.baselines import with_baselines
+from fechner.suites.options import Options, options_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@dataclass(frozen=True)
+class Test:
+    """An experiment, how it is scored, and how it is looked at.
+
+    Parameters
+    ----------
+    uses
+        Ids of other tests whose answers the scorer and the maker of panels are handed, too, where
+        they were measured.
+    gallery
+        What people are shown of it, if that is more telling than its own stimuli.
+    after
+        Ids of other tests whose whole answers the experiment needs to be measured: they are handed
+        to `measure`, None for one that an observer cannot be asked.
+    by_default
+        Whether it is run when no tests are named.
+    fingerprint
+        What its suite adds to what stored answers depend on; set by `Suite.build`.
+    """
+
+    experiment: Experiment
+    scorer: Scorer
+    makes_panels: MakesPanels
+    uses: tuple[str, ...] = ()
+    gallery: Experiment | None = None
+    after: tuple[str, ...] = ()
+    by_default: bool = True
+    fingerprint: str = field(default="", repr=False)
+
+    @property
+    def id(self) -> str:
+        """The experiment's id."""
+        return self.experiment.id
+
+    def panels(self, data: xr.Dataset, others: Sequence[xr.Dataset | None] = ()) -> Sequence[Panel]:
+        """Return the panels of one layer and read-out.
+
+        Parameters
+        ----------
+        others
+            Whole answers to the tests that it uses, None where they were not measured.
+        """
+        makes_panels: Any = self.makes_panels
+        panels: Sequence[Panel] = makes_panels(self.experiment, data, *others)
+        return panels
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A named protocol.
+
+    Parameters
+    ----------
+    reference
+        Key of its paper in the bibliography, or a citation of your own.
+    tests
+        Builds the list of tests for given options.
+    options
+        The dataclass of what a user may set.
+    version
+        Raise it when the numbers of a suite of your own change; what was measured with another
+        version is measured again.
+    readouts
+        How encoders are read out.
+    further
+        Tests that it has only if a user gives something, and what.
+    best
+        What a distance of 0 means: answers as people give them, or something else such as none
+        that is wrong. A word or two, to be read after "distance from".
+    tabulated
+        Names of scores that a page sets out for all tests, beside the main ones.
+    source
+        Where it was found: ``path/to/file.py:NAME`` or an installed package; empty for our own, and
+        for a Python object.
+    sha256
+        Of the file it was found in.
+
+    Examples
+    --------
+    >>> from fechner.suites import suite
+    >>> [test.id for test in suite("encoders").build(published=True)][:2]
+    ['frequency-ach', 'frequency-noise']
+    """
+
+    name: str
+    title: str
+    reference: str
+    tests: Callable[[Any], list[Test]]
+    options: type[Options] = Options
+    version: int = 1
+    readouts: tuple[str, ...] = ("angle",)
+    further: Mapping[str, str] = field(default_factory=dict)
+    best: str = "human"
+    tabulated: tuple[str, ...] = ()
+    source: str = field(default="", compare=False)
+    sha256: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", self.name):
+            raise FechnerError(
+                f"a suite's name is of lower-case letters, digits and hyphens, not '{self.name}'."
+            )
+
+    def build(self, options: Options | None = None, **given: Any) -> list[Test]:
+        """Return its tests, for options or for what a user sets by keywords."""
+        chosen = self.options(**given) if options is None else options
+        found = with_baselines(self.name, chosen, self.tests(chosen))
+        return [replace(test, fingerprint=self.fingerprint) for test in found]
+
+    def choose(
+        self, given: Mapping[str, Any], spool: Path | None = None, also: Iterable[str] = ()
+    ) -> Options:
+        """Return its options from what a user gives, checked, with the files read that they name.
+
+        Parameters
+        ----------
+        spool
+            Folder for pictures that come from an iterator; None is a temporary one.
+        also
+            Names that a mistyped one may have meant beside those of options.
+        """
+        known = options_of(self.options)
+        for name in given:
+            if name not in known:
+                raise UnknownOptionError(self, name, (*known, *also))
+        return self.options(**given).opened(spool)
+
+    def find_tests(self, options: Options, names: str | Sequence[str] | None = None) -> list[Test]:
+        """Return tests in the suite's own order, with those that they come after.
+
+        Parameters
+        ----------
+        names
+            Names or patterns; None for those that the suite has by default.
+
+        Examples
+        --------
+        >>> from fechner.suites import suite
+        >>> own = suite("encoders")
+        >>> [test.id for test in own.find_tests(own.options(), "masking-*")]
+        ['masking-coherent', 'masking-incoherent']
+        """
+        names = [names] if isinstance(names, str) else names
+        every = {test.id: test for test in self.build(options)}
+        if not names:
+            return _with_earlier([test for test in every.values() if test.by_default], every)
+        chosen: set[str] = set()
+        for name in names:
+            found = _matching(name, every)
+            if not found and (lacking := _matching(name, self.further)):
+                need = self.further[lacking[0]]
+                raise FechnerError(f"test '{name}' of {self.name} needs {need}.")
+            if not found:
+                listed = f"{self.name} has {', '.join(every)}"
+                if len(every) > _LISTED:
+                    listed = f"`fechner list tests --suite {self.name}` shows all {len(every)}"
+                raise UnknownNameError("test", name, every, listed)
+            chosen.update(found)
+        return _with_earlier([test for test in every.values() if test.id in chosen], every)
+
+    @property
+    def fingerprint(self) -> str:
+        """What stored answers depend on beside their experiments; nothing, for our own suites.
+
+        Our experiments have versions. What is drawn by code of a user's may change with the file.
+        """
+        if self.source == OURS:
+            return ""
+        return f"{self.name}/{self.version}/{self.sha256 if is_python_file(self.source) else ''}"
+
+
+#: The source of suites that come with fechner.
+OURS = "fechner"
+
+#: More tests than these are not listed where one is mistyped.
+_LISTED = 30
+
+
+class UnknownOptionError(FechnerError, TypeError):
+    """An option that a suite does not have: another's, or one that is mistyped."""
+
+    def __init__(self, own: Suite, name: str, known: Iterable[str]) -> None:
+        from fechner.suites.catalogue import suites
+
+        flag = f"--{name.replace('_', '-')}"
+        others = [each.name for each in suites().values() if name in options_of(each.options)]
+        near = nearest(name, known, 0.7)
+        if others:
+            do = "does" if len(others) == 1 else "do"
+            why = f"; {' and '.join(others)} {do}. Leave it out."
+        elif near:
+            why = f"; did you mean --{near.replace('_', '-')}?"
+        else:
+            why = f"; `fechner run --suite {own.name} --help` lists its options."
+        super().__init__(f"suite '{own.name}' does not take {flag}{why}")
+
+
+def _matching(name: str, known: Iterable[str]) -> list[str]:
+    """Return what has a name, or matches it as a pattern."""
+    return [each for each in known if each == name or fnmatchcase(each, name)]
+
+
+def _with_earlier(tests: Sequence[Test], every: Mapping[str, Test]) -> list[Test]:
+    """Return tests with all that they come after, in the order of ``every``."""
+    wanted: set[str] = set()
+    left = [test.id for test in tests]
+    while left:
+        name = left.pop()
+        if name not in wanted:
+            wanted.add(name)
+            left.extend(every[name].after)
+    return [test for name, test in every.items() if name in wanted]
+
+
+def may_ask(test: Test, lacking: Sequence[str]) -> bool:
+    """Whether a test needs nothing that an observer lacks."""
+    return not any(need in lacking for need in _needs(test))
+
+
+def _needs(test: Test) -> tuple[Need | Ability, ...]:
+    """Return what an observer must see, and what it must be able to do."""
+    return (*test.experiment.needs, test.experiment.asks)
+
+
+def not_asked(
+    observer: str, tests: Sequence[Test], lacking: Sequence[Need | Ability]
+) -> Iterator[str]:
+    """Say which tests an observer was not asked, in a line for each reason."""
+    for need in lacking:
+        # The first thing that is lacking is reason enough.
+        before = lacking[: lacking.index(need)]
+        names = [t.id for t in tests if need in _needs(t) and may_ask(t, before)]
+        if names:
+            yield f"{observer} was not asked {', '.join(dict.fromkeys(names))}: {LACKS[need]}."
