@@ -45,7 +45,7 @@ def test_every_command_and_option_of_the_help_is_there(generate: ModuleType) -> 
     assert {"fechner run", "fechner scores", "fechner list human"} <= set(sections)
     for name, section in sections.items():
         done = CliRunner().invoke(app, [*name.split()[1:], "--help"], env={"COLUMNS": "300"})
-        printed = {word for word in done.output.split() if word.startswith("--")}
+        printed = {word.strip("`") for word in done.output.split() if word.startswith("--")}
         on_page = {word.strip("`") for word in section.replace("/", " ").split()}
         missing = {each for word in printed for each in word.split("/")} - on_page - {"--help"}
         assert not missing, f"{name}: {missing}"
