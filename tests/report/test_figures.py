@@ -263,11 +263,11 @@ def test_runs_that_differ_in_other_tests_are_put_together(tmp_path: Path) -> Non
     )
     drawn = figure([first, second], MATCHING, dpi=80)
     assert len(drawn.axes) == 2
-    found, _ = compare([first, second], tests=[MATCHING])
+    found = compare(first, second, tests=[MATCHING])
     assert found.warnings == ()
     with pytest.raises(FechnerError, match=r"not asked the same .*\(encoders; encoders, seed 1\)"):
         figure([first, second], "area")
-    found, _ = compare([first, second], tests=["area"])
+    found = compare(first, second, tests=["area"])
     assert "Not all were asked the same questions" in found.warnings[0]
 
 

@@ -59,7 +59,8 @@ def test_contenders_know_what_is_known_of_them(run: Run, shown_run: Run) -> None
 
 
 def test_comparisons_say_it_in_a_note(run: Run) -> None:
-    found, problems = compare([run])
+    found = compare(run)
+    problems = list(found.problems)
     assert problems == []
     assert set(found.notes) == {COLOUR, *VIDEO}
     tests = {(p.first.label, p.second.label): [f.test for f in p.findings] for p in found.pairs}
@@ -71,13 +72,13 @@ def test_comparisons_say_it_in_a_note(run: Run) -> None:
     assert [mean.n for _, mean in found.distances] == [3, 2, 1]
     for name in ("table", "json"):
         assert COLOUR in FORMATS[name](found)
-    one, _ = compare([run], tests=["area"])
+    one = compare(run, tests=["area"])
     assert one.notes == ()
 
 
 def test_nothing_in_common_names_the_reason(run: Run) -> None:
     with pytest.raises(FechnerError, match="no test in common: hyab was not asked flicker"):
-        compare([run], tests=["flicker"])
+        compare(run, tests=["flicker"])
 
 
 # Exports

@@ -120,8 +120,8 @@ def _pairs(
     from fechner.report.comparing.figures import difference_figure
     from fechner.report.comparing.tables import FORMATS
 
-    found, problems = compare(runs, baseline=baseline, **chosen)
-    return FORMATS[format](found), problems, difference_figure(found) if drawn else None
+    found = compare(*runs, baseline=baseline, **chosen)
+    return FORMATS[format](found), list(found.problems), difference_figure(found) if drawn else None
 
 
 def _trends(

@@ -103,6 +103,14 @@ def figure(
         How wide it is printed: over 1 column (85 mm) or 2 (178 mm).
     dpi
         Resolution of a PNG. Stimuli have their own: a pixel for every pixel.
+
+    Examples
+    --------
+    >>> import fechner
+    >>> run = fechner.evaluate("pixels", tests="area", scores_only=True, progress=False)
+    >>> drawn = fechner.figure(run, kind="scores", columns=1)
+    >>> f"{25.4 * float(drawn.get_size_inches()[0]):.0f} mm"
+    '85 mm'
     """
     check_columns(columns)
     if not 50 <= dpi <= 2400:

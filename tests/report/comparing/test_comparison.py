@@ -51,7 +51,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
 
 
 def test_all_pairs_of_a_run(shown_run: Run) -> None:
-    found, problems = compare([shown_run])
+    found = compare(shown_run)
+    problems = list(found.problems)
     assert problems == []
     names = [f"{name} by angle" for name in shown_run.observers]
     pairs = list(itertools.combinations(names, 2))
@@ -62,7 +63,7 @@ def test_all_pairs_of_a_run(shown_run: Run) -> None:
 
 
 def test_differences_are_those_of_the_raw_answers(shown_run: Run) -> None:
-    found, _ = compare([shown_run], observers=["network", "pixels"], tests=["masking-coherent"])
+    found = compare(shown_run, observers=["network", "pixels"], tests=["masking-coherent"])
     ((finding,),) = (pair.findings for pair in found.pairs)
     (test,) = (t for t in suite("encoders").build() if t.id == "masking-coherent")
     parts = []
@@ -76,7 +77,7 @@ def test_differences_are_those_of_the_raw_answers(shown_run: Run) -> None:
 
 @pytest.mark.parametrize("correction", ["holm", "bh", "none"])
 def test_p_values_are_corrected_over_tests_and_pairs(shown_run: Run, correction: str) -> None:
-    found, _ = compare([shown_run], correction=correction)
+    found = compare(shown_run, correction=correction)
     every = [finding for pair in found.pairs for finding in pair.findings]
     expected = corrected([finding.difference.p for finding in every], correction)
     assert [finding.corrected for finding in every] == expected.tolist()
@@ -85,20 +86,20 @@ def test_p_values_are_corrected_over_tests_and_pairs(shown_run: Run, correction:
 
 
 def test_others_are_compared_with_a_baseline(shown_run: Run) -> None:
-    found, _ = compare([shown_run], baseline="pixels")
+    found = compare(shown_run, baseline="pixels")
     assert [pair.second.label for pair in found.pairs] == ["pixels by angle"] * 2
-    one, _ = compare([shown_run], baseline="pixels", observers=["network"])
+    one = compare(shown_run, baseline="pixels", observers=["network"])
     assert [(p.first.label, p.second.label) for p in one.pairs] == [
         ("network by angle", "pixels by angle")
     ]
-    turned, _ = compare([shown_run], baseline="network", observers=["pixels"])
+    turned = compare(shown_run, baseline="network", observers=["pixels"])
     a, b = one.pairs[0].findings[0], turned.pairs[0].findings[0]
     assert a.difference.value == -b.difference.value
     assert a.difference.p == pytest.approx(b.difference.p)
 
 
 def test_distances_over_tests(shown_run: Run) -> None:
-    found, _ = compare([shown_run])
+    found = compare(shown_run)
     for each, mean in found.distances:
         expected = mean_distance(list(each.scores.values()))
         assert mean == pytest.approx(expected, nan_ok=True)  # few tests have no interval
@@ -108,7 +109,7 @@ def test_distances_over_tests(shown_run: Run) -> None:
 
 
 def test_runs_that_were_asked_otherwise(runs: dict[str, Run]) -> None:
-    found, _ = compare([runs["fine"], runs["coarse"], runs["paper"]])
+    found = compare(runs["fine"], runs["coarse"], runs["paper"])
     assert [(p.first.label, p.second.label) for p in found.pairs][:2] == [
         ("pixels (fine)", "pixels (coarse)"),
         ("pixels (fine)", "pixels (paper)"),
@@ -136,7 +137,7 @@ def test_runs_that_were_asked_otherwise(runs: dict[str, Run]) -> None:
 
 
 def test_an_observer_without_scores_says_why(odd_run: Run) -> None:
-    found, _ = compare([odd_run], observers=["constant", "afraid"], tests=["area"])
+    found = compare(odd_run, observers=["constant", "afraid"], tests=["area"])
     ((finding,),) = (pair.findings for pair in found.pairs)
     assert math.isnan(finding.corrected)
     assert finding.established == 0
@@ -147,14 +148,14 @@ def test_an_observer_without_scores_says_why(odd_run: Run) -> None:
 
 
 def test_who_was_left_out_of_a_run_is_named(odd_run: Run) -> None:
-    _, problems = compare([odd_run], baseline="constant", tests=["area"])
+    problems = list(compare(odd_run, baseline="constant", tests=["area"]).problems)
     assert problems[0].startswith("broken was left out: ")
-    _, problems = compare([odd_run], observers=["constant", "afraid"], tests=["area"])
+    problems = list(compare(odd_run, observers=["constant", "afraid"], tests=["area"]).problems)
     assert problems == []
 
 
 def test_printed_scores_have_distances_only(runs: dict[str, Run]) -> None:
-    found, _ = compare([runs["paper"], "@cai2025"], baseline="cvvdp", observers=["pixels"])
+    found = compare(runs["paper"], "@cai2025", baseline="cvvdp", observers=["pixels"])
     assert [pair.findings for pair in found.pairs] == [(), ()]
     assert found.notes[-1].startswith("Printed scores have no answers behind them")
     # On the tests that both have.
@@ -188,7 +189,7 @@ def test_mistakes_are_sentences(runs: dict[str, Run], shown_run: Run) -> None:
     ]
     for case, sentence in cases:
         with pytest.raises(FechnerError) as raised:
-            compare(**case)
+            compare(*case.pop("sources"), **case)
         assert sentence in str(raised.value)
         assert str(raised.value).endswith(".")
         assert "\n" not in str(raised.value)
@@ -330,7 +331,7 @@ def test_every_format_takes_odd_names(format: str) -> None:
 
 
 def test_csv_has_everything_in_columns(shown_run: Run) -> None:
-    found, _ = compare([shown_run])
+    found = compare(shown_run)
     rows = list(csv.DictReader(io.StringIO(FORMATS["csv"](found))))
     assert tuple(rows[0]) == COLUMNS
     kinds = [row["what"] for row in rows]
@@ -362,7 +363,7 @@ def test_json_is_strict_and_has_both_scores() -> None:
 
 
 def test_numbers_agree_between_formats(shown_run: Run) -> None:
-    found, _ = compare([shown_run], baseline="pixels")
+    found = compare(shown_run, baseline="pixels")
     value = f"{abs(found.pairs[0].findings[0].difference.value):.3f}"
     for format in ("table", "md", "latex"):
         assert value in FORMATS[format](found)

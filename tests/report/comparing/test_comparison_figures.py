@@ -145,7 +145,7 @@ def test_who_has_no_family_here_is_coloured_by_name(tmp_path: Path) -> None:
 
 
 def test_errors_are_turned_round(shown_run: Run) -> None:
-    found, _ = compare([shown_run], baseline="pixels")
+    found = compare(shown_run, baseline="pixels")
     pair = found.pairs[0]
     panel = difference_panel(pair)
     assert panel.y.ticks == ("matching-frequency ↓", "masking-coherent ↑")
@@ -168,7 +168,7 @@ def test_errors_are_turned_round(shown_run: Run) -> None:
 
 
 def test_a_figure_has_a_panel_for_each_pair(shown_run: Run, tmp_path: Path) -> None:
-    found, _ = compare([shown_run])
+    found = compare(shown_run)
     figure = difference_figure(found, dpi=80)
     assert len(figure.axes) == 3
     labels = figure.axes[0].get_yticklabels()
@@ -180,13 +180,13 @@ def test_a_figure_has_a_panel_for_each_pair(shown_run: Run, tmp_path: Path) -> N
 
 
 def test_observers_without_scores_leave_their_place_empty(odd_run: Run) -> None:
-    found, _ = compare([odd_run], observers=["constant", "afraid"], tests=["area"])
+    found = compare(odd_run, observers=["constant", "afraid"], tests=["area"])
     panel = difference_panel(found.pairs[0])
     assert len(panel.marks) == 1
     assert len(difference_figure(found, dpi=80).axes) == 1
 
 
 def test_printed_scores_have_no_differences_to_draw() -> None:
-    found, _ = compare(["@cai2025"], baseline="pixels", observers=["cvvdp"])
+    found = compare("@cai2025", baseline="pixels", observers=["cvvdp"])
     with pytest.raises(FechnerError, match="nothing to draw"):
         difference_figure(found)

@@ -92,6 +92,8 @@ class Comparison:
     ----------
     warnings
         What must be known before anything is read.
+    problems
+        What could not be scored, in one line each.
     """
 
     pairs: tuple[Pair, ...]
@@ -99,6 +101,12 @@ class Comparison:
     correction: Correction
     notes: tuple[str, ...]
     warnings: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        from fechner.report.comparing.tables import FORMATS  # which draws comparisons up
+
+        return FORMATS["table"](self)
 
     @property
     def tested(self) -> int:
@@ -134,8 +142,7 @@ def choose_entrants(
 
 
 def compare(
-    sources: Sequence[Source],
-    *,
+    *sources: Source,
     baseline: str | None = None,
     observers: Sequence[str] | None = None,
     tests: Sequence[str] | None = None,
@@ -143,8 +150,10 @@ def compare(
     layer: str | None = None,
     readout: str | None = None,
     progress: bool = False,
-) -> tuple[Comparison, list[str]]:
+) -> Comparison:
     """Compare observers of runs, and of published tables as far as that goes.
+
+    Printed, the result is a table of differences with their intervals.
 
     Parameters
     ----------
@@ -158,11 +167,17 @@ def compare(
         How p-values are corrected, over all tests of all pairs.
     layer, readout
         Where observers are read out, and how; by default as in tables.
+    progress
+        Whether to show a progress bar on stderr.
 
-    Returns
-    -------
-    tuple of Comparison and list of str
-        And what could not be scored, in one line each.
+    Examples
+    --------
+    >>> import fechner
+    >>> run = fechner.evaluate("pixels", "standard-observer", tests="area", scores_only=True,
+    ...                        progress=False)
+    >>> found = fechner.compare(run, baseline="pixels")
+    >>> [pair.first.label for pair in found.pairs]
+    ['standard-observer']
     """
     chosen, against = choose_entrants(sources, observers, baseline)
     standings, problems = stand(chosen, choose_tests(chosen, tests), layer, readout, progress)
@@ -182,8 +197,9 @@ def compare(
     if observers is None:
         problems = [*left_out(chosen), *problems]
     notes, warnings = [*not_asked, *_without_answers(pairs)], _asked(standings)
-    found = Comparison(tuple(pairs), distances, correction, tuple(notes), tuple(warnings))
-    return found, problems
+    return Comparison(
+        tuple(pairs), distances, correction, tuple(notes), tuple(warnings), tuple(problems)
+    )
 
 
 def _together(first: Standing, second: Standing) -> list[str]:

@@ -1,0 +1,267 @@
+"""Options of suites: said once, known everywhere."""
+
+import inspect
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from following import SPEC
+from typer.testing import CliRunner
+
+from fechner import FechnerError, Run, evaluate
+from fechner.cli.app import app
+from fechner.runs.settings import Settings
+from fechner.suites import DisplayOptions, Options, option, suite, suites
+from fechner.suites.options import options_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Some(DisplayOptions):
+    """One option of each kind."""
+
+    angle: float = option(90.0, help="Angle.", unit="degrees", above=0, high=180)
+    often: int = option(3, help="Times.", low=1)
+    turned: bool = option(False, help="Turn it.")
+    mirrored: bool | None = option(None, help="Mirror it.", negative="upright")
+    shape: Literal["round", "square"] = option("round", help="Shape.")
+    parts: tuple[str, ...] | None = option(None, help="Parts.", words="with {}")
+
+
+@pytest.mark.parametrize(
+    ("values", "held"),
+    [
+        ({"angle": 60}, 60.0),
+        ({"angle": "60"}, 60.0),
+        ({"often": "12"}, 12),
+        ({"often": 2.0}, 2),
+        ({"shape": "square"}, "square"),
+        ({"parts": "a, b"}, ("a", "b")),
+        ({"parts": ["a", "b"]}, ("a", "b")),
+        ({"mirrored": False}, False),
+        ({"mirrored": None}, None),
+    ],
+)
+def test_values_are_held_as_their_field_says(values: dict, held: object) -> None:
+    ((name, _),) = values.items()
+    found = getattr(Some(**values), name)
+    assert found == held
+    assert type(found) is type(held)
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"angle": 0}, r"--angle must be above 0 and at most 180 degrees, not 0\."),
+        ({"angle": 181}, "--angle .* not 181"),
+        ({"angle": float("nan")}, "--angle must be a number, not nan"),
+        ({"angle": "wide"}, "--angle must be a number, not 'wide'"),
+        ({"often": 0}, "--often must be at least 1, not 0"),
+        ({"often": 1.5}, "--often must be a whole number, not 1.5"),
+        ({"often": True}, "--often must be a whole number, not True"),
+        ({"turned": "yes"}, "--turned must be True or False, not 'yes'"),
+        ({"shape": "squar"}, "--shape must be round or square, not 'squar'; did you mean square"),
+        ({"display": "ofice"}, "did you mean 'office'"),
+        ({"published": True, "display": "office"}, "leave --display out"),
+        ({"seed": -1}, "--seed must be at least 0"),
+        ({"ppd": 0}, "--ppd must be above 0"),
+    ],
+)
+def test_a_wrong_value_is_one_sentence(values: dict, sentence: str) -> None:
+    with pytest.raises(FechnerError, match=sentence) as raised:
+        Some(**values)
+    assert "\n" not in str(raised.value)
+
+
+def test_words_and_flags_follow_from_a_field() -> None:
+    chosen = Some(angle=60, turned=True, mirrored=False, shape="square", parts=("a", "b"), ppd=30)
+    assert chosen.words() == [
+        "30 pixels/degree", "angle 60 degrees", "turned", "no mirrored", "shape square", "with a, b"
+    ]  # fmt: skip
+    known = options_of(Some)
+    flags = [known[name].as_flag(value) for name, value in chosen.changed().items()]
+    assert flags == [
+        "--ppd 30", "--angle 60", "--turned", "--upright", "--shape square", "--parts a,b"
+    ]  # fmt: skip
+    assert known["turned"].as_flag(False) == "without --turned"
+    assert known["mirrored"].as_flag(None) == "without --mirrored or --upright"
+    assert Some(published=True).words() == ["as published"]
+
+
+def test_keywords_of_evaluate_are_the_fields_of_what_all_suites_share() -> None:
+    written = inspect.signature(evaluate).parameters
+    shared = {**options_of(Options), **options_of(Settings)}
+    for name, each in shared.items():
+        assert written[name].default == each.default, name
+    beside = {"observers", "suite", "tests", "out", "executor", "progress", "options"}
+    assert set(written) == set(shared) | beside
+
+
+def test_every_option_has_help_and_a_sentence() -> None:
+    for own in suites().values():
+        for name, each in {**options_of(own.options), **options_of(Settings)}.items():
+            assert each.help.endswith("."), name
+            assert each.flags[0].startswith("--")
+
+
+def help_of(*arguments: str) -> str:
+    done = CliRunner().invoke(app, ["run", *arguments, "--help"], env={"COLUMNS": "200"})
+    assert done.exit_code == 0
+    return done.output
+
+
+def test_help_shows_the_options_of_the_suite_that_is_named() -> None:
+    general, verbal, encoders = help_of(), help_of("--suite", "verbal"), help_of("--suite=encoders")
+    for text in (general, verbal, encoders):
+        assert "--published" in text
+        assert "--device" in text
+        assert "decalogue" in text  # suites are named
+    assert "--prompts" in verbal
+    assert "--match" in encoders
+    assert not any(flag in general for flag in ("--prompts", "--match", "--display", "--objects"))
+    assert not any(flag in verbal for flag in ("--match", "--objects"))
+    assert "--prompts" not in encoders
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--trials", "3"], "suite 'encoders' does not take --trials; verbal and recognition do."),
+        (["--suite", "verbal", "--objects=x"], "does not take --objects; recognition does."),
+        (["--suite", "decalogue", "--mach", "x"], "suite 'decalogue' does not take --mach"),
+        (["--publshed"], "did you mean --published?"),
+        (["--suite", SPEC, "--display", "office"], "'following' does not take --display"),
+    ],
+)
+def test_an_option_of_another_suite_gets_one_sentence(arguments: list, sentence: str) -> None:
+    done = CliRunner().invoke(app, ["run", "pixels", *arguments])
+    assert isinstance(done.exception, FechnerError)
+    assert sentence in str(done.exception)
+
+
+WITH_AN_OPTION = """
+from dataclasses import dataclass, replace
+import following
+from fechner.suites import Options, Suite, option
+
+@dataclass(frozen=True, kw_only=True)
+class Own(Options):
+    loud: float = option(0.5, help="How loud it is.", unit="dB", low=0, words="at {}")
+
+def tests(options):
+    return following.tests(options)
+
+SUITE = Suite("loud", "Loud", "Doe & Roe 2026. Plaids.", tests, Own)
+"""
+
+
+def test_a_new_field_is_in_help_manifest_page_and_python(tmp_path: Path) -> None:
+    """One file says it; nothing else has to know."""
+    file = tmp_path / "loud.py"
+    file.write_text(WITH_AN_OPTION)
+    own = f"{file}:SUITE"
+    help = help_of("--suite", own)
+    assert "--loud" in help
+    assert "How loud it is. Default: 0.5 dB." in help
+    folder = tmp_path / "run"
+    done = CliRunner().invoke(
+        app, ["run", "pixels", "--suite", own, "--loud", "3", "--tests", "alone", "--out",
+              str(folder)]
+    )  # fmt: skip
+    stored = json.loads((folder / "manifest.json").read_text())
+    assert stored["options"]["loud"] == 3.0
+    assert stored["origin"]["source"] == f"{file.resolve()}:SUITE"
+    assert len(stored["origin"]["sha256"]) == 64
+    run = Run(folder)
+    assert run.options.loud == 3.0
+    page = run.report(tmp_path / "page.html").read_text("utf-8")
+    assert "Options: at 3 dB." in page
+    assert "Doe &amp; Roe 2026. Plaids." in page
+    again = evaluate("pixels", suite=own, loud=3, tests="alone", out=folder, progress=False)
+    assert again.options == run.options
+    with pytest.raises(FechnerError, match="--loud 3, not --loud 4"):
+        evaluate("pixels", suite=own, loud=4, out=folder, progress=False)
+    done = CliRunner().invoke(app, ["run", "pixels", "--suite", own, "--loud", "-1"])
+    assert str(done.exception) == "--loud must be at least 0 dB, not -1."
+
+
+def test_a_suite_that_changed_is_measured_anew(tmp_path: Path) -> None:
+    file, folder = tmp_path / "loud.py", tmp_path / "run"
+    file.write_text(WITH_AN_OPTION)
+    settings = {"suite": f"{file}:SUITE", "tests": "alone", "out": folder, "progress": False}
+    run = evaluate("pixels", **settings)
+    keys = {entry.key for entry in run.entries()}
+    assert {entry.key for entry in evaluate("pixels", **settings).entries()} == keys
+    file.write_text(WITH_AN_OPTION + "\n# changed\n")
+    with pytest.raises(FechnerError, match=r"loud\.py has changed since .*run the same command"):
+        Run(folder)
+    run = evaluate("pixels", **settings)
+    assert "suite 'loud' has changed since it was measured here: measured anew." in run.told
+    assert keys.isdisjoint(entry.key for entry in run.entries())
+    assert run.data("pixels", "alone") is not None
+    file.unlink()
+    with pytest.raises(FechnerError, match=r"was read from .*loud\.py, which is gone"):
+        Run(folder)
+
+
+def test_a_suite_given_in_python(tmp_path: Path) -> None:
+    own = suite(SPEC)
+    bare = type(own)("bare", "Bare", "", own.tests, version=2)
+    run = evaluate("pixels", suite=bare, tests="alone", out=tmp_path / "run", progress=False)
+    assert run.assess() == ([], [])
+    assert run.manifest.origin == {"source": "", "version": 2, "sha256": ""}
+    with pytest.raises(FechnerError, match=r"'bare' .* was given in Python"):
+        Run(tmp_path / "run")
+    assert Run(tmp_path / "run", suite=bare).data("pixels", "alone") is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("SUITE = 3", "is a int, not a fechner.Suite"),
+        ("import fechner.suites as s\nSUITE = s.Suite('encoders', '', '', list)", "another name"),
+        ("import fechner.suites as s\nSUITE = s.Suite('A B', '', '', list)", "lower-case letters"),
+        ("SUIT = 3", "defines nothing|has SUIT"),
+        ("1 / 0", "ZeroDivisionError"),
+    ],
+)
+def test_what_is_no_suite(tmp_path: Path, text: str, sentence: str) -> None:
+    file = tmp_path / "wrong.py"
+    file.write_text(text)
+    with pytest.raises(FechnerError, match=sentence):
+        suite(f"{file}:SUITE")
+
+
+def test_suites_of_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fechner.suites import catalogue
+
+    class Point:
+        name, value, dist = "following", "following:SUITE", None
+
+        @staticmethod
+        def load() -> object:
+            import following
+
+            return following.SUITE
+
+    monkeypatch.setattr(catalogue.metadata, "entry_points", lambda group: [Point])
+    assert suite("following").source == "following:SUITE"
+    assert list(suites())[-1] == "following"
+    done = CliRunner().invoke(app, ["list", "suites"])
+    assert "Following" in done.output
+
+
+def test_observers_from_a_text_file(tmp_path: Path) -> None:
+    names = tmp_path / "models.txt"
+    names.write_text("# mine\npixels\n\nstandard-observer\n")
+    done = CliRunner().invoke(
+        app, ["run", "--observers", str(names), "--tests", "area", "--dry-run"]
+    )
+    assert done.exit_code == 0
+    assert [line.split()[0] for line in done.output.splitlines()[1:3]] == [
+        "pixels", "standard-observer"
+    ]  # fmt: skip
+    names.write_text("# nobody\n")
+    done = CliRunner().invoke(app, ["run", "--observers", str(names)])
+    assert "names no observer" in str(done.exception)
