@@ -16,7 +16,7 @@ from fechner.experiments.preferred_views import (
     origin_in_words,
     scored,
 )
-from fechner.experiments.recognition import Recogniser
+from fechner.experiments.presenter import Presenter
 from fechner.stimuli.picture_sets.conditions import ConditionPictures, known_experiment
 
 if TYPE_CHECKING:
@@ -54,12 +54,12 @@ class GivenConditions(PreferredViews):
             f"{origin_in_words(self.pictures)}{self.scene.method}"
         )
 
-    def measure(self, piece: Piece, recogniser: Recogniser) -> xr.Dataset:
+    def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
         """Show the pictures of a piece."""
         items = list(self._items(piece))
         shown = [self.pictures.described(*item) for item in items]
         pictures = [self.pictures.picture(*item) for item in items]
-        data = scored(self, piece, recogniser, items, pictures)
+        data = scored(self, piece, presenter, items, pictures)
         places = {name: i for i, name in enumerate(self.pictures.conditions)}
         conditions = np.array([places[each.condition] for each in shown], np.int16)
         names = {"names": "|".join(self.pictures.conditions)} if piece.start == 0 else {}

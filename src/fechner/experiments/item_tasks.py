@@ -6,18 +6,18 @@ like the sample (2AFC), and asks any observer that compares.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from fechner.experiments.decisions import decide
-from fechner.experiments.items import Item, drawn_classes, preferred
-from fechner.experiments.preferred_views import choice_in_words
-from fechner.experiments.presentation import Presenter
-from fechner.experiments.recognition import NONE_OF_THEM, NOT_SHOWN, Recogniser
+from fechner.errors import UnknownNameError
+from fechner.experiments.comparing import differences_from_several
+from fechner.experiments.preferred_views import Item, choice_in_words, preferred
+from fechner.experiments.presenter import Presenter
+from fechner.experiments.recognition import NONE_OF_THEM, NOT_SHOWN, choices_of, classify
 from fechner.observers.abilities import Ability
 from fechner.observers.choices import Among
 from fechner.observers.dropout import Dropout
@@ -34,11 +34,15 @@ if TYPE_CHECKING:
 
 
 class Shown(NamedTuple):
-    """What is shown in a trial: a picture, at a level, in a run of dropout (0 without)."""
+    """What is shown in a trial: a picture, at a level, in a run of dropout (0 without).
+
+    Trials of the same picture at the same level are told apart by their draw.
+    """
 
     item: Item
     level: float
     run: int
+    draw: int = 0
 
 
 class Answered(NamedTuple):
@@ -105,8 +109,8 @@ class Ask(Protocol):
         """What there is to choose from."""
         ...
 
-    def __call__(self, shown: Sequence[Shown], number: int = 0) -> Answered:
-        """Ask; ``number`` tells repetitions of a trial apart."""
+    def __call__(self, shown: Sequence[Shown]) -> Answered:
+        """Ask."""
         ...
 
 
@@ -144,7 +148,7 @@ class ItemTask(Protocol):
         ...
 
     def asker(
-        self, presenter: Recogniser | Presenter, experiment: ItemResponse, views: xr.Dataset | None
+        self, presenter: Presenter, experiment: ItemResponse, views: xr.Dataset | None
     ) -> Ask:
         """Return who asks an observer."""
         ...
@@ -192,32 +196,106 @@ class Naming:
         return f"{choice_in_words(self.among, self.categories)}{dropped}"
 
     def asker(
-        self, presenter: Recogniser | Presenter, experiment: ItemResponse, views: xr.Dataset | None
+        self, presenter: Presenter, experiment: ItemResponse, views: xr.Dataset | None
     ) -> Ask:
         """Return who asks an observer."""
-        assert isinstance(presenter, Recogniser)
         return _Namer(self, presenter, experiment)
 
 
 class _Namer:
-    def __init__(self, task: Naming, recogniser: Recogniser, experiment: ItemResponse) -> None:
-        self._task, self._recogniser, self._experiment = task, recogniser, experiment
+    def __init__(self, task: Naming, presenter: Presenter, experiment: ItemResponse) -> None:
+        self._task, self._presenter, self._experiment = task, presenter, experiment
         classes = experiment.pictures.classes
-        self._among = recogniser.choices(classes, task.among, task.categories)
+        self._among = choices_of(presenter, classes, task.among, task.categories)
         self.chance, self.choices = self._among.chance, self._among.names
 
-    def __call__(self, shown: Sequence[Shown], number: int = 0) -> Answered:
+    def __call__(self, shown: Sequence[Shown]) -> Answered:
         experiment = self._experiment
-        found = self._recogniser.decide(
-            [experiment.picture(each, number) for each in shown],
+        found = classify(
+            self._presenter,
+            [experiment.picture(each) for each in shown],
             [each.item.label for each in shown],
             self._among,
             experiment.scene,
             dropout=self._task.dropout,
-            seeds=[experiment.seed_of(each, number) for each in shown],
+            seeds=[experiment.seed_of(each) for each in shown],
         )
         never = np.zeros(found.right.shape, bool)
         return Answered(found.chosen, found.right, found.score, never, found.problems)
+
+
+class Decision(NamedTuple):
+    """Which of two pictures a sample was taken for, by two differences.
+
+    Differences are those of a read-out; r = 1 - difference is Pearson's correlation where that is
+    ``correlation``.
+
+    Parameters
+    ----------
+    right
+        1 or 0.
+    score
+        The decision score; NaN where a difference is undefined.
+    undefined
+        Whether it is, as correlations of constant features are; such a decision is wrong.
+    """
+
+    right: Floats
+    score: Floats
+    undefined: NDArray[np.bool_]
+
+
+def _smaller(positive: Floats, negative: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    score = negative - positive
+    return score, score > 0
+
+
+def _signed(positive: Floats, negative: Floats) -> Floats:
+    """Return r_p where it exceeds r_q, else -r_q (RichardWebster et al. 2018, Algorithm 4)."""
+    r_p, r_q = 1 - positive, 1 - negative
+    return np.where(r_p > r_q, r_p, -r_q)
+
+
+def _as_printed(positive: Floats, negative: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    score = _signed(positive, negative)
+    return score, score > 0
+
+
+def _as_coded(positive: Floats, negative: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    score = _signed(positive, negative)
+    return score, score >= 0
+
+
+#: Of the difference to the same picture and to another. ``2afc`` takes the more similar one.
+#: ``2afc-paper`` and ``2afc-published`` are as printed and as in the authors' code: where both
+#: correlations are negative, a wrong choice counts as right, and a right one as wrong.
+DECISIONS: dict[str, Callable[[Floats, Floats], tuple[Floats, NDArray[np.bool_]]]] = {
+    "2afc": _smaller,
+    "2afc-paper": _as_printed,
+    "2afc-published": _as_coded,
+}
+
+
+def decide(name: str, positive: Floats, negative: Floats) -> Decision:
+    """Decide which of two pictures a sample is.
+
+    Parameters
+    ----------
+    positive, negative
+        Differences of samples to the same picture, and to another.
+
+    Examples
+    --------
+    >>> both_negative = np.array([1.2]), np.array([1.4])  # r = -.2 and -.4
+    >>> [decide(name, *both_negative).right.item() for name in DECISIONS]
+    [1.0, 0.0, 0.0]
+    """
+    if name not in DECISIONS:
+        raise UnknownNameError("decision", name, DECISIONS, f"there are {', '.join(DECISIONS)}")
+    undefined = np.isnan(positive) | np.isnan(negative)
+    with np.errstate(invalid="ignore"):
+        score, right = DECISIONS[name](positive, negative)
+    return Decision(np.where(undefined, 0.0, right), np.where(undefined, np.nan, score), undefined)
 
 
 @dataclass(frozen=True)
@@ -227,7 +305,7 @@ class Matching:
     Parameters
     ----------
     decision
-        Name of the decision function (`fechner.experiments.decisions`).
+        Name of the decision function, one of `DECISIONS`.
     others
         Other classes that a picture meets; each trial has one of them, drawn by seed. They are
         looked at once for all levels. None draws among all classes for every trial, as the paper
@@ -259,10 +337,9 @@ class Matching:
         )
 
     def asker(
-        self, presenter: Recogniser | Presenter, experiment: ItemResponse, views: xr.Dataset | None
+        self, presenter: Presenter, experiment: ItemResponse, views: xr.Dataset | None
     ) -> Ask:
         """Return who asks an observer."""
-        assert isinstance(presenter, Presenter)
         return _Matcher(self, presenter, experiment, views)
 
 
@@ -281,9 +358,9 @@ class _Matcher:
         self._experiment, self._views = experiment, views
         self._known: dict[int, Item | None] = {}
 
-    def __call__(self, shown: Sequence[Shown], number: int = 0) -> Answered:
+    def __call__(self, shown: Sequence[Shown]) -> Answered:
         parts = [
-            self._of_item(item, list(trials), number)
+            self._of_item(item, list(trials))
             for item, trials in groupby(shown, key=lambda each: each.item)
         ]
         if parts:
@@ -291,19 +368,20 @@ class _Matcher:
         presenter = self._presenter
         return Answered.of_nothing((0, len(presenter.layers), len(presenter.readouts)), ("", ""))
 
-    def _of_item(self, item: Item, shown: Sequence[Shown], number: int) -> Answered:
+    def _of_item(self, item: Item, shown: Sequence[Shown]) -> Answered:
         experiment, presenter = self._experiment, self._presenter
         original = experiment.pictures.shown(*item)
         shape = (len(shown), len(presenter.layers), len(presenter.readouts))
-        problem = presenter.unreadable(original, experiment.scene)
-        seeds = [experiment.seed_of(each, number) for each in shown]
+        problem = presenter.problem(original.source, experiment.scene)
+        seeds = [experiment.seed_of(each) for each in shown]
         drawn = [] if problem[0] else self._drawn(item, seeds)
         if not drawn:
             why = problem if problem[0] else _NOBODY_ELSE
             return Answered.of_nothing(shape, why)
         met = sorted(set(drawn))
-        differences = presenter.matches(
-            [experiment.picture(each, number) for each in shown],
+        differences = differences_from_several(
+            presenter,
+            [experiment.picture(each) for each in shown],
             [original, *(experiment.pictures.shown(*other) for other in met)],
             [(0, 1 + met.index(other)) for other in drawn],
             experiment.scene,
@@ -343,8 +421,8 @@ class _Matcher:
         experiment = self._experiment
         pictures, seed = experiment.pictures, experiment.seed
         for item in preferred(pictures, label, 1, seed, self._views):
-            picture = pictures.shown(*item)
-            if not self._presenter.unreadable(picture, experiment.scene)[0]:
+            source = pictures.shown(*item).source
+            if not self._presenter.problem(source, experiment.scene)[0]:
                 return item
         return None
 
@@ -354,3 +432,15 @@ _NOBODY_ELSE = ("unreadable", "No picture of another class can be shown.")
 
 def _draw(seed: Sequence[int], n: int) -> int:
     return int(np.random.default_rng(list(seed)).integers(n))
+
+
+def drawn_classes(classes: int, but: int, most: int, seed: Sequence[int]) -> list[int]:
+    """Return some classes other than one, drawn by seed.
+
+    Examples
+    --------
+    >>> sorted(drawn_classes(4, but=1, most=9, seed=[0]))
+    [0, 2, 3]
+    """
+    order = np.random.default_rng(list(seed)).permutation(classes)
+    return [int(label) for label in order if label != but][:most]

@@ -70,6 +70,9 @@ _LEVELS = 200
 #: Trials of a class where levels are chosen one by one; choices of two tell less.
 _TRIALS = {"mafc": 40, "2afc": 60}
 
+#: Trials of the original before them.
+_ORIGINALS = 4
+
 #: Views of each class that are rendered carefully before the best is chosen.
 _SECOND_LOOK = 5
 
@@ -165,7 +168,13 @@ def _curves(
                 else levels_between(*manipulation.range, n)
             )
             placement = (
-                AdaptiveLevels(levels, asked.trials or _TRIALS[task.name], asked.width)
+                AdaptiveLevels(
+                    levels,
+                    _ORIGINALS + (asked.trials or _TRIALS[task.name]),
+                    asked.width,
+                    _ORIGINALS,
+                    "logistic",
+                )
                 if asked.adaptive
                 else EveryLevel(levels)
             )

@@ -15,11 +15,11 @@ import numpy as np
 
 from fechner.errors import FechnerError
 from fechner.experiments import (
-    AdaptiveStimuli,
+    AdaptiveLevels,
     Asking,
     BandRobustness,
-    ConstantStimuli,
     Detection,
+    EveryLevel,
     NaturalDetection,
 )
 from fechner.experiments.bands import Kind
@@ -79,9 +79,9 @@ def tests(options: Options) -> list[Test]:
 
     def asking(test: str, title: str, guess: float | None, **more: Any) -> Test:
         placement = (
-            AdaptiveStimuli(contrasts, asked.trials or _TRIALS, asked.width, guess=guess)
+            AdaptiveLevels(contrasts, asked.trials or _TRIALS, asked.width, guess=guess)
             if adaptive
-            else ConstantStimuli(contrasts, asked.trials or _DRAWS)
+            else EveryLevel(contrasts, asked.trials or _DRAWS)
         )
         experiment = Asking(
             test,
