@@ -4,10 +4,11 @@ from fechner.experiments.asking import Asking
 from fechner.experiments.bands import BandRobustness
 from fechner.experiments.base import Experiment, Piece, Sample, Scene
 from fechner.experiments.colour_matching import ColourMatching
+from fechner.experiments.comparing import differences, differences_from_several
 from fechner.experiments.curves import Curve, Curves, CurveTask
 from fechner.experiments.detection import Detection
 from fechner.experiments.flicker import FlickerDetection
-from fechner.experiments.given import GivenConditions
+from fechner.experiments.interview import ask
 from fechner.experiments.item_response import ItemResponse
 from fechner.experiments.item_tasks import Matching, Naming
 from fechner.experiments.masking import Masking
@@ -17,8 +18,9 @@ from fechner.experiments.near_threshold import NearThreshold
 from fechner.experiments.noise_curves import Condition, NoiseCurves
 from fechner.experiments.patches import Brightness, Colour, SpectralSensitivity
 from fechner.experiments.placement import AdaptiveLevels, EveryLevel
-from fechner.experiments.preferred_views import PreferredViews, SecondLook
+from fechner.experiments.preferred_views import GivenConditions, PreferredViews, SecondLook
 from fechner.experiments.presenter import Presenter, TrialLog
+from fechner.experiments.recognition import classify, recognise
 from fechner.experiments.tasks import Task
 
 __all__ = [
@@ -55,4 +57,9 @@ __all__ = [
     "SpectralSensitivity",
     "Task",
     "TrialLog",
+    "ask",
+    "classify",
+    "differences",
+    "differences_from_several",
+    "recognise",
 ]

@@ -27,7 +27,7 @@ from fechner.experiments.interview import (
     prompts_for,
 )
 from fechner.experiments.limits import REASONS, flag_contrasts, remaining_contrast
-from fechner.experiments.placement import EveryLevel, Placement, Track, Trial, advance
+from fechner.experiments.placement import EveryLevel, Placement, Track, Trial, advance, rounds
 from fechner.experiments.presenter import Presenter, Trace
 from fechner.experiments.tasks import ABSCISSAE, Task
 from fechner.human import standard_spatial_observer
@@ -49,7 +49,7 @@ _RMS_OF_PEAK = 0.5**0.5
 
 
 @dataclass
-class _Asked:
+class _Prompted:
     """Trials with one prompt.
 
     Parameters
@@ -78,24 +78,6 @@ class _Record(NamedTuple):
     level: NDArray[np.int16]
     contrast: NDArray[np.float64]
     yes: NDArray[np.float64]
-
-    @classmethod
-    def empty(cls, *shape: int) -> _Record:
-        return cls(np.full(shape, -1, np.int16), np.full(shape, np.nan), np.full(shape, np.nan))
-
-    def enter(
-        self,
-        asked: _Asked,
-        trials: Sequence[Trial],
-        contrast: NDArray[np.float64],
-        yes: NDArray[np.float64],
-    ) -> None:
-        """Put trials after those that were asked before."""
-        own = (asked.prompt, slice(asked.trials, asked.trials + len(trials)))
-        asked.trials += len(trials)
-        self.level[own][:, asked.along] = np.array([trial.level for trial in trials])[:, None]
-        self.contrast[own][:, asked.along] = contrast[:, None]
-        self.yes[own][:, asked.along] = yes[:, asked.along]
 
 
 @dataclass(frozen=True)
@@ -226,8 +208,11 @@ class Asking:
             [self._shown(at, -1, draw, self._human(at)) for draw in range(_ANCHORS)],
             self.scene,
         )
-        shape = (len(presenter.layers), len(presenter.readouts))
-        record = _Record.empty(len(prompts), self.placement.most, *shape)
+        outputs = (len(presenter.layers), len(presenter.readouts))
+        shape = (len(prompts), self.placement.most, *outputs)
+        record = _Record(
+            np.full(shape, -1, np.int16), np.full(shape, np.nan), np.full(shape, np.nan)
+        )
         return Interview(
             self.scene,
             (
@@ -238,7 +223,7 @@ class Asking:
             partial(self._contrast_shown, self.scene.drawn_field(presenter.observer.wants)),
         )
 
-    def _tracks(self, prompts: int, presenter: Presenter) -> Iterator[list[_Asked]]:
+    def _tracks(self, prompts: int, presenter: Presenter) -> Iterator[list[_Prompted]]:
         """Go through tracks of trials, those together that are asked together.
 
         Where contrasts are chosen, every prompt, layer and read-out of choices has a track of its
@@ -248,7 +233,7 @@ class Asking:
         track = partial(self.placement.track, blanks=None if presenter.samples else 1)
         if not self.placement.adaptive:  # all at once, so that prompts share pictures
             everything = np.ones((layers, readouts), bool)
-            yield [_Asked(track(), prompt, (0, 0), everything) for prompt in range(prompts)]
+            yield [_Prompted(track(), prompt, (0, 0), everything) for prompt in range(prompts)]
             return
         chooses = np.array([name != GRADED for name in presenter.readouts])
         own = [int(place) for place in np.flatnonzero(chooses)]
@@ -256,7 +241,7 @@ class Asking:
             along = np.zeros((layers, readouts), bool)
             along[layer] = ~chooses & (readout == own[0])
             along[layer, readout] = True
-            yield [_Asked(track(), prompt, (layer, readout), along)]
+            yield [_Prompted(track(), prompt, (layer, readout), along)]
 
     def _found(
         self, index: int, prompts: Sequence[Prompt], presenter: Presenter, record: _Record
@@ -293,26 +278,29 @@ class Asking:
         self,
         index: int,
         prompts: Sequence[Prompt],
-        together: Sequence[_Asked],
+        together: Sequence[_Prompted],
         record: _Record,
         samples: bool,
     ) -> Chain:
         """Ask about one abscissa: the next trials of all tracks, and so on to their ends."""
-        going = [(each, advance(each.track)) for each in together]
-        while going := [(each, trials) for each, trials in going if trials]:
-            now = [(each.prompt, trial) for each, trials in going for trial in trials]
-            second = [self._is_second(index, trial) for _, trial in now]
+        steps = rounds([each.track for each in together])
+        asked = advance(steps)
+        while asked:
+            trials = [(together[number], trial) for number, trial in asked]
+            second = [self._is_second(index, trial) for _, trial in trials]
             heard = yield [
-                self._request(index, prompts, prompt, trial, is_second, samples)
-                for (prompt, trial), is_second in zip(now, second, strict=True)
+                self._request(index, prompts, each.prompt, trial, is_second, samples)
+                for (each, trial), is_second in zip(trials, second, strict=True)
             ]
             yes = np.where(np.array(second)[:, None, None], 1 - heard.yes, heard.yes)
-            start, left = 0, []
-            for each, trials in going:
-                part = slice(start, start := start + len(trials))
-                record.enter(each, trials, heard.contrast[part], yes[part])
-                left.append((each, advance(each.track, yes[(part, *each.place)].tolist())))
-            going = left
+            for (each, trial), contrast, own in zip(trials, heard.contrast, yes, strict=True):
+                at = (each.prompt, each.trials)
+                each.trials += 1
+                record.level[at][each.along] = trial.level
+                record.contrast[at][each.along] = contrast
+                record.yes[at][each.along] = own[each.along]
+            answers = [own[each.place] for (each, _), own in zip(trials, yes, strict=True)]
+            asked = advance(steps, answers)
 
     def _is_second(self, index: int, trial: Trial) -> bool:
         """Whether the target is the second of two pictures."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from fechner.experiments.base import Piece, Sample, Scene, geometry
 from fechner.experiments.item_tasks import Answered, Ask, ItemTask, Shown
-from fechner.experiments.placement import EveryLevel, Placement, Track, advance
+from fechner.experiments.placement import EveryLevel, Placement, advance, rounds
 from fechner.experiments.preferred_views import (
     Item,
     nothing,
@@ -128,7 +128,7 @@ class ItemResponse:
         # Where levels are chosen, the pictures of a class share its trials.
         most = 1 if self.placement.adaptive else self.per_class
         each = [
-            self.placement.most * min(most, count) * self.task.runs
+            self.placement.most * min(most, count) * len(self.task.run_numbers)
             for count in self.pictures.counts
         ]
         at_once = max(1, _PICTURES // max(1, *each)) if each else 1
@@ -168,33 +168,29 @@ class ItemResponse:
         for item in items:
             together.setdefault(item.label if self.placement.adaptive else item, []).append(item)
         # Being wrong becomes more frequent with the level, up to guessing.
-        tracks: list[tuple[list[Item], int, Track]] = [
+        tracks = [
             (pictures, run, self.placement.track(lapse=ask.chance, seed=pictures[0].label))
             for pictures in together.values()
             for run in self.task.run_numbers
         ]
         shown: list[Shown] = []
         parts: list[Answered] = []
-        going = [(track, advance(track[-1])) for track in tracks]
-        while going := [(track, trials) for track, trials in going if trials]:
-            levels = self.placement.levels
+        steps = rounds([track for *_, track in tracks])
+        asked = advance(steps)
+        while asked:
             now = [
-                Shown(pictures[draw % len(pictures)], levels[level], run, draw)
-                for (pictures, run, _), trials in going
-                for level, draw in trials
+                Shown(pictures[draw % len(pictures)], self.placement.levels[level], run, draw)
+                for (pictures, run, _), (level, draw) in ((tracks[i], trial) for i, trial in asked)
             ]
-            heard = ask(now)
-            # What an observer hands on chooses; all its layers are measured along.
-            wrong = 1 - heard.right[:, -1, 0]
-            unreadable = {now[place].item.label for place in np.flatnonzero(np.isnan(wrong))}
-            start, left = 0, []
-            for track, trials in going:
-                part = slice(start, start := start + len(trials))
-                if track[0][0].label not in unreadable:
-                    left.append((track, advance(track[-1], wrong[part].tolist())))
-            going = left
+            parts.append(ask(now))
             shown += now
-            parts.append(heard)
+            # What an observer hands on chooses; all its layers are measured along.
+            wrong = 1 - parts[-1].right[:, -1, 0]
+            unreadable = {now[place].item.label for place in np.flatnonzero(np.isnan(wrong))}
+            for pictures, _, track in tracks:
+                if pictures[0].label in unreadable:
+                    track.close()
+            asked = advance(steps, wrong.tolist())
         return shown, Answered.joined(parts) if parts else ask([])
 
     def picture(self, shown: Shown) -> Picture:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -114,46 +114,6 @@ class Ask(Protocol):
         ...
 
 
-class ItemTask(Protocol):
-    """A question about pictures at levels."""
-
-    @property
-    def name(self) -> str:
-        """``mafc`` or ``2afc``."""
-        ...
-
-    @property
-    def asks(self) -> Ability:
-        """The ability that it asks."""
-        ...
-
-    @property
-    def decision(self) -> str:
-        """Name of the decision function."""
-        ...
-
-    @property
-    def method(self) -> str:
-        """What is asked, in sentences."""
-        ...
-
-    @property
-    def run_numbers(self) -> Sequence[int]:
-        """Numbers of the runs: 0 for what does not vary, 1, 2... with dropout."""
-        ...
-
-    @property
-    def runs(self) -> int:
-        """How many runs there are."""
-        ...
-
-    def asker(
-        self, presenter: Presenter, experiment: ItemResponse, views: xr.Dataset | None
-    ) -> Ask:
-        """Return who asks an observer."""
-        ...
-
-
 @dataclass(frozen=True)
 class Naming:
     """Choose among all classes: the one with the highest score.
@@ -176,13 +136,8 @@ class Naming:
 
     @property
     def run_numbers(self) -> Sequence[int]:
-        """Numbers of the runs."""
+        """Numbers of the runs: 0 for what does not vary, 1, 2... with dropout."""
         return range(1, self.dropout.runs + 1) if self.dropout else (0,)
-
-    @property
-    def runs(self) -> int:
-        """How many runs there are."""
-        return len(self.run_numbers)
 
     @property
     def method(self) -> str:
@@ -245,9 +200,8 @@ class Decision(NamedTuple):
     undefined: NDArray[np.bool_]
 
 
-def _smaller(positive: Floats, negative: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    score = negative - positive
-    return score, score > 0
+def _nearer(positive: Floats, negative: Floats) -> Floats:
+    return negative - positive
 
 
 def _signed(positive: Floats, negative: Floats) -> Floats:
@@ -256,23 +210,14 @@ def _signed(positive: Floats, negative: Floats) -> Floats:
     return np.where(r_p > r_q, r_p, -r_q)
 
 
-def _as_printed(positive: Floats, negative: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    score = _signed(positive, negative)
-    return score, score > 0
-
-
-def _as_coded(positive: Floats, negative: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    score = _signed(positive, negative)
-    return score, score >= 0
-
-
-#: Of the difference to the same picture and to another. ``2afc`` takes the more similar one.
-#: ``2afc-paper`` and ``2afc-published`` are as printed and as in the authors' code: where both
-#: correlations are negative, a wrong choice counts as right, and a right one as wrong.
-DECISIONS: dict[str, Callable[[Floats, Floats], tuple[Floats, NDArray[np.bool_]]]] = {
-    "2afc": _smaller,
-    "2afc-paper": _as_printed,
-    "2afc-published": _as_coded,
+#: The decision score, of the difference to the same picture and to another, and when it is right
+#: against 0. ``2afc`` takes the more similar one. ``2afc-paper`` and ``2afc-published`` are as
+#: printed and as in the authors' code: where both correlations are negative, a wrong choice counts
+#: as right, and a right one as wrong.
+DECISIONS: dict[str, tuple[Callable[[Floats, Floats], Floats], np.ufunc]] = {
+    "2afc": (_nearer, np.greater),
+    "2afc-paper": (_signed, np.greater),
+    "2afc-published": (_signed, np.greater_equal),
 }
 
 
@@ -293,8 +238,10 @@ def decide(name: str, positive: Floats, negative: Floats) -> Decision:
     if name not in DECISIONS:
         raise UnknownNameError("decision", name, DECISIONS, f"there are {', '.join(DECISIONS)}")
     undefined = np.isnan(positive) | np.isnan(negative)
+    score_of, is_right = DECISIONS[name]
     with np.errstate(invalid="ignore"):
-        score, right = DECISIONS[name](positive, negative)
+        score = score_of(positive, negative)
+        right = is_right(score, 0)
     return Decision(np.where(undefined, 0.0, right), np.where(undefined, np.nan, score), undefined)
 
 
@@ -318,7 +265,6 @@ class Matching:
     name: ClassVar[str] = "2afc"
     asks: ClassVar[Ability] = "compares"
     run_numbers: ClassVar[Sequence[int]] = (0,)
-    runs: ClassVar[int] = 1
 
     @property
     def method(self) -> str:
@@ -396,13 +342,13 @@ class _Matcher:
         classes = len(self._experiment.pictures.classes)
         if self._task.others is not None:
             own = self._experiment.seed_of(Shown(item, 0.0, 0))
-            order = drawn_classes(classes, item.label, classes, own)
+            order = _other_classes(classes, item.label, own)
             some = list(islice(self._readable(order), self._task.others))
             # Another draw than that of the manipulation.
             return [some[_draw((*seed, 1), len(some))] for seed in seeds] if some else []
         found = []
         for seed in seeds:
-            order = drawn_classes(classes, item.label, classes, (*seed, 1))
+            order = _other_classes(classes, item.label, (*seed, 1))
             other = next(self._readable(order), None)
             if other is None:
                 return []
@@ -427,6 +373,9 @@ class _Matcher:
         return None
 
 
+#: What is asked of a picture at a level.
+ItemTask: TypeAlias = Naming | Matching
+
 _NOBODY_ELSE = ("unreadable", "No picture of another class can be shown.")
 
 
@@ -434,13 +383,7 @@ def _draw(seed: Sequence[int], n: int) -> int:
     return int(np.random.default_rng(list(seed)).integers(n))
 
 
-def drawn_classes(classes: int, but: int, most: int, seed: Sequence[int]) -> list[int]:
-    """Return some classes other than one, drawn by seed.
-
-    Examples
-    --------
-    >>> sorted(drawn_classes(4, but=1, most=9, seed=[0]))
-    [0, 2, 3]
-    """
+def _other_classes(classes: int, but: int, seed: Sequence[int]) -> list[int]:
+    """Return all classes but one, in an order that follows from a seed."""
     order = np.random.default_rng(list(seed)).permutation(classes)
-    return [int(label) for label in order if label != but][:most]
+    return [int(label) for label in order if label != but]

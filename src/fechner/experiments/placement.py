@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
+from itertools import islice
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from fechner.psychometrics.functions import Shape
@@ -28,12 +29,33 @@ class Trial(NamedTuple):
 Track: TypeAlias = Generator[Sequence[Trial], Sequence[float], None]
 
 
-def advance(track: Track, answers: Sequence[float] | None = None) -> Sequence[Trial]:
-    """Return the next trials of a track, given the answers to the last; none at its end."""
+Next = TypeVar("Next")
+
+
+def advance(
+    track: Generator[Sequence[Next], Sequence[float], None], answers: Sequence[float] | None = None
+) -> Sequence[Next]:
+    """Return what is shown next, given the answers to the last; nothing at the end."""
     try:
         return track.send(answers)  # type: ignore[arg-type]  # None begins it
     except StopIteration:
         return ()
+
+
+def rounds(
+    tracks: Sequence[Track],
+) -> Generator[Sequence[tuple[int, Trial]], Sequence[float], None]:
+    """Go through tracks together: yields the next trials of all, each with its track's number.
+
+    A track that was closed has no more trials.
+    """
+    going = [(number, track, advance(track)) for number, track in enumerate(tracks)]
+    while going := [each for each in going if each[-1]]:
+        answers = iter((yield [(number, trial) for number, _, some in going for trial in some]))
+        going = [
+            (number, track, advance(track, list(islice(answers, len(some)))))
+            for number, track, some in going
+        ]
 
 
 @dataclass(frozen=True)
