@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from fechner.experiments.base import Piece, Sample, Scene, geometry
-from fechner.experiments.item_tasks import Answered, Ask, ItemTask, Shown
+from fechner.experiments.item_tasks import Ask, ItemTask, Shown
 from fechner.experiments.placement import EveryLevel, Placement, advance, rounds
 from fechner.experiments.preferred_views import (
     Item,
@@ -26,6 +26,7 @@ from fechner.experiments.preferred_views import (
     with_names,
 )
 from fechner.experiments.presenter import PROBLEMS, Presenter
+from fechner.experiments.recognition import Decided
 from fechner.observers.abilities import Ability, Need
 from fechner.stimuli import Manipulated, Picture, Stimulus
 from fechner.stimuli.picture_sets import PictureSet
@@ -158,7 +159,7 @@ class ItemResponse:
         shown, answered = self._asked(ask, items)
         return self._table(piece, shown, answered, ask, presenter)
 
-    def _asked(self, ask: Ask, items: Sequence[Item]) -> tuple[list[Shown], Answered]:
+    def _asked(self, ask: Ask, items: Sequence[Item]) -> tuple[list[Shown], Decided]:
         """Show pictures round by round: the next trials of every track, in every run.
 
         Every picture has a track of its own; where levels are chosen, every class has, and its
@@ -174,7 +175,7 @@ class ItemResponse:
             for run in self.task.run_numbers
         ]
         shown: list[Shown] = []
-        parts: list[Answered] = []
+        parts: list[Decided] = []
         steps = rounds([track for *_, track in tracks])
         asked = advance(steps)
         while asked:
@@ -191,7 +192,7 @@ class ItemResponse:
                 if pictures[0].label in unreadable:
                     track.close()
             asked = advance(steps, wrong.tolist())
-        return shown, Answered.joined(parts) if parts else ask([])
+        return shown, Decided.joined(parts) if parts else ask([])
 
     def picture(self, shown: Shown) -> Picture:
         """Return what is shown in a trial."""
@@ -211,7 +212,7 @@ class ItemResponse:
         self,
         piece: Piece,
         shown: Sequence[Shown],
-        answered: Answered,
+        answered: Decided,
         ask: Ask,
         presenter: Presenter,
     ) -> xr.Dataset:

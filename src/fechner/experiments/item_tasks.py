@@ -17,7 +17,7 @@ from fechner.errors import UnknownNameError
 from fechner.experiments.comparing import differences_from_several
 from fechner.experiments.preferred_views import Item, choice_in_words, preferred
 from fechner.experiments.presenter import Presenter
-from fechner.experiments.recognition import NONE_OF_THEM, NOT_SHOWN, choices_of, classify
+from fechner.experiments.recognition import NONE_OF_THEM, Decided, choices_of, classify
 from fechner.observers.abilities import Ability
 from fechner.observers.choices import Among
 from fechner.observers.dropout import Dropout
@@ -45,57 +45,6 @@ class Shown(NamedTuple):
     draw: int = 0
 
 
-class Answered(NamedTuple):
-    """What came of trials.
-
-    Parameters
-    ----------
-    chosen
-        Which of the choices, below 0 for none; [n, layers, read-outs].
-    right
-        1 or 0, NaN where nothing was shown; of the same shape.
-    score
-        The decision score; of the same shape.
-    undefined
-        Where a decision could not be made and counts as wrong; of the same shape.
-    problems
-        Why a picture was not shown, in a word and in a sentence; empty where it was.
-    others
-        The picture of another class that stood beside the original in each trial, None where
-        nothing was shown; empty where there are no such pictures.
-    """
-
-    chosen: NDArray[np.int16]
-    right: Floats
-    score: Floats
-    undefined: NDArray[np.bool_]
-    problems: list[tuple[str, str]]
-    others: Sequence[Item | None] = ()
-
-    @classmethod
-    def joined(cls, parts: Sequence[Answered]) -> Answered:
-        """Put answers one after the other."""
-        chosen, right, score, undefined = (
-            np.concatenate([part[i] for part in parts]) for i in range(4)
-        )
-        problems = [each for part in parts for each in part.problems]
-        others = [each for part in parts for each in part.others]
-        return cls(chosen, right, score, undefined, problems, others)
-
-    @classmethod
-    def of_nothing(cls, shape: tuple[int, ...], why: tuple[str, str]) -> Answered:
-        """Return what came of trials of which nothing could be shown."""
-        nothing = np.full(shape, np.nan)
-        return cls(
-            np.full(shape, NOT_SHOWN, np.int16),
-            nothing,
-            nothing,
-            np.zeros(shape, bool),
-            [why] * shape[0],
-            [None] * shape[0],
-        )
-
-
 class Ask(Protocol):
     """Asks trials of one observer."""
 
@@ -109,7 +58,7 @@ class Ask(Protocol):
         """What there is to choose from."""
         ...
 
-    def __call__(self, shown: Sequence[Shown]) -> Answered:
+    def __call__(self, shown: Sequence[Shown]) -> Decided:
         """Ask."""
         ...
 
@@ -164,9 +113,9 @@ class _Namer:
         self._among = choices_of(presenter, classes, task.among, task.categories)
         self.chance, self.choices = self._among.chance, self._among.names
 
-    def __call__(self, shown: Sequence[Shown]) -> Answered:
+    def __call__(self, shown: Sequence[Shown]) -> Decided:
         experiment = self._experiment
-        found = classify(
+        return classify(
             self._presenter,
             [experiment.picture(each) for each in shown],
             [each.item.label for each in shown],
@@ -175,8 +124,6 @@ class _Namer:
             dropout=self._task.dropout,
             seeds=[experiment.seed_of(each) for each in shown],
         )
-        never = np.zeros(found.right.shape, bool)
-        return Answered(found.chosen, found.right, found.score, never, found.problems)
 
 
 class Decision(NamedTuple):
@@ -304,26 +251,23 @@ class _Matcher:
         self._experiment, self._views = experiment, views
         self._known: dict[int, Item | None] = {}
 
-    def __call__(self, shown: Sequence[Shown]) -> Answered:
+    def __call__(self, shown: Sequence[Shown]) -> Decided:
         parts = [
             self._of_item(item, list(trials))
             for item, trials in groupby(shown, key=lambda each: each.item)
         ]
-        if parts:
-            return Answered.joined(parts)
-        presenter = self._presenter
-        return Answered.of_nothing((0, len(presenter.layers), len(presenter.readouts)), ("", ""))
+        return Decided.joined(parts) if parts else Decided.nothing(self._presenter, 0)
 
-    def _of_item(self, item: Item, shown: Sequence[Shown]) -> Answered:
+    def _of_item(self, item: Item, shown: Sequence[Shown]) -> Decided:
         experiment, presenter = self._experiment, self._presenter
         original = experiment.pictures.shown(*item)
-        shape = (len(shown), len(presenter.layers), len(presenter.readouts))
         problem = presenter.problem(original.source, experiment.scene)
         seeds = [experiment.seed_of(each) for each in shown]
         drawn = [] if problem[0] else self._drawn(item, seeds)
         if not drawn:
-            why = problem if problem[0] else _NOBODY_ELSE
-            return Answered.of_nothing(shape, why)
+            problems = [problem if problem[0] else _NOBODY_ELSE] * len(shown)
+            nothing = Decided.nothing(presenter, len(shown))
+            return nothing._replace(problems=problems, others=[None] * len(shown))
         met = sorted(set(drawn))
         differences = differences_from_several(
             presenter,
@@ -335,7 +279,7 @@ class _Matcher:
         found = decide(self._task.decision, differences[:, 0], differences[:, 1])
         chosen = np.where(found.undefined, NONE_OF_THEM, 1 - found.right).astype(np.int16)
         fine = [("", "")] * len(shown)
-        return Answered(chosen, found.right, found.score, found.undefined, fine, drawn)
+        return Decided(chosen, found.right, found.score, found.undefined, fine, drawn)
 
     def _drawn(self, item: Item, seeds: Sequence[Seed]) -> list[Item]:
         """Return a picture of another class for each trial; none where none can be shown."""

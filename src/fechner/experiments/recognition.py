@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -91,8 +91,7 @@ def _of(scores: Floats, wanted: NDArray[Any]) -> Floats:
     return np.asarray(np.take_along_axis(scores, _index(wanted, scores), axis=2)[..., 0])
 
 
-@dataclass(frozen=True)
-class Classified:
+class Decided(NamedTuple):
     """What an observer took pictures for.
 
     Parameters
@@ -102,16 +101,40 @@ class Classified:
     right
         1 or 0, NaN where nothing was shown; of the same shape.
     score
-        How probable the chosen class was, negative if it was the wrong one (RichardWebster et al.
-        2018, section III); of the same shape.
+        The decision score; of the same shape. Of classes, how probable the chosen one was, negative
+        if it was the wrong one (RichardWebster et al. 2018, section III).
+    undefined
+        Where a decision could not be made and counts as wrong; of the same shape.
     problems
         As those of `Recognised`.
+    others
+        The picture of another class that stood beside the original in each trial, as its class and
+        its place, None where nothing was shown; empty where there are no such pictures.
     """
 
     chosen: NDArray[np.int16]
     right: Floats
     score: Floats
+    undefined: NDArray[np.bool_]
     problems: list[tuple[str, str]]
+    others: Sequence[tuple[int, int] | None] = ()
+
+    @classmethod
+    def nothing(cls, presenter: Presenter, n: int) -> Decided:
+        """Return room for n pictures, of which none is shown yet."""
+        shape = (n, len(presenter.layers), len(presenter.readouts))
+        right, score = np.full((2, *shape), np.nan)
+        return cls(np.full(shape, NOT_SHOWN, np.int16), right, score, np.zeros(shape, bool), [])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Decided]) -> Decided:
+        """Put decisions one after the other."""
+        chosen, right, score, undefined = (
+            np.concatenate([part[i] for part in parts]) for i in range(4)
+        )
+        problems = [each for part in parts for each in part.problems]
+        others = [each for part in parts for each in part.others]
+        return cls(chosen, right, score, undefined, problems, others)
 
 
 def choices_of(
@@ -180,7 +203,7 @@ def classify(
     *,
     dropout: Dropout | None = None,
     seeds: Sequence[Seed] = (),
-) -> Classified:
+) -> Decided:
     """Show pictures and see whether each is taken for what it shows.
 
     Pictures that cannot be read are not shown, and what is wrong with them is told.
@@ -203,10 +226,7 @@ def classify(
         return _classify_in_words(presenter, pictures, expected, choices, scene)
     import torch
 
-    shape = (len(pictures), len(presenter.layers), len(presenter.readouts))
-    found = Classified(
-        np.full(shape, NOT_SHOWN, np.int16), np.full(shape, np.nan), np.full(shape, np.nan), []
-    )
+    found = Decided.nothing(presenter, len(pictures))
     sources = [picture.source for picture in pictures]
     with torch.no_grad():
         for rows in _batches(presenter, sources, scene, found.problems):
@@ -219,7 +239,7 @@ def classify(
                 scores = observer.all_scores(
                     presenter.frames([pictures[row] for row in rows], scene)
                 )
-            presenter.checked(scores, (len(rows), shape[1], len(observer.vocabulary)))
+            presenter.checked(scores, (len(rows), len(presenter.layers), len(observer.vocabulary)))
             best, chosen = choices.probabilities(scores).max(dim=2)
             wanted = torch.tensor([expected[row] for row in rows], device=chosen.device)
             hit = (chosen == wanted[:, None]).cpu().numpy()[..., None]
@@ -253,14 +273,14 @@ def _classify_in_words(
     expected: Sequence[int],
     choices: Choices,
     scene: Scene,
-) -> Classified:
+) -> Decided:
     """Ask in words; where no probability is known, a choice counts as certain."""
     found = recognise(presenter, pictures, choices.names, scene)
     right = found.right(expected, presenter.readouts)
     hit = found.chosen == np.asarray(expected)[:, None, None]
     sure = np.where(np.isnan(found.scores).any(axis=2), 1.0, found.scores.max(axis=2))[..., None]
     score = np.where(np.isnan(right), np.nan, np.where(hit, sure, -sure))
-    return Classified(found.chosen, right, score, found.problems)
+    return Decided(found.chosen, right, score, np.zeros(hit.shape, bool), found.problems)
 
 
 def _ask_in_words(
