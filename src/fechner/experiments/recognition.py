@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from fechner.observers.categories import Categories
 
+    Flags: TypeAlias = NDArray[np.bool_]
     Floats: TypeAlias = NDArray[np.float64]
 
 #: What stands in the place of a choice where a reply was none of the classes, and where nothing was
@@ -115,7 +116,7 @@ class Decided(NamedTuple):
     chosen: NDArray[np.int16]
     right: Floats
     score: Floats
-    undefined: NDArray[np.bool_]
+    undefined: Flags
     problems: list[tuple[str, str]]
     others: Sequence[tuple[int, int] | None] = ()
 
