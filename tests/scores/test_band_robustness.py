@@ -305,11 +305,11 @@ def test_three_panels_csf_noise_suppression() -> None:
 def test_an_observer_of_one_band_is_recovered_end_to_end(tmp_path: Path) -> None:
     album = write_gratings(tmp_path / "album")
     scene = Scene(FIELD, display("verbal"), OPPONENT)
-    recogniser = Presenter(lift(SeesOneBand(), "recognises", ()), batch_size=32)
+    presenter = Presenter(lift(SeesOneBand(), "recognises", ()), batch_size=32)
     found = {}
     for kind in ("suppressed", "noise"):
         asked = BandRobustness(kind, "t", "hernandez2025", scene, album, BANDS_CPD, (0.06,), kind)
-        parts = [asked.measure(piece, recogniser) for piece in asked.pieces()]
+        parts = [asked.measure(piece, presenter) for piece in asked.pieces()]
         found[kind] = xr.concat(
             parts, dim="band", data_vars="minimal", coords="minimal", compat="equals"
         )
