@@ -15,6 +15,7 @@ import torch
 
 from fechner import evaluate
 from fechner.experiments import NearThreshold, Presenter
+from fechner.experiments.comparing import differences
 from fechner.observers import resolve
 from fechner.suites import suite
 
@@ -27,10 +28,10 @@ class Watching(Presenter):
 
     painting = power = 0.0
 
-    def shown(self, *args):
+    def paint(self, *args):
         """Paint, and take both times."""
         started = time.process_time()
-        frames = super().shown(*args)
+        frames = super().paint(*args)
         self.painting += time.process_time() - started
         started = time.process_time()
         frames.pixels.pow(1 / 2.4)
@@ -80,7 +81,7 @@ def memory() -> None:
     presenter = Presenter(observer, batch_size=8)
     started = time.process_time()
     test = type(reference)(reference.background_xyz, (target,))
-    presenter.differences([test], [reference], experiment.scene)
+    differences(presenter, [test], [reference], experiment.scene)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(
         f"cvvdp, a clip of {experiment.scene.field.frames} frames: +{(peak - before) / 1e3:.0f} MB"

@@ -36,8 +36,8 @@ _ELSEWHERE = (
     r"|numpy|np|pathlib|pd|torch|xr)\..*"
 )
 _TYPES = (
-    "(Abscissa|Among|Answered|ArrayLike|Ask|Axes|By|Categories|Change|Changed|Choices|ConditionPictures|CurveSet|Dropout|Figure|Fit|Flags|Floats|GivenAnswers|Heard|Image|InitVar|Interview|Item|ItemPlacement|ItemTask|Light|Look"
-    "|Manipulation|MeasuredCurve|NDArray|Name|Normalisation|Passed|Path|Recognised|Record|Request|Runs|Same|Scale|Seed|Show|Someone|Source|Style|Tap|Tensor|Trace|TrialChain|Triple|Value|What)"
+    "(Abscissa|Among|ArrayLike|Ask|Axes|By|Categories|Change|Changed|Choices|ConditionPictures|CurveSet|Dropout|Figure|Fit|Flags|Floats|GivenAnswers|Image|InitVar|Interview|Item|ItemTask|Light|Look"
+    "|Manipulation|MeasuredCurve|NDArray|Name|Normalisation|Passed|Path|Placement|Runs|Same|Scale|Seed|Show|Source|Style|Tap|Tensor|Triple|Value|What)"
 )
 _WORDS = r"(array_like|float64|ndarray|optional|shape|\d|.*\".*|.* (and|to) \w+)"
 nitpick_ignore_regex = [("py:.*", _ELSEWHERE), ("py:.*", rf"(.*\.)?{_TYPES}"), ("py:.*", _WORDS)]

@@ -9,6 +9,7 @@ import torch
 import xarray as xr
 
 from fechner.experiments import Piece, Presenter, Scene
+from fechner.experiments.comparing import differences
 from fechner.observers.abilities import Ability
 from fechner.stimuli import OPPONENT, Field, Gabor, Layer, Stimulus, display
 from fechner.suites import Options, Suite, Test
@@ -51,7 +52,7 @@ class Gabors:
             Stimulus(grey.background_xyz, (Layer(Gabor(2.0, 0.3), modulation, float(c)),))
             for c in contrasts
         ]
-        found = presenter.differences(shown, [grey] * len(shown), self.scene)
+        found = differences(presenter, shown, [grey] * len(shown), self.scene)
         name = "response" if piece.for_scores else "surface"
         along = "contrast" if piece.for_scores else "contrast_of_surface"
         return xr.Dataset(

@@ -12,7 +12,7 @@ from PIL import Image
 from fechner import Run, evaluate
 from fechner.cli import app
 from fechner.experiments.item_tasks import Shown
-from fechner.experiments.items import Item
+from fechner.experiments.preferred_views import Item
 from fechner.human.trials import HumanTrial, HumanTrials
 from fechner.runs.people import people_of
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from asking import Simulated, weibull
 
-from fechner.experiments import Asking, ConstantStimuli, Interviewer
+from fechner.experiments import Asking, EveryLevel, Presenter
 from fechner.experiments.limits import remaining_contrast
 from fechner.observers import lift, resolve
 from fechner.stimuli import Field, paint
@@ -19,16 +19,16 @@ def asking(*, trials: int = 2, mode: str = "default", test: str = "detection", *
 
 
 def small(experiment: Asking, contrasts: tuple[float, ...] = (0.0, 0.05, 0.2)) -> Asking:
-    placement = replace(experiment.placement, contrasts=contrasts)
+    placement = replace(experiment.placement, levels=contrasts)
     scene = replace(experiment.scene, field=Field(128, 128, 64.0))
     return replace(experiment, placement=placement, scene=scene)
 
 
 def test_published_protocol() -> None:
     experiment = asking(trials=10, mode="published")
-    assert isinstance(experiment.placement, ConstantStimuli)
-    assert len(experiment.placement.contrasts) == 160
-    assert experiment.placement.contrasts[-1] == 0.8
+    assert isinstance(experiment.placement, EveryLevel)
+    assert len(experiment.placement.levels) == 160
+    assert experiment.placement.levels[-1] == 0.8
     assert len(experiment.questions) == 25
     assert len(experiment.labels) == 20
     assert len(set(experiment.questions)) == 25
@@ -100,7 +100,7 @@ def test_one_grey_level() -> None:
 def test_what_is_stored() -> None:
     experiment = small(asking())
     observer = Simulated(weibull(0.1, 40.0))
-    data = experiment.measure(experiment.pieces()[5], Interviewer(observer, batch_size=8))
+    data = experiment.measure(experiment.pieces()[5], Presenter(observer, batch_size=8))
     assert data["yes"].dims == ("point", "prompt", "trial", "layer", "readout")
     assert data["yes"].shape == (1, 25, 6, 1, 1)
     assert data["yes"].values[0, 0, :, 0, 0].tolist() == [0, 0, 0, 0, 1, 1]
@@ -122,7 +122,7 @@ def test_the_last_band_does_not_fit() -> None:
 def test_two_pictures() -> None:
     experiment = small(asking(test="detection-2afc", trials=8))
     observer = Simulated(weibull(0.1, 40.0))
-    data = experiment.measure(experiment.pieces()[5], Interviewer(observer, batch_size=8))
+    data = experiment.measure(experiment.pieces()[5], Presenter(observer, batch_size=8))
     right = data["yes"].values[0, 0, :, 0, 0].reshape(3, 8)
     assert right[1:].mean() == 1
     # Of two blank pictures it takes the first, which is as often right as wrong.
@@ -136,7 +136,7 @@ def test_lifted_observers_have_the_human_threshold_at_the_anchor() -> None:
     contrasts = (0.0, *(human * factor for factor in (0.5, 0.8, 1.25, 2)))
     experiment = replace(small(experiment, contrasts), anchor=experiment._x(at))
     observer = lift(resolve("pixels"), "answers", ("l2",))
-    data = experiment.measure(experiment.pieces()[at], Interviewer(observer, batch_size=8))
+    data = experiment.measure(experiment.pieces()[at], Presenter(observer, batch_size=8))
     assert data["yes"].values[0, 0, :, 0, 0].tolist() == [0, 0, 0, 1, 1]
     assert data.sizes["prompt"] == 1
 

@@ -10,7 +10,7 @@ import xarray as xr
 from bands import BANDS_CPD, FIELD, SeesOneBand, write_gratings
 from photographs import write_album
 
-from fechner.experiments import SHOWN_BY, BandRobustness, Scene
+from fechner.experiments import BandRobustness, Presenter, Scene
 from fechner.experiments.bands import PROBLEMS
 from fechner.observers import Answer, Question, Wants, lift, resolve
 from fechner.report.contact_sheet import contact_sheet
@@ -29,8 +29,8 @@ def experiment(album: Album, kind="noise", rmse=(0.03, 0.06), scene=SCENE) -> Ba
 
 
 def measured(asked: BandRobustness, observer: object) -> xr.Dataset:
-    recogniser = SHOWN_BY["recognises"](lift(observer, "recognises", ()), batch_size=8)
-    parts = [asked.measure(piece, recogniser) for piece in asked.pieces()]
+    presenter = Presenter(lift(observer, "recognises", ()), batch_size=8)
+    parts = [asked.measure(piece, presenter) for piece in asked.pieces()]
     return xr.concat(
         parts,
         dim=parts[0].attrs["along"],
@@ -120,8 +120,8 @@ def test_broken_files_are_counted_and_the_rest_goes_on(tmp_path: Path) -> None:
 
 def test_answers_are_stored_and_read_back_as_they_are(gratings: Album, tmp_path: Path) -> None:
     asked = experiment(gratings)
-    recogniser = SHOWN_BY["recognises"](lift(SeesOneBand(), "recognises", ()), batch_size=8)
-    data = asked.measure(asked.pieces()[1], recogniser)
+    presenter = Presenter(lift(SeesOneBand(), "recognises", ()), batch_size=8)
+    data = asked.measure(asked.pieces()[1], presenter)
     digest = write_dataset(tmp_path / "a.nc", data)
     xr.testing.assert_identical(read_dataset(tmp_path / "a.nc", digest), data)
     # What is stored depends on the pictures, not on where they are.

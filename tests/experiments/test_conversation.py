@@ -10,7 +10,7 @@ from asking import Simulated, weibull
 from experiments.test_interview import Remembers
 
 from fechner.errors import BudgetError, ObserverError, UnansweredError
-from fechner.experiments import AdaptiveStimuli, Asking, ConstantStimuli, Interviewer
+from fechner.experiments import AdaptiveLevels, Asking, EveryLevel, Presenter
 from fechner.experiments.conversation import Conversation
 from fechner.observers import Answer, Prompt, Question
 from fechner.stimuli import Field, Frames
@@ -52,9 +52,9 @@ def experiment(adaptive: bool = True, trials: int = 6, test: str = "detection") 
     contrasts = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4)
     guess = 0.5 if test == "detection-2afc" else None
     placement = (
-        AdaptiveStimuli(contrasts, trials, blanks=1, guess=guess)
+        AdaptiveLevels(contrasts, trials, blanks=1, guess=guess)
         if adaptive
-        else ConstantStimuli(contrasts, 2)
+        else EveryLevel(contrasts, 2)
     )
     scene = replace(found.scene, field=Field(32, 32, 64.0))
     return replace(found, placement=placement, scene=scene)
@@ -64,8 +64,8 @@ def results(observer: Simulated, asking: Asking, log: Remembers | None = None) -
     """Measure three pieces at once."""
     conversation = Conversation(observer)
     for number, piece in enumerate(asking.pieces()[3:6]):
-        interviewer = Interviewer(observer, batch_size=4, log=log or Remembers())
-        conversation.begin(number, interviewer, asking.interview(piece, interviewer))
+        presenter = Presenter(observer, batch_size=4, log=log or Remembers())
+        conversation.begin(number, presenter, asking.interview(piece, presenter))
     found: dict = {}
     while len(conversation):
         found |= dict(conversation.finished())
@@ -83,7 +83,7 @@ def test_the_order_of_answers_changes_nothing(adaptive: bool, test: str) -> None
     assert many.most == (3 * one[0].sizes["prompt"] if adaptive else 16)  # every chain of a piece
     # And those that take batches are asked the same.
     batches = Simulated(weibull(0.1, 3.0), bits=8)
-    alone = asking.measure(asking.pieces()[3], Interviewer(batches, batch_size=4))
+    alone = asking.measure(asking.pieces()[3], Presenter(batches, batch_size=4))
     assert alone.identical(one[0])
 
 
@@ -99,8 +99,8 @@ def test_a_chain_waits_for_its_own_answers_only() -> None:
     observer, asking = Stubborn(16), experiment()
     conversation = Conversation(observer)
     for number, piece in enumerate(asking.pieces()[3:6]):
-        interviewer = Interviewer(observer, batch_size=4)
-        conversation.begin(number, interviewer, asking.interview(piece, interviewer))
+        presenter = Presenter(observer, batch_size=4)
+        conversation.begin(number, presenter, asking.interview(piece, presenter))
     order = []
     while len(conversation):
         order += [number for number, _ in conversation.finished()]
@@ -165,15 +165,15 @@ def test_what_goes_wrong_in_one_piece_does_not_stop_the_others() -> None:
     asking, observer = experiment(), Streams(8)
     conversation = Conversation(observer)
     for number, piece in enumerate(asking.pieces()[3:6]):
-        interviewer = Interviewer(observer, batch_size=4)
-        interview = asking.interview(piece, interviewer)
+        presenter = Presenter(observer, batch_size=4)
+        interview = asking.interview(piece, presenter)
         if number == 1:
 
             def broken(*_: object) -> float:
                 raise ValueError("cannot be painted")
 
             interview = replace(interview, look=broken)
-        conversation.begin(number, interviewer, interview)
+        conversation.begin(number, presenter, interview)
     found: dict = {}
     while len(conversation):
         found |= dict(conversation.finished())

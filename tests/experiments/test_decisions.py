@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fechner.errors import UnknownNameError
-from fechner.experiments.decisions import DECISIONS, decide
+from fechner.experiments.item_tasks import DECISIONS, decide
 
 #: Correlations with the same picture and with another, and what each decision makes of them.
 CASES = {

@@ -8,8 +8,9 @@ import pytest
 from asking import Simulated, weibull
 
 from fechner.errors import BudgetError, ObserverError
-from fechner.experiments import Interviewer, Scene
-from fechner.experiments.trials import Request, Trace
+from fechner.experiments import Presenter, Scene, interview
+from fechner.experiments.interview import Request
+from fechner.experiments.presenter import Trace
 from fechner.observers import Answer, Prompt, Question
 from fechner.stimuli import OPPONENT, Field, Frames, Layer, Stimulus, display, octave_noise
 
@@ -52,8 +53,8 @@ def step() -> Simulated:
 
 
 def ask(observer: Simulated, log: Remembers | None = None, batch_size: int = 4) -> np.ndarray:
-    interviewer = Interviewer(observer, batch_size=batch_size, log=log)
-    return interviewer.ask(REQUESTS, SCENE).yes
+    presenter = Presenter(observer, batch_size=batch_size, log=log)
+    return interview.ask(presenter, REQUESTS, SCENE).yes
 
 
 def test_answers_are_in_their_place() -> None:
@@ -80,7 +81,7 @@ def test_what_is_known_is_not_asked_again() -> None:
 def test_the_same_picture_asked_again_is_another_trial() -> None:
     log = Remembers()
     requests = [Request((STIMULI[0],), PROMPTS[0], repeat) for repeat in range(5)]
-    Interviewer(step(), batch_size=4, log=log).ask(requests, SCENE)
+    interview.ask(Presenter(step(), batch_size=4, log=log), requests, SCENE)
     assert len(log.answers) == 5
 
 
@@ -97,11 +98,11 @@ def test_keys_depend_on_everything(changed: dict) -> None:
     log = Remembers()
     observer = step()
     request = Request((stimulus(0.2),), PROMPTS[0])
-    Interviewer(observer, batch_size=1, log=log).ask([request], SCENE)
+    interview.ask(Presenter(observer, batch_size=1, log=log), [request], SCENE)
     observer.fingerprint = changed.get("fingerprint", observer.fingerprint)
     prompt = changed.get("prompt", changed.get("options", PROMPTS[0]))
     shown = changed.get("stimulus", stimulus(0.2))
-    Interviewer(observer, batch_size=1, log=log).ask([Request((shown,), prompt)], SCENE)
+    interview.ask(Presenter(observer, batch_size=1, log=log), [Request((shown,), prompt)], SCENE)
     assert len(log.answers) == 2
 
 
@@ -126,7 +127,7 @@ def test_labels_go_to_those_who_read_labels() -> None:
     labels = [Prompt("", ("pattern", "flat")), Prompt("", ("motif", "plain"))]
     for reads, expected in (("questions", PROMPTS), ("labels", labels), ("nothing", PROMPTS[:1])):
         observer = Simulated(weibull(0.1, 1.0), reads=reads)
-        assert Interviewer(observer, batch_size=1).prompts(PROMPTS, labels) == expected
+        assert interview.prompts_for(Presenter(observer, batch_size=1), PROMPTS, labels) == expected
 
 
 def test_graded_answers_have_a_readout_of_their_own() -> None:
@@ -151,7 +152,7 @@ def test_few_bits_are_hashed_as_whole_numbers() -> None:
     eight = replace(SCENE, display=replace(SCENE.display, bits=8))
     log = Remembers()
     for scene in (eight, eight):
-        Interviewer(step(), batch_size=1, log=log).ask(
-            [Request((stimulus(0.2),), PROMPTS[0])], scene
+        interview.ask(
+            Presenter(step(), batch_size=1, log=log), [Request((stimulus(0.2),), PROMPTS[0])], scene
         )
     assert len(log.answers) == 1

@@ -17,12 +17,11 @@ from fechner.experiments import (
     Naming,
     PreferredViews,
     Presenter,
-    Recogniser,
     SecondLook,
 )
 from fechner.experiments.base import Scene
 from fechner.experiments.item_tasks import Shown
-from fechner.experiments.items import Item, preferred
+from fechner.experiments.preferred_views import Item, preferred
 from fechner.observers import lift, observe
 from fechner.observers.abilities import Wants
 from fechner.observers.dropout import Dropout
@@ -56,8 +55,8 @@ def curve_of(pictures: Any, task: Any = NAMING, **more: Any) -> ItemResponse:
     )
 
 
-def recogniser(observer: Any, batch_size: int = 8) -> Recogniser:
-    return Recogniser(lift(observer, "recognises", ()), batch_size=batch_size)
+def recogniser(observer: Any, batch_size: int = 8) -> Presenter:
+    return Presenter(lift(observer, "recognises", ()), batch_size=batch_size)
 
 
 def presenter(observer: Any, batch_size: int = 8) -> Presenter:
@@ -157,7 +156,9 @@ def test_adaptive_levels_find_the_threshold_of_each_class() -> None:
     pictures = flat_set(6)
     known = recogniser(KnownClassifier(6, steps))
     levels = (0.0, *np.geomspace(0.01, 1.0, 200))
-    data = whole(curve_of(pictures, placement=AdaptiveLevels(levels, 40)), known, None)
+    data = whole(
+        curve_of(pictures, placement=AdaptiveLevels(levels, 44, shape="logistic")), known, None
+    )
     assert data.sizes["trial"] == 6 * (4 + 40)
     assert (data["level"] == 0).sum() >= 6 * 4
     for label in range(6):

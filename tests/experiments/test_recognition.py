@@ -9,8 +9,8 @@ import torch
 from photographs import write_album
 
 from fechner.errors import BudgetError, ObserverError
-from fechner.experiments import Recogniser, Scene
-from fechner.experiments.recognition import NONE_OF_THEM, NOT_SHOWN, prompt_for
+from fechner.experiments import Presenter, Scene
+from fechner.experiments.recognition import NONE_OF_THEM, NOT_SHOWN, prompt_for, recognise
 from fechner.observers import Answer, Question, Wants, lift, resolve
 from fechner.observers.answering.reading import parse
 from fechner.runs.trials import Budget, Trials
@@ -78,12 +78,12 @@ class Chat:
 
 def test_efficientnet_recognises_photographs_by_synset(album: Album) -> None:
     observer = lift(resolve("efficientnet_lite0"), "recognises", ("angle",))
-    recogniser = Recogniser(observer, batch_size=4)
-    found = recogniser.recognise(album.photographs, album.classes, SCENE)
-    assert recogniser.layers == ["class-scores"]
-    assert recogniser.readouts == ["choice"]
-    assert recogniser.reads == "nothing"
-    right = found.right(album.labels, recogniser.readouts)
+    presenter = Presenter(observer, batch_size=4)
+    found = recognise(presenter, album.photographs, album.classes, SCENE)
+    assert presenter.layers == ["class-scores"]
+    assert presenter.readouts == ["choice"]
+    assert presenter.reads == "nothing"
+    right = found.right(album.labels, presenter.readouts)
     assert right.shape == (6, 1, 1)
     assert right.mean() >= 5 / 6
     assert found.scores.shape == (6, 1, 6)
@@ -95,10 +95,10 @@ def test_classifiers_are_shown_batches_of_any_size(album: Album) -> None:
     expected = None
     for batch_size in (1, 4, 100):
         counted: list[int] = []
-        recogniser = Recogniser(
+        presenter = Presenter(
             lift(Mean(), "recognises", ()), batch_size=batch_size, on_images=counted.append
         )
-        found = recogniser.recognise(album.photographs, ["bright", "dark"], SCENE)
+        found = recognise(presenter, album.photographs, ["bright", "dark"], SCENE)
         assert sum(counted) == len(album)
         assert max(counted) <= batch_size
         expected = expected if expected is not None else found.scores
@@ -126,22 +126,20 @@ def test_scores_that_cannot_be_used(album: Album) -> None:
         def class_scores(self, frames: Frames) -> torch.Tensor:
             return torch.zeros(1, 3)
 
-    for observer, why in ((Odd(), "NaN or infinity to 6 of 6"), (Short(), "of shape")):
-        recogniser = Recogniser(lift(observer, "recognises", ()), batch_size=8)
+    for observer, why in ((Odd(), "NaN or infinity for 6 of 6"), (Short(), "with shape")):
+        presenter = Presenter(lift(observer, "recognises", ()), batch_size=8)
         with pytest.raises(ObserverError, match=why):
-            recogniser.recognise(album.photographs, ["dark", "bright"], SCENE)
+            recognise(presenter, album.photographs, ["dark", "bright"], SCENE)
 
 
 def test_chat_models_are_asked_one_question_about_each_picture(album: Album) -> None:
     replies = ["It is a daisy.", "A tabby.", "no idea", "a tabby or a daisy", "Espresso", "Moped!"]
     observer = Chat(replies)
     counted: list[int] = []
-    recogniser = Recogniser(
-        lift(observer, "recognises", ()), batch_size=3, on_images=counted.append
-    )
-    found = recogniser.recognise(album.photographs, album.classes, SCENE)
+    presenter = Presenter(lift(observer, "recognises", ()), batch_size=3, on_images=counted.append)
+    found = recognise(presenter, album.photographs, album.classes, SCENE)
     assert sum(counted) == 6
-    assert recogniser.reads == "questions"
+    assert presenter.reads == "questions"
     text = observer.asked[0].prompt.text
     assert text == (
         "Which of these is shown in the image: tabby, moped, palace, tripod, espresso, daisy? "
@@ -152,7 +150,7 @@ def test_chat_models_are_asked_one_question_about_each_picture(album: Album) -> 
     none = NONE_OF_THEM
     assert found.chosen[:, 0, 0].tolist() == [none, 0, 5, 1, 4, none]
     # A reply that is none of them, or several, is wrong.
-    right = found.right(album.labels, recogniser.readouts)[:, 0, 0]
+    right = found.right(album.labels, presenter.readouts)[:, 0, 0]
     assert right.tolist() == [0, 0, 0, 0, 1, 0]
     assert np.isnan(found.margin(album.labels)).all()
 
@@ -160,11 +158,11 @@ def test_chat_models_are_asked_one_question_about_each_picture(album: Album) -> 
 def test_contrastive_models_are_given_labels(album: Album) -> None:
     labels = prompt_for(album.classes, labels=True).options
     observer = Chat([*labels[:5], "none"], reads="labels", graded=True)
-    recogniser = Recogniser(lift(observer, "recognises", ()), batch_size=1)
-    found = recogniser.recognise(album.photographs, album.classes, SCENE)
+    presenter = Presenter(lift(observer, "recognises", ()), batch_size=1)
+    found = recognise(presenter, album.photographs, album.classes, SCENE)
     assert observer.asked[0].prompt.text == ""
     assert observer.asked[0].prompt.options[0] == "a photo of a tabby"
-    right = found.right(album.labels, recogniser.readouts)[:, 0]
+    right = found.right(album.labels, presenter.readouts)[:, 0]
     assert right[:, 0].tolist() == [1, 1, 1, 1, 1, 0]
     np.testing.assert_allclose(right[:5, 1], 0.5)
     assert np.isnan(right[5, 1])  # nothing is known of it
@@ -175,8 +173,8 @@ def test_answers_are_logged_and_not_asked_for_again(album: Album, tmp_path: Path
     def ask(replies: Sequence[str], budget: Budget | None = None) -> tuple[Chat, np.ndarray]:
         observer = Chat(replies)
         trials = Trials(tmp_path / "trials.sqlite", "chat", budget)
-        recogniser = Recogniser(lift(observer, "recognises", ()), batch_size=2, log=trials)
-        found = recogniser.recognise(album.photographs, album.classes, SCENE)
+        presenter = Presenter(lift(observer, "recognises", ()), batch_size=2, log=trials)
+        found = recognise(presenter, album.photographs, album.classes, SCENE)
         return observer, found.chosen
 
     with pytest.raises(BudgetError):
@@ -196,24 +194,24 @@ def test_pictures_that_cannot_be_made_are_not_shown(album: Album) -> None:
     looked: list[int] = []
     for observer in (Mean(), Chat(["moped"])):
         looked.clear()
-        recogniser = Recogniser(lift(observer, "recognises", ()), batch_size=8)
+        presenter = Presenter(lift(observer, "recognises", ()), batch_size=8)
         classes = ["dark", "bright"] if isinstance(observer, Mean) else album.classes
-        found = recogniser.recognise(
-            pictures, classes, SCENE, look=lambda row, pixels: looked.append(row)
+        found = recognise(
+            presenter, pictures, classes, SCENE, look=lambda row, pixels: looked.append(row)
         )
         assert looked == [1]
         assert [problem for problem, _ in found.problems] == ["unreadable", "", "unreachable"]
         assert found.problems[0][1].startswith("gone.png cannot be read")
         assert found.chosen[[0, 2]].tolist() == [[[NOT_SHOWN]]] * 2
         assert found.chosen[1, 0, 0] >= 0
-        right = found.right([0, 1, 0], recogniser.readouts)
+        right = found.right([0, 1, 0], presenter.readouts)
         assert np.isnan(right[[0, 2]]).all()
 
 
 def test_whoever_reads_nothing_cannot_be_asked(album: Album) -> None:
-    recogniser = Recogniser(Chat([], reads="nothing"), batch_size=8)
+    presenter = Presenter(Chat([], reads="nothing"), batch_size=8)
     with pytest.raises(ObserverError, match="reads no words, so it cannot be asked what"):
-        recogniser.recognise(album.photographs, album.classes, SCENE)
+        recognise(presenter, album.photographs, album.classes, SCENE)
 
 
 def test_names_with_commas_are_kept_apart() -> None:

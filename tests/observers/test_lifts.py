@@ -13,14 +13,14 @@ from photographs import PHOTOGRAPHS, path_of
 
 from fechner.errors import ObserverError, UnknownNameError
 from fechner.experiments import (
-    SHOWN_BY,
-    AdaptiveStimuli,
+    AdaptiveLevels,
     Asking,
     BandRobustness,
     Curves,
     Experiment,
     NearThreshold,
     Piece,
+    Presenter,
     Scene,
 )
 from fechner.observers import (
@@ -121,11 +121,11 @@ def shortened(experiment: Experiment) -> Experiment:
     if not isinstance(experiment, Asking):
         return experiment
     placement = experiment.placement
-    few = placement.contrasts[:: len(placement.contrasts) // 4]
-    name = "trials" if isinstance(placement, AdaptiveStimuli) else "repeats"
+    few = placement.levels[:: len(placement.levels) // 4]
+    name = "trials" if isinstance(placement, AdaptiveLevels) else "repeats"
     return replace(
         experiment,
-        placement=replace(placement, contrasts=few, **{name: 8}),
+        placement=replace(placement, levels=few, **{name: 8}),
         questions=experiment.questions[:2],
         labels=experiment.labels[:2],
     )
@@ -166,7 +166,7 @@ def answers(
 ) -> list[xr.Dataset]:
     experiment, readouts = TESTS[test]
     observer = lift(OBSERVERS[ability](), experiment.asks, readouts, layers)
-    presenter = SHOWN_BY[experiment.asks](observer, batch_size=64)
+    presenter = Presenter(observer, batch_size=64)
     return [experiment.measure(piece, presenter) for piece in smallest_pieces(experiment)]
 
 

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from bands import BANDS_CPD, FIELD, SeesOneBand, write_gratings
 
-from fechner.experiments import SHOWN_BY, BandRobustness, Scene
+from fechner.experiments import BandRobustness, Presenter, Scene
 from fechner.experiments.bands import PROBLEMS
 from fechner.human import standard_spatial_observer
 from fechner.observers import lift
@@ -305,11 +305,11 @@ def test_three_panels_csf_noise_suppression() -> None:
 def test_an_observer_of_one_band_is_recovered_end_to_end(tmp_path: Path) -> None:
     album = write_gratings(tmp_path / "album")
     scene = Scene(FIELD, display("verbal"), OPPONENT)
-    recogniser = SHOWN_BY["recognises"](lift(SeesOneBand(), "recognises", ()), batch_size=32)
+    presenter = Presenter(lift(SeesOneBand(), "recognises", ()), batch_size=32)
     found = {}
     for kind in ("suppressed", "noise"):
         asked = BandRobustness(kind, "t", "hernandez2025", scene, album, BANDS_CPD, (0.06,), kind)
-        parts = [asked.measure(piece, recogniser) for piece in asked.pieces()]
+        parts = [asked.measure(piece, presenter) for piece in asked.pieces()]
         found[kind] = xr.concat(
             parts, dim="band", data_vars="minimal", coords="minimal", compat="equals"
         )

@@ -17,7 +17,6 @@ from fechner.experiments import (
     Naming,
     PreferredViews,
     Presenter,
-    Recogniser,
 )
 from fechner.experiments.base import Scene
 from fechner.human.trials import HumanTrial, HumanTrials
@@ -59,7 +58,7 @@ def measured(test: Any, shown_by: Any) -> xr.Dataset:
 
 @pytest.fixture(scope="module")
 def answers() -> xr.Dataset:
-    known = Recogniser(lift(KnownClassifier(CLASSES, steps), "recognises", ()), batch_size=64)
+    known = Presenter(lift(KnownClassifier(CLASSES, steps), "recognises", ()), batch_size=64)
     return measured(experiment(), known)
 
 
@@ -88,7 +87,7 @@ def test_an_interval_ends_where_levels_do(answers: xr.Dataset) -> None:
 
 def test_a_curve_that_never_falls_has_a_bound() -> None:
     always = KnownClassifier(CLASSES, lambda label, level: np.ones(len(label)))
-    known = Recogniser(lift(always, "recognises", ()), batch_size=64)
+    known = Presenter(lift(always, "recognises", ()), batch_size=64)
     found = scores(measured(experiment(), known))
     assert found["area"].value == pytest.approx(1)
     assert np.isnan(found["threshold"].value)
@@ -98,15 +97,15 @@ def test_a_curve_that_never_falls_has_a_bound() -> None:
 
 def test_an_observer_that_is_always_wrong_has_no_threshold() -> None:
     never = KnownClassifier(CLASSES, lambda label, level: np.zeros(len(label)))
-    known = Recogniser(lift(never, "recognises", ()), batch_size=64)
+    known = Presenter(lift(never, "recognises", ()), batch_size=64)
     found = scores(measured(experiment(), known))
     assert "nothing to fall" in found["threshold"].note
     assert np.isnan(found["threshold"].low)
 
 
 def test_adaptive_levels_have_the_same_threshold_and_area(answers: xr.Dataset) -> None:
-    known = Recogniser(lift(KnownClassifier(CLASSES, steps), "recognises", ()), batch_size=64)
-    adaptive = experiment(placement=AdaptiveLevels(LEVELS, 40))
+    known = Presenter(lift(KnownClassifier(CLASSES, steps), "recognises", ()), batch_size=64)
+    adaptive = experiment(placement=AdaptiveLevels(LEVELS, 44, shape="logistic"))
     found, constant = scores(measured(adaptive, known)), scores(answers)
     assert found["threshold"].value == pytest.approx(constant["threshold"].value, rel=0.05)
     assert found["area"].value == pytest.approx(constant["area"].value, abs=0.03)
@@ -266,7 +265,7 @@ def views() -> tuple[PreferredViews, xr.Dataset]:
     def half(label: np.ndarray, level: np.ndarray) -> np.ndarray:
         return np.where(label % 2, 1.0, -1.0)
 
-    known = Recogniser(lift(KnownClassifier(CLASSES, half), "recognises", ()), batch_size=64)
+    known = Presenter(lift(KnownClassifier(CLASSES, half), "recognises", ()), batch_size=64)
     return test, xr.concat([test.measure(p, known) for p in test.pieces()], "picture")
 
 

@@ -1,13 +1,15 @@
 """Figure 16 of the decalogue: who adapts to lights and enhances contrast in fog passes."""
 
 from collections.abc import Callable
-from types import SimpleNamespace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
+import torch
 import xarray as xr
 
 from fechner import human
+from fechner.experiments import Presenter
 from fechner.observers.abilities import Wants
 from fechner.stimuli import ATD, Stimulus
 from fechner.suites import suite
@@ -19,22 +21,33 @@ TESTS = {
 Respond = Callable[[Stimulus], float]
 
 
-class Presenter:
+@dataclass
+class Formula:
+    """Compares recipes instead of pictures."""
+
+    respond: Respond
+
+    name, wants = "formula", Wants()
+    layers, readouts = ("formula",), ("response",)
+
+    def remember(self, references) -> None: ...
+
+    def difference(self, tests, memory, which) -> torch.Tensor:
+        found = [float(self.respond(test)) for test in tests]
+        return torch.tensor(found, dtype=torch.float64)[:, None, None]
+
+
+class Recipes(Presenter):
     """Shows recipes instead of pictures."""
 
-    layers, readouts = ["formula"], ["response"]
-
-    def __init__(self, respond: Respond) -> None:
-        self.observer = SimpleNamespace(wants=Wants())
-        self.respond = respond
-
-    def differences(self, tests, references, scene) -> np.ndarray:
-        return np.array([self.respond(test) for test in tests])[:, None, None]
+    def paint(self, stimuli, scene, part=None):
+        return stimuli
 
 
 def scores_of(id: str, respond: Respond) -> dict[str, float]:
     experiment = TESTS[id].experiment
-    pieces = [experiment.measure(piece, Presenter(respond)) for piece in experiment.pieces()]
+    shown_by = Recipes(Formula(respond), batch_size=64)
+    pieces = [experiment.measure(piece, shown_by) for piece in experiment.pieces()]
     data = xr.concat(pieces, "curve", data_vars="minimal") if len(pieces) > 1 else pieces[0]
     return {score.name: score.value for score in TESTS[id].scorer(data)}
 

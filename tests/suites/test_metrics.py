@@ -8,6 +8,7 @@ import pytest
 
 from fechner import evaluate, suites
 from fechner.experiments import ColourMatching, FrequencyMatching, NearThreshold, Presenter
+from fechner.experiments.comparing import differences
 from fechner.observers import resolve
 from fechner.stimuli import Stimulus, gamut_limit
 from fechner.stimuli.patterns import share_inside
@@ -259,6 +260,6 @@ def test_colour_video_vdp_sees_flicker_best_between_5_and_12_hz() -> None:
             layers = (replace(target, contrast=contrast),)
             tests.append(Stimulus(reference.background_xyz, layers))
             references.append(reference)
-    found = presenter.differences(tests, references, experiment.scene)[:, 0, 0].reshape(2, -1)
+    found = differences(presenter, tests, references, experiment.scene)[:, 0, 0].reshape(2, -1)
     for responses in found:
         assert 5 < experiment.task.values[responses.argmax()] < 12

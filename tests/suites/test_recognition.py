@@ -111,8 +111,8 @@ def test_dropout_is_for_manipulations_that_are_not_random() -> None:
 def test_adaptive_levels_on_request() -> None:
     found = suite_tests(adaptive=True)["mafc-blur"].experiment
     assert isinstance(found.placement, AdaptiveLevels)
-    assert found.placement.each == 40
-    assert suite_tests(adaptive=True)["2afc-blur"].experiment.placement.each == 60
+    assert found.placement.trials == 4 + 40
+    assert suite_tests(adaptive=True)["2afc-blur"].experiment.placement.trials == 4 + 60
     with pytest.raises(FechnerError, match="--trials are those of --adaptive"):
         suite_tests(trials=5)
 

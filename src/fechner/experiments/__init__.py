@@ -1,51 +1,36 @@
 """What is asked: stimuli in pieces, a question, the raw answers."""
 
-from typing import Any
-
 from fechner.experiments.asking import Asking
 from fechner.experiments.bands import BandRobustness
 from fechner.experiments.base import Experiment, Piece, Sample, Scene
 from fechner.experiments.colour_matching import ColourMatching
+from fechner.experiments.comparing import differences, differences_from_several
 from fechner.experiments.curves import Curve, Curves, CurveTask
 from fechner.experiments.detection import Detection
 from fechner.experiments.flicker import FlickerDetection
-from fechner.experiments.given import GivenConditions
-from fechner.experiments.interview import Interviewer
+from fechner.experiments.interview import ask
 from fechner.experiments.item_response import ItemResponse
 from fechner.experiments.item_tasks import Matching, Naming
-from fechner.experiments.levels import AdaptiveLevels, EveryLevel
 from fechner.experiments.masking import Masking
 from fechner.experiments.matching import FrequencyMatching, MatchBy
 from fechner.experiments.natural import NaturalDetection
 from fechner.experiments.near_threshold import NearThreshold
 from fechner.experiments.noise_curves import Condition, NoiseCurves
 from fechner.experiments.patches import Brightness, Colour, SpectralSensitivity
-from fechner.experiments.placement import AdaptiveStimuli, ConstantStimuli, Placement
-from fechner.experiments.preferred_views import PreferredViews, SecondLook
-from fechner.experiments.presentation import Presenter
-from fechner.experiments.recognition import Recogniser
+from fechner.experiments.placement import AdaptiveLevels, EveryLevel
+from fechner.experiments.preferred_views import GivenConditions, PreferredViews, SecondLook
+from fechner.experiments.presenter import Presenter, TrialLog
+from fechner.experiments.recognition import classify, recognise
 from fechner.experiments.tasks import Task
-from fechner.experiments.trials import TrialLog
-from fechner.observers.abilities import Ability
-
-#: Who shows the stimuli of an experiment, by the ability that it asks.
-SHOWN_BY: dict[Ability, Any] = {
-    "compares": Presenter,
-    "answers": Interviewer,
-    "recognises": Recogniser,
-}
 
 __all__ = [
-    "SHOWN_BY",
     "AdaptiveLevels",
-    "AdaptiveStimuli",
     "Asking",
     "BandRobustness",
     "Brightness",
     "Colour",
     "ColourMatching",
     "Condition",
-    "ConstantStimuli",
     "Curve",
     "CurveTask",
     "Curves",
@@ -55,7 +40,6 @@ __all__ = [
     "FlickerDetection",
     "FrequencyMatching",
     "GivenConditions",
-    "Interviewer",
     "ItemResponse",
     "Masking",
     "MatchBy",
@@ -65,14 +49,17 @@ __all__ = [
     "NearThreshold",
     "NoiseCurves",
     "Piece",
-    "Placement",
     "PreferredViews",
     "Presenter",
-    "Recogniser",
     "Sample",
     "Scene",
     "SecondLook",
     "SpectralSensitivity",
     "Task",
     "TrialLog",
+    "ask",
+    "classify",
+    "differences",
+    "differences_from_several",
+    "recognise",
 ]

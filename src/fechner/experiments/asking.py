@@ -7,21 +7,29 @@ At every abscissa a psychometric function is measured for each prompt. Observers
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Literal
+from itertools import product
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from fechner.errors import ObserverError, PictureError
 from fechner.experiments.base import Piece, Sample, Scene, geometry
-from fechner.experiments.interview import GRADED, Interviewer
+from fechner.experiments.interview import (
+    GRADED,
+    Chain,
+    Interview,
+    Request,
+    calibrate,
+    hold,
+    prompts_for,
+)
 from fechner.experiments.limits import REASONS, flag_contrasts, remaining_contrast
-from fechner.experiments.placement import Placement, Record, Trial, TrialChain, empty_record
+from fechner.experiments.placement import EveryLevel, Placement, Track, Trial, advance, rounds
+from fechner.experiments.presenter import Presenter, Trace
 from fechner.experiments.tasks import ABSCISSAE, Task
-from fechner.experiments.trials import Chain, Heard, Interview, Request, Trace
 from fechner.human import standard_spatial_observer
 from fechner.observers.abilities import Ability, Need
 from fechner.observers.questions import Prompt, Reads
@@ -30,6 +38,7 @@ from fechner.stimuli.patterns import drawn
 
 if TYPE_CHECKING:
     import xarray as xr
+    from numpy.typing import NDArray
     from torch import Tensor
 
 #: Draws of the anchor; its median is the criterion of observers that were lifted.
@@ -37,6 +46,38 @@ _ANCHORS = 10
 
 #: RMS contrast of a grating over its peak contrast.
 _RMS_OF_PEAK = 0.5**0.5
+
+
+@dataclass
+class _Prompted:
+    """Trials with one prompt.
+
+    Parameters
+    ----------
+    place
+        Layer and read-out whose answers choose contrasts.
+    along
+        Layers and read-outs that are measured with these trials, [layers, read-outs].
+    trials
+        How many were asked so far.
+    """
+
+    track: Track
+    prompt: int
+    place: tuple[int, int]
+    along: NDArray[np.bool_]
+    trials: int = 0
+
+
+class _Record(NamedTuple):
+    """Everything that was asked about one abscissa, [prompts, trials, layers, read-outs].
+
+    A level of -1 stands where fewer trials were needed.
+    """
+
+    level: NDArray[np.int16]
+    contrast: NDArray[np.float64]
+    yes: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -103,17 +144,34 @@ class Asking:
         )
         return (
             f"{self.task.method} {asked}, in {len(self.questions)} wordings, or which of two "
-            f"labels fits, in {len(self.labels)}. {self.placement.method} The contrast of a trial "
+            f"labels fits, in {len(self.labels)}. {self._placed} The contrast of a trial "
             "is what is left of the pattern in the picture as it was handed over. Observers that "
             "read nothing say yes where their response exceeds that to the human threshold at "
             f"{self.anchor:g}{ABSCISSAE[self.task.over].unit}. The human curve is that of the "
             f"Standard Spatial Observer, {unit}. {self.scene.method}"
         )
 
+    @property
+    def _placed(self) -> str:
+        """How contrasts are chosen, in a sentence."""
+        placement = self.placement
+        n, first, last = len(placement.levels), placement.levels[0], placement.levels[-1]
+        between = f"from {first:g} to {last:g}"
+        if isinstance(placement, EveryLevel):
+            return f"{n} contrasts {between} are shown, {placement.repeats} draws of each."
+        return (
+            f"Contrasts are chosen trial by trial among {n} {between}, where the answer is "
+            f"expected to tell most: {placement.trials} trials{placement.stops_earlier}, the first "
+            f"{placement.blanks} of them blank (the first only, for observers that answer the same "
+            "question in the same way)."
+        )
+
     def pieces(self) -> Sequence[Piece]:
         """List one piece for each abscissa."""
         prompts = max(len(self.questions), len(self.labels))
-        pictures, questions = self.placement.pictures(prompts), self.placement.most * prompts
+        questions = self.placement.most * prompts
+        # With chosen contrasts, every prompt may come to pictures of its own.
+        pictures = questions if self.placement.adaptive else self.placement.most
         return [
             Piece(f"point-{index:02d}", index, index + 1, pictures, questions=questions)
             for index in range(len(self.task.score_abscissae))
@@ -129,48 +187,67 @@ class Asking:
             return replace(self, questions=self.questions[:1], labels=self.labels[:1])
         return self
 
-    def measure(self, piece: Piece, interviewer: Interviewer) -> xr.Dataset:
+    def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
         """Ask about one abscissa."""
-        found: xr.Dataset = interviewer.hold(self.interview(piece, interviewer))
+        found: xr.Dataset = hold(presenter, self.interview(piece, presenter))
         return found
 
-    def interview(self, piece: Piece, interviewer: Interviewer) -> Interview:
+    def interview(self, piece: Piece, presenter: Presenter) -> Interview:
         """Return all questions about one abscissa."""
         index = piece.start
-        if getattr(interviewer.observer, "batch", False) and self.placement.adaptive:
+        if getattr(presenter.observer, "batch", False) and self.placement.adaptive:
             raise ObserverError(
-                f"'{interviewer.observer.name}' is asked by batches, which take hours, so "
+                f"'{presenter.observer.name}' is asked by batches, which take hours, so "
                 "contrasts cannot be chosen by its answers: use --constant, or leave batch out."
             )
-        prompts = interviewer.prompts(self.questions, self.labels)
+        prompts = prompts_for(presenter, self.questions, self.labels)
         at = self._nearest_to_anchor()
-        interviewer.calibrate(
+        calibrate(
+            presenter,
             self._nothing(at),
             [self._shown(at, -1, draw, self._human(at)) for draw in range(_ANCHORS)],
             self.scene,
         )
-        driven = np.array(
-            [[name != GRADED for name in interviewer.readouts] for _ in interviewer.layers]
+        outputs = (len(presenter.layers), len(presenter.readouts))
+        shape = (len(prompts), self.placement.most, *outputs)
+        record = _Record(
+            np.full(shape, -1, np.int16), np.full(shape, np.nan), np.full(shape, np.nan)
         )
-        placement = self.placement
-        if not interviewer.samples:
-            placement = placement.with_one_blank()
-        record = empty_record(placement, len(prompts), driven)
         return Interview(
             self.scene,
             (
-                self._chain(index, prompts, trials, interviewer.samples)
-                for trials in placement.chains(record, driven)
+                self._chain(index, prompts, together, record, presenter.samples)
+                for together in self._tracks(len(prompts), presenter)
             ),
-            partial(self._found, index, prompts, interviewer, record),
-            partial(self._contrast_shown, self.scene.drawn_field(interviewer.observer.wants)),
+            partial(self._found, index, prompts, presenter, record),
+            partial(self._contrast_shown, self.scene.drawn_field(presenter.observer.wants)),
         )
 
+    def _tracks(self, prompts: int, presenter: Presenter) -> Iterator[list[_Prompted]]:
+        """Go through tracks of trials, those together that are asked together.
+
+        Where contrasts are chosen, every prompt, layer and read-out of choices has a track of its
+        own; read-outs of probabilities are measured along with the first of their layer.
+        """
+        layers, readouts = len(presenter.layers), len(presenter.readouts)
+        track = partial(self.placement.track, blanks=None if presenter.samples else 1)
+        if not self.placement.adaptive:  # all at once, so that prompts share pictures
+            everything = np.ones((layers, readouts), bool)
+            yield [_Prompted(track(), prompt, (0, 0), everything) for prompt in range(prompts)]
+            return
+        chooses = np.array([name != GRADED for name in presenter.readouts])
+        own = [int(place) for place in np.flatnonzero(chooses)]
+        for prompt, layer, readout in product(range(prompts), range(layers), own):
+            along = np.zeros((layers, readouts), bool)
+            along[layer] = ~chooses & (readout == own[0])
+            along[layer, readout] = True
+            yield [_Prompted(track(), prompt, (layer, readout), along)]
+
     def _found(
-        self, index: int, prompts: Sequence[Prompt], interviewer: Interviewer, record: Record
+        self, index: int, prompts: Sequence[Prompt], presenter: Presenter, record: _Record
     ) -> xr.Dataset:
         """Return what came of all trials about one abscissa."""
-        wants = interviewer.observer.wants
+        wants = presenter.observer.wants
         fields = self.scene.fields(wants)
         castle = self.task.human_thresholds(fields[0], self.scene.space)[index]
         return _dataset(
@@ -184,51 +261,63 @@ class Asking:
                     np.array([self._flag(index, *fields)], np.uint8),
                     {"meanings": " ".join(REASONS)},
                 ),
-                "layer": ("layer", interviewer.layers),
+                "layer": ("layer", presenter.layers),
                 "prompt": ("prompt", [_words(prompt) for prompt in prompts]),
-                "readout": ("readout", interviewer.readouts),
+                "readout": ("readout", presenter.readouts),
             },
             {
                 "along": "point",
-                "blanks_once": int(not interviewer.samples),
+                "blanks_once": int(not presenter.samples),
                 "grey_level": self._grey_level(wants.bits),
-                "reads": interviewer.observer.reads,
+                "reads": presenter.observer.reads,
                 **geometry(self.scene, wants),
             },
         )
 
     def _chain(
-        self, index: int, prompts: Sequence[Prompt], trials: TrialChain, samples: bool
+        self,
+        index: int,
+        prompts: Sequence[Prompt],
+        together: Sequence[_Prompted],
+        record: _Record,
+        samples: bool,
     ) -> Chain:
-        """Turn trials about one abscissa into requests."""
-        heard: Heard | None = None
-        with suppress(StopIteration):
-            while True:
-                # Sent None, a generator begins.
-                asked = trials.send(heard)  # type: ignore[arg-type]
-                second = [self._is_second(index, trial) for trial in asked]
-                heard = yield [
-                    self._request(index, prompts, trial, is_second, samples)
-                    for trial, is_second in zip(asked, second, strict=True)
-                ]
-                yes = np.where(np.array(second)[:, None, None], 1 - heard.yes, heard.yes)
-                heard = Heard(yes, heard.contrast)
+        """Ask about one abscissa: the next trials of all tracks, and so on to their ends."""
+        steps = rounds([each.track for each in together])
+        asked = advance(steps)
+        while asked:
+            trials = [(together[number], trial) for number, trial in asked]
+            second = [self._is_second(index, trial) for _, trial in trials]
+            heard = yield [
+                self._request(index, prompts, each.prompt, trial, is_second, samples)
+                for (each, trial), is_second in zip(trials, second, strict=True)
+            ]
+            yes = np.where(np.array(second)[:, None, None], 1 - heard.yes, heard.yes)
+            for (each, trial), contrast, own in zip(trials, heard.contrast, yes, strict=True):
+                at = (each.prompt, each.trials)
+                each.trials += 1
+                record.level[at][each.along] = trial.level
+                record.contrast[at][each.along] = contrast
+                record.yes[at][each.along] = own[each.along]
+            answers = [own[each.place] for (each, _), own in zip(trials, yes, strict=True)]
+            asked = advance(steps, answers)
 
     def _is_second(self, index: int, trial: Trial) -> bool:
         """Whether the target is the second of two pictures."""
         if self.pictures == 1:
             return False
-        return bool(np.random.default_rng((self.seed, index, *trial[1:])).integers(2))
+        return bool(np.random.default_rng((self.seed, index, *trial)).integers(2))
 
     def _request(
         self,
         index: int,
         prompts: Sequence[Prompt],
+        prompt: int,
         trial: Trial,
         is_second: bool,
         samples: bool,
     ) -> Request:
-        contrast = self.placement.contrasts[trial.level]
+        contrast = self.placement.levels[trial.level]
         stimuli: tuple[Stimulus, ...] = (self._shown(index, trial.level, trial.draw, contrast),)
         if self.pictures > 1:
             blank = self._nothing(index)
@@ -238,8 +327,8 @@ class Asking:
         again = samples and not contrast
         repeat = index * self.placement.most + trial.draw if again else 0
         abscissa = self._x(index) if contrast else math.nan
-        trace = Trace("", abscissa, contrast, trial.prompt, trial.draw)
-        return Request(stimuli, prompts[trial.prompt], repeat, int(is_second), trace)
+        trace = Trace("", abscissa, contrast, prompt, trial.draw)
+        return Request(stimuli, prompts[prompt], repeat, int(is_second), trace)
 
     def _contrast_shown(self, field: Field, stimulus: Stimulus | Picture, light: Tensor) -> float:
         """Find how much of a pattern is in the picture of it."""
@@ -276,7 +365,7 @@ class Asking:
         if not self.drop:
             return 0
         target = self._shown(index, 0, 0, 0.0).layers[-1]
-        least = np.array([self.placement.contrasts[1]])
+        least = np.array([self.placement.levels[1]])
         nothing, display = self._nothing(index), self.scene.display
         return int(flag_contrasts(nothing, target, least, display, drawn, seen)[0])
 
@@ -298,13 +387,13 @@ class Asking:
         """Return stimuli over abscissa (columns) and contrast (rows, strongest on top)."""
         xs = self.task.score_abscissae
         columns = np.unique(np.linspace(0, len(xs) - 1, 6).round().astype(int)).tolist()
-        levels = np.linspace(0, len(self.placement.contrasts) - 1, 4).round().astype(int)[:0:-1]
+        levels = np.linspace(0, len(self.placement.levels) - 1, 4).round().astype(int)[:0:-1]
         return [
             [
                 Sample(
                     self._sample(column, level),
                     x=f"{xs[column]:.3g}",
-                    y=f"{self.placement.contrasts[level]:.3g}",
+                    y=f"{self.placement.levels[level]:.3g}",
                     at=xs[column],
                 )
                 for column in columns
@@ -314,7 +403,7 @@ class Asking:
 
     def _sample(self, index: int, level: int) -> Stimulus:
         """Return a picture to look at; nothing, if it was made of photographs that are gone."""
-        found = self._shown(index, level, 0, self.placement.contrasts[level])
+        found = self._shown(index, level, 0, self.placement.levels[level])
         try:
             drawn(found.layers[-1].pattern, self.scene.field)
         except PictureError:
@@ -326,7 +415,7 @@ def _words(prompt: Prompt) -> str:
     return prompt.text or " | ".join(prompt.options)
 
 
-def _dataset(record: Record, coords: dict[str, object], attrs: dict[str, object]) -> xr.Dataset:
+def _dataset(record: _Record, coords: dict[str, object], attrs: dict[str, object]) -> xr.Dataset:
     """Put what was asked about one abscissa into a dataset."""
     import xarray as xr
 

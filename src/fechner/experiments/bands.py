@@ -14,8 +14,8 @@ import numpy as np
 
 from fechner.errors import PictureError
 from fechner.experiments.base import Piece, Sample, Scene, geometry
-from fechner.experiments.recognition import NOT_SHOWN, Recogniser, prompt_for
-from fechner.experiments.showing import PROBLEMS
+from fechner.experiments.presenter import PROBLEMS, Presenter
+from fechner.experiments.recognition import NOT_SHOWN, prompt_for, recognise
 from fechner.observers.abilities import Ability, Need
 from fechner.observers.classes import readable_names
 from fechner.stimuli import (
@@ -120,12 +120,12 @@ class BandRobustness:
             ),
         ]
 
-    def measure(self, piece: Piece, recogniser: Recogniser) -> xr.Dataset:
+    def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
         """Show all pictures, unperturbed or with one band changed."""
         import xarray as xr
 
-        wants, album = recogniser.observer.wants, self.album
-        field, bits = self.scene.drawn_field(wants), recogniser.display(self.scene).bits
+        wants, album = presenter.observer.wants, self.album
+        field, bits = self.scene.drawn_field(wants), presenter.display(self.scene).bits
         # Picture by picture, so that every file is decoded once.
         levels = self.rmse if piece.start else (0.0,)
         pictures = [
@@ -139,11 +139,12 @@ class BandRobustness:
 
         def look(row: int, pixels: Tensor) -> None:
             photograph = album.photographs[row // len(levels)]
-            original = picture_drawn(photograph, field, bits, recogniser.device)
+            original = picture_drawn(photograph, field, bits, presenter.device)
             rmse_shown[row] = float(rmse_between(pixels[None], original[None]))
 
-        found = recogniser.recognise(pictures if fits else [], album.classes, self.scene, look=look)
-        shape = (len(album), len(levels), len(recogniser.layers), len(recogniser.readouts))
+        shown = pictures if fits else []
+        found = recognise(presenter, shown, album.classes, self.scene, look=look)
+        shape = (len(album), len(levels), len(presenter.layers), len(presenter.readouts))
         flags = np.full(shape[:2], PROBLEMS.index("aliased"), np.uint8)
         chosen = np.full(shape, NOT_SHOWN, np.int16)
         right, margin = np.full(shape, np.nan), np.full(shape[:3], np.nan)
@@ -151,7 +152,7 @@ class BandRobustness:
             words = [why or "shown" for why, _ in found.problems]
             flags[:] = np.reshape([PROBLEMS.index(word) for word in words], shape[:2])
             chosen[:] = found.chosen.reshape(shape)
-            right[:] = found.right(labels, recogniser.readouts).reshape(shape)
+            right[:] = found.right(labels, presenter.readouts).reshape(shape)
             margin[:] = found.margin(labels).reshape(shape[:3])
         dims = ("band", "rmse", "picture", "layer")
 
@@ -171,9 +172,9 @@ class BandRobustness:
             coords={
                 "band": ("band", [self.bands_cpd[piece.start - 1] if piece.start else 0.0]),
                 "class_of": ("picture", np.array(album.labels, np.int16)),
-                "layer": ("layer", recogniser.layers),
+                "layer": ("layer", presenter.layers),
                 "picture": ("picture", [each.name for each in album.photographs]),
-                "readout": ("readout", recogniser.readouts),
+                "readout": ("readout", presenter.readouts),
                 "rmse": ("rmse", list(self.rmse)),
             },
             attrs={
@@ -181,7 +182,7 @@ class BandRobustness:
                 "chance": 1 / len(album.classes),
                 "classes": "|".join(readable_names(album.classes)),
                 "kind": self.kind,
-                "reads": recogniser.reads,
+                "reads": presenter.reads,
                 "unreadable": " ".join(
                     dict.fromkeys(words for why, words in found.problems if why == "unreadable")
                 ),

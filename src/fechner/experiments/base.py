@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fechner.observers.abilities import Ability, Need, Wants
 from fechner.stimuli import Display, Field, OpponentSpace, Picture, Stimulus
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from fechner.experiments.presenter import Presenter
 
 
 @dataclass(frozen=True)
@@ -233,10 +235,9 @@ class Experiment(Protocol):
         """List the pieces, always the same and in the same order."""
         ...
 
-    def measure(self, piece: Piece, presenter: Any) -> xr.Dataset:
+    def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
         """Show the stimuli of one piece and collect raw answers.
 
-        Who shows them goes with the ability that is asked (`fechner.experiments.SHOWN_BY`).
         Where there are several pieces, the attribute ``along`` names the dimension along which
         they are put together. In a test that comes after others (`Test.after`), whole answers to
         those follow as further arguments, None where the observer cannot be asked.

@@ -16,8 +16,9 @@ import numpy as np
 
 from fechner import human
 from fechner.experiments.base import Piece, Sample, Scene, geometry
+from fechner.experiments.comparing import differences
 from fechner.experiments.limits import REASONS, flag_contrasts
-from fechner.experiments.presentation import Presenter
+from fechner.experiments.presenter import Presenter
 from fechner.observers.abilities import Ability, Need
 from fechner.stimuli import Grating, Layer, Stimulus, gamut_limit
 from fechner.stimuli.colour import DIRECTION_NAMES
@@ -126,8 +127,8 @@ class ColourMatching:
         answers = np.empty((0, *outputs))
         if tests or grid:
             uniform = Stimulus(self._background)
-            answers = presenter.differences(
-                tests + grid, [uniform] * (len(tests) + len(grid)), self.scene
+            answers = differences(
+                presenter, tests + grid, [uniform] * (len(tests) + len(grid)), self.scene
             )
             responses[shown] = answers[: len(tests)].reshape(-1, *responses.shape[1:])
         matched = (

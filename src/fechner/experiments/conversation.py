@@ -16,8 +16,17 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from fechner.errors import BudgetError, InvalidRepliesError, ObserverError, RunFolderError
-from fechner.experiments.interview import Interviewer, in_order
-from fechner.experiments.trials import Chain, Heard, Interview, Request, TrialLog, no_look
+from fechner.experiments.interview import (
+    Chain,
+    Heard,
+    Interview,
+    Request,
+    in_order,
+    no_look,
+    trace_of,
+    trial_keys,
+)
+from fechner.experiments.presenter import Presenter, TrialLog
 from fechner.observers.abilities import AnswersStream
 from fechner.observers.questions import Answer, Question
 from fechner.stimuli import Frames
@@ -34,7 +43,7 @@ class _Open:
     """An interview under way."""
 
     number: int
-    interviewer: Interviewer
+    presenter: Presenter
     interview: Interview
     waiting: Iterator[Chain]
     begun: int = 0
@@ -90,9 +99,9 @@ class Conversation:
     def __len__(self) -> int:
         return len(self._open) + len(self._done)
 
-    def begin(self, number: int, interviewer: Interviewer, interview: Interview) -> None:
+    def begin(self, number: int, presenter: Presenter, interview: Interview) -> None:
         """Add an interview; those of lower numbers go first."""
-        self._open[number] = _Open(number, interviewer, interview, iter(interview.chains))
+        self._open[number] = _Open(number, presenter, interview, iter(interview.chains))
 
     def finished(self) -> list[tuple[int, Any]]:
         """Wait until an interview is over; return results, or what went wrong, by number."""
@@ -137,13 +146,13 @@ class Conversation:
         while (going := self._next()) is not None:
             try:
                 place = going.order[going.next]
-                request, interviewer = going.requests[place], going.of.interviewer
+                request, presenter = going.requests[place], going.of.presenter
                 shown = self._paint(going.of, request)
                 question = Question(
                     tuple(range(len(request.stimuli))), request.prompt, request.repeat
                 )
-                log = interviewer.trial_log
-                (key,) = interviewer.keys(shown.frames, [question], log)
+                log = presenter.trial_log
+                (key,) = trial_keys(presenter, shown.frames, [question], log)
                 known = log.known([key]).get(key) if key not in self._awaited else None
                 new = known is None and key not in self._awaited
                 if new and not self._may_ask(log):
@@ -211,7 +220,7 @@ class Conversation:
         going.rounds += 1
         going.order, going.next = in_order(going.requests), 0
         going.missing = len(going.order)
-        going.heard = going.of.interviewer.nothing_heard(going.missing)
+        going.heard = Heard.nothing(going.of.presenter, going.missing)
         if going.missing:
             heapq.heappush(self._ready, going)
         else:
@@ -222,7 +231,7 @@ class Conversation:
         interview = of.interview
         key = (of.number, request.stimuli, request.target)
         if key not in self._shown:
-            frames = of.interviewer.frames(request.stimuli, interview.scene)
+            frames = of.presenter.frames(request.stimuli, interview.scene)
             contrast = math.nan
             if interview.look is not no_look:
                 target = request.stimuli[request.target]
@@ -247,10 +256,11 @@ class Conversation:
     def _take(self, answer: Answer) -> None:
         """Keep an answer, and hand it to everybody who waits for it."""
         key, first, place, question = self._asked.pop(answer.question)
-        interviewer = first.of.interviewer
+        presenter = first.of.presenter
         assert first.heard is not None
-        trace = interviewer.trace(first.requests[place], float(first.heard.contrast[place]))
-        interviewer.trial_log.record(key, question, answer, trace)
+        contrast = float(first.heard.contrast[place])
+        trace = trace_of(presenter, first.requests[place], contrast)
+        presenter.trial_log.record(key, question, answer, trace)
         for going, own in self._awaited.pop(key):
             if not going.of.over:
                 try:
@@ -260,8 +270,8 @@ class Conversation:
 
     def _hear(self, going: _Going, place: int, answer: Answer) -> None:
         assert going.heard is not None
-        going.of.interviewer.enter(going.heard.yes, place, answer)
-        going.of.interviewer.on_images(1)
+        going.heard.enter(going.of.presenter, place, answer)
+        going.of.presenter.on_images(1)
         going.missing -= 1
         if going.missing == 0:
             self._go_on(going, going.heard)

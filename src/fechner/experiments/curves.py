@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from fechner.experiments.base import Piece, Sample, Scene, geometry
+from fechner.experiments.comparing import channel_changes, differences
 from fechner.experiments.limits import REASONS, flag_stimulus
-from fechner.experiments.presentation import Presenter
+from fechner.experiments.presenter import Presenter
 from fechner.observers.abilities import Ability, Need, lacks
 from fechner.stimuli import OpponentSpace, Stimulus
 from fechner.stimuli.colour import DIRECTION_NAMES
@@ -242,8 +243,8 @@ class Curves:
         found = np.full((*kept.shape, len(presenter.layers), len(presenter.readouts)), np.nan)
         tests, references, signs = _chosen(grid, kept)
         if tests:
-            differences = presenter.differences(tests, references, self.scene)
-            found[kept] = np.array(signs)[:, None, None] * differences
+            distances = differences(presenter, tests, references, self.scene)
+            found[kept] = np.array(signs)[:, None, None] * distances
         return found
 
     def _by_channel(
@@ -257,7 +258,7 @@ class Curves:
         found = np.full((len(grid), *distance.shape), np.nan)
         found[0] = distance
         tests, references, _ = _chosen(grid[:1], kept[:1])
-        changes = presenter.channel_changes(tests, references, self.scene) if tests else None
+        changes = channel_changes(presenter, tests, references, self.scene) if tests else None
         if changes is not None:
             signed = np.moveaxis(changes, -1, 0)[..., None]
             has_channels = np.isfinite(signed).all(axis=(0, 1))

@@ -15,24 +15,24 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from fechner.experiments.base import Piece, Sample, Scene, geometry
-from fechner.experiments.item_tasks import Answered, Ask, ItemTask, Shown
-from fechner.experiments.items import Item, preferred
-from fechner.experiments.levels import ItemPlacement
+from fechner.experiments.item_tasks import Ask, ItemTask, Shown
+from fechner.experiments.placement import EveryLevel, Placement, advance, rounds
 from fechner.experiments.preferred_views import (
+    Item,
     nothing,
     origin_in_words,
+    preferred,
     unreadable_in_words,
     with_names,
 )
-from fechner.experiments.showing import PROBLEMS
+from fechner.experiments.presenter import PROBLEMS, Presenter
+from fechner.experiments.recognition import Decided
 from fechner.observers.abilities import Ability, Need
 from fechner.stimuli import Manipulated, Picture, Stimulus
 from fechner.stimuli.picture_sets import PictureSet
 from fechner.stimuli.pictures import Seed
 
 if TYPE_CHECKING:
-    from typing import Any
-
     import xarray as xr
 
     from fechner.stimuli.manipulations.base import Manipulation
@@ -71,7 +71,7 @@ class ItemResponse:
     scene: Scene
     pictures: PictureSet
     manipulation: Manipulation
-    placement: ItemPlacement
+    placement: Placement
     task: ItemTask
     per_class: int = 1
     show: Literal["preferred", "drawn"] = "preferred"
@@ -105,14 +105,31 @@ class ItemResponse:
         )
         return (
             f"Of each of {len(self.pictures.classes):,} classes of {self.pictures.kind}, {shown} "
-            f"shown. A picture {self.manipulation.words}. {self.placement.method} "
+            f"shown. A picture {self.manipulation.words}. {self._placed} "
             f"{self.task.method} {origin_in_words(self.pictures)}{self.scene.method}"
+        )
+
+    @property
+    def _placed(self) -> str:
+        """How levels are chosen, in a sentence."""
+        placement = self.placement
+        n, first, last = len(placement.levels) - 1, placement.levels[1], placement.levels[-1]
+        between = f"from {first:.3g} to {last:.3g}"
+        if isinstance(placement, EveryLevel):
+            return f"Every picture is shown as it is and at {n} levels {between}."
+        return (
+            f"Levels are chosen trial by trial among the original and {n} {between}, where the "
+            "answer is expected to tell most of the threshold of a class (Watson 2017): "
+            f"{placement.trials - placement.blanks} trials of each{placement.stops_earlier}, after "
+            f"{placement.blanks} of the original."
         )
 
     def pieces(self) -> Sequence[Piece]:
         """List runs of classes."""
+        # Where levels are chosen, the pictures of a class share its trials.
+        most = 1 if self.placement.adaptive else self.per_class
         each = [
-            self.placement.trials(min(self.per_class, count)) * self.task.runs
+            self.placement.most * min(most, count) * len(self.task.run_numbers)
             for count in self.pictures.counts
         ]
         at_once = max(1, _PICTURES // max(1, *each)) if each else 1
@@ -122,7 +139,9 @@ class ItemResponse:
             for n in (sum(each[start : start + at_once]),)
         ]
 
-    def measure(self, piece: Piece, presenter: Any, views: xr.Dataset | None = None) -> xr.Dataset:
+    def measure(
+        self, piece: Piece, presenter: Presenter, views: xr.Dataset | None = None
+    ) -> xr.Dataset:
         """Show the pictures of some classes.
 
         Parameters
@@ -137,26 +156,65 @@ class ItemResponse:
             for label in range(piece.start, piece.stop)
             for item in preferred(self.pictures, label, self.per_class, self.seed, known)
         ]
-        shown, answered = self.placement.run(ask, items, self.task)
+        shown, answered = self._asked(ask, items)
         return self._table(piece, shown, answered, ask, presenter)
 
-    def picture(self, shown: Shown, number: int = 0) -> Picture:
+    def _asked(self, ask: Ask, items: Sequence[Item]) -> tuple[list[Shown], Decided]:
+        """Show pictures round by round: the next trials of every track, in every run.
+
+        Every picture has a track of its own; where levels are chosen, every class has, and its
+        pictures take turns.
+        """
+        together: dict[int | Item, list[Item]] = {}
+        for item in items:
+            together.setdefault(item.label if self.placement.adaptive else item, []).append(item)
+        # Being wrong becomes more frequent with the level, up to guessing.
+        tracks = [
+            (pictures, run, self.placement.track(lapse=ask.chance, seed=pictures[0].label))
+            for pictures in together.values()
+            for run in self.task.run_numbers
+        ]
+        shown: list[Shown] = []
+        parts: list[Decided] = []
+        steps = rounds([track for *_, track in tracks])
+        asked = advance(steps)
+        while asked:
+            now = [
+                Shown(pictures[draw % len(pictures)], self.placement.levels[level], run, draw)
+                for (pictures, run, _), (level, draw) in ((tracks[i], trial) for i, trial in asked)
+            ]
+            parts.append(ask(now))
+            shown += now
+            # What an observer hands on chooses; all its layers are measured along.
+            wrong = 1 - parts[-1].right[:, -1, 0]
+            unreadable = {now[place].item.label for place in np.flatnonzero(np.isnan(wrong))}
+            for pictures, _, track in tracks:
+                if pictures[0].label in unreadable:
+                    track.close()
+            asked = advance(steps, wrong.tolist())
+        return shown, Decided.joined(parts) if parts else ask([])
+
+    def picture(self, shown: Shown) -> Picture:
         """Return what is shown in a trial."""
         original = self.pictures.shown(*shown.item)
-        seed = self.seed_of(shown, number)
-        return Manipulated(original, self.manipulation, shown.level, seed)
+        return Manipulated(original, self.manipulation, shown.level, self.seed_of(shown))
 
-    def seed_of(self, shown: Shown, number: int = 0) -> Seed:
-        """Return the seed of a trial: another for each picture, level and repetition.
+    def seed_of(self, shown: Shown) -> Seed:
+        """Return the seed of a trial: another for each picture, level and draw.
 
         It does not depend on other pictures of the set.
         """
         own = zlib.crc32(self.pictures.name(*shown.item).encode("utf-8", "surrogateescape"))
         level = zlib.crc32(np.float64(shown.level).tobytes())
-        return (self.seed, own, level, shown.run, number)
+        return (self.seed, own, level, shown.run, shown.draw)
 
     def _table(
-        self, piece: Piece, shown: Sequence[Shown], answered: Answered, ask: Ask, presenter: Any
+        self,
+        piece: Piece,
+        shown: Sequence[Shown],
+        answered: Decided,
+        ask: Ask,
+        presenter: Presenter,
     ) -> xr.Dataset:
         import xarray as xr
 

@@ -6,18 +6,18 @@ like the sample (2AFC), and asks any observer that compares.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from fechner.experiments.decisions import decide
-from fechner.experiments.items import Item, drawn_classes, preferred
-from fechner.experiments.preferred_views import choice_in_words
-from fechner.experiments.presentation import Presenter
-from fechner.experiments.recognition import NONE_OF_THEM, NOT_SHOWN, Recogniser
+from fechner.errors import UnknownNameError
+from fechner.experiments.comparing import differences_from_several
+from fechner.experiments.preferred_views import Item, choice_in_words, preferred
+from fechner.experiments.presenter import Presenter
+from fechner.experiments.recognition import NONE_OF_THEM, Decided, choices_of, classify
 from fechner.observers.abilities import Ability
 from fechner.observers.choices import Among
 from fechner.observers.dropout import Dropout
@@ -34,62 +34,15 @@ if TYPE_CHECKING:
 
 
 class Shown(NamedTuple):
-    """What is shown in a trial: a picture, at a level, in a run of dropout (0 without)."""
+    """What is shown in a trial: a picture, at a level, in a run of dropout (0 without).
+
+    Trials of the same picture at the same level are told apart by their draw.
+    """
 
     item: Item
     level: float
     run: int
-
-
-class Answered(NamedTuple):
-    """What came of trials.
-
-    Parameters
-    ----------
-    chosen
-        Which of the choices, below 0 for none; [n, layers, read-outs].
-    right
-        1 or 0, NaN where nothing was shown; of the same shape.
-    score
-        The decision score; of the same shape.
-    undefined
-        Where a decision could not be made and counts as wrong; of the same shape.
-    problems
-        Why a picture was not shown, in a word and in a sentence; empty where it was.
-    others
-        The picture of another class that stood beside the original in each trial, None where
-        nothing was shown; empty where there are no such pictures.
-    """
-
-    chosen: NDArray[np.int16]
-    right: Floats
-    score: Floats
-    undefined: NDArray[np.bool_]
-    problems: list[tuple[str, str]]
-    others: Sequence[Item | None] = ()
-
-    @classmethod
-    def joined(cls, parts: Sequence[Answered]) -> Answered:
-        """Put answers one after the other."""
-        chosen, right, score, undefined = (
-            np.concatenate([part[i] for part in parts]) for i in range(4)
-        )
-        problems = [each for part in parts for each in part.problems]
-        others = [each for part in parts for each in part.others]
-        return cls(chosen, right, score, undefined, problems, others)
-
-    @classmethod
-    def of_nothing(cls, shape: tuple[int, ...], why: tuple[str, str]) -> Answered:
-        """Return what came of trials of which nothing could be shown."""
-        nothing = np.full(shape, np.nan)
-        return cls(
-            np.full(shape, NOT_SHOWN, np.int16),
-            nothing,
-            nothing,
-            np.zeros(shape, bool),
-            [why] * shape[0],
-            [None] * shape[0],
-        )
+    draw: int = 0
 
 
 class Ask(Protocol):
@@ -105,48 +58,8 @@ class Ask(Protocol):
         """What there is to choose from."""
         ...
 
-    def __call__(self, shown: Sequence[Shown], number: int = 0) -> Answered:
-        """Ask; ``number`` tells repetitions of a trial apart."""
-        ...
-
-
-class ItemTask(Protocol):
-    """A question about pictures at levels."""
-
-    @property
-    def name(self) -> str:
-        """``mafc`` or ``2afc``."""
-        ...
-
-    @property
-    def asks(self) -> Ability:
-        """The ability that it asks."""
-        ...
-
-    @property
-    def decision(self) -> str:
-        """Name of the decision function."""
-        ...
-
-    @property
-    def method(self) -> str:
-        """What is asked, in sentences."""
-        ...
-
-    @property
-    def run_numbers(self) -> Sequence[int]:
-        """Numbers of the runs: 0 for what does not vary, 1, 2... with dropout."""
-        ...
-
-    @property
-    def runs(self) -> int:
-        """How many runs there are."""
-        ...
-
-    def asker(
-        self, presenter: Recogniser | Presenter, experiment: ItemResponse, views: xr.Dataset | None
-    ) -> Ask:
-        """Return who asks an observer."""
+    def __call__(self, shown: Sequence[Shown]) -> Decided:
+        """Ask."""
         ...
 
 
@@ -172,13 +85,8 @@ class Naming:
 
     @property
     def run_numbers(self) -> Sequence[int]:
-        """Numbers of the runs."""
+        """Numbers of the runs: 0 for what does not vary, 1, 2... with dropout."""
         return range(1, self.dropout.runs + 1) if self.dropout else (0,)
-
-    @property
-    def runs(self) -> int:
-        """How many runs there are."""
-        return len(self.run_numbers)
 
     @property
     def method(self) -> str:
@@ -192,32 +100,96 @@ class Naming:
         return f"{choice_in_words(self.among, self.categories)}{dropped}"
 
     def asker(
-        self, presenter: Recogniser | Presenter, experiment: ItemResponse, views: xr.Dataset | None
+        self, presenter: Presenter, experiment: ItemResponse, views: xr.Dataset | None
     ) -> Ask:
         """Return who asks an observer."""
-        assert isinstance(presenter, Recogniser)
         return _Namer(self, presenter, experiment)
 
 
 class _Namer:
-    def __init__(self, task: Naming, recogniser: Recogniser, experiment: ItemResponse) -> None:
-        self._task, self._recogniser, self._experiment = task, recogniser, experiment
+    def __init__(self, task: Naming, presenter: Presenter, experiment: ItemResponse) -> None:
+        self._task, self._presenter, self._experiment = task, presenter, experiment
         classes = experiment.pictures.classes
-        self._among = recogniser.choices(classes, task.among, task.categories)
+        self._among = choices_of(presenter, classes, task.among, task.categories)
         self.chance, self.choices = self._among.chance, self._among.names
 
-    def __call__(self, shown: Sequence[Shown], number: int = 0) -> Answered:
+    def __call__(self, shown: Sequence[Shown]) -> Decided:
         experiment = self._experiment
-        found = self._recogniser.decide(
-            [experiment.picture(each, number) for each in shown],
+        return classify(
+            self._presenter,
+            [experiment.picture(each) for each in shown],
             [each.item.label for each in shown],
             self._among,
             experiment.scene,
             dropout=self._task.dropout,
-            seeds=[experiment.seed_of(each, number) for each in shown],
+            seeds=[experiment.seed_of(each) for each in shown],
         )
-        never = np.zeros(found.right.shape, bool)
-        return Answered(found.chosen, found.right, found.score, never, found.problems)
+
+
+class Decision(NamedTuple):
+    """Which of two pictures a sample was taken for, by two differences.
+
+    Differences are those of a read-out; r = 1 - difference is Pearson's correlation where that is
+    ``correlation``.
+
+    Parameters
+    ----------
+    right
+        1 or 0.
+    score
+        The decision score; NaN where a difference is undefined.
+    undefined
+        Whether it is, as correlations of constant features are; such a decision is wrong.
+    """
+
+    right: Floats
+    score: Floats
+    undefined: NDArray[np.bool_]
+
+
+def _nearer(positive: Floats, negative: Floats) -> Floats:
+    return negative - positive
+
+
+def _signed(positive: Floats, negative: Floats) -> Floats:
+    """Return r_p where it exceeds r_q, else -r_q (RichardWebster et al. 2018, Algorithm 4)."""
+    r_p, r_q = 1 - positive, 1 - negative
+    return np.where(r_p > r_q, r_p, -r_q)
+
+
+#: The decision score, of the difference to the same picture and to another, and when it is right
+#: against 0. ``2afc`` takes the more similar one. ``2afc-paper`` and ``2afc-published`` are as
+#: printed and as in the authors' code: where both correlations are negative, a wrong choice counts
+#: as right, and a right one as wrong.
+DECISIONS: dict[str, tuple[Callable[[Floats, Floats], Floats], np.ufunc]] = {
+    "2afc": (_nearer, np.greater),
+    "2afc-paper": (_signed, np.greater),
+    "2afc-published": (_signed, np.greater_equal),
+}
+
+
+def decide(name: str, positive: Floats, negative: Floats) -> Decision:
+    """Decide which of two pictures a sample is.
+
+    Parameters
+    ----------
+    positive, negative
+        Differences of samples to the same picture, and to another.
+
+    Examples
+    --------
+    >>> both_negative = np.array([1.2]), np.array([1.4])  # r = -.2 and -.4
+    >>> [decide(name, *both_negative).right.item() for name in DECISIONS]
+    [1.0, 0.0, 0.0]
+    """
+    if name not in DECISIONS:
+        raise UnknownNameError("decision", name, DECISIONS, f"there are {', '.join(DECISIONS)}")
+    undefined = np.isnan(positive) | np.isnan(negative)
+    score_of, is_right = DECISIONS[name]
+    with np.errstate(invalid="ignore"):
+        score = score_of(positive, negative)
+        right = is_right(score, 0)
+    return Decision(np.where(undefined, 0.0, right), np.where(undefined, np.nan, score), undefined)
 
 
 @dataclass(frozen=True)
@@ -227,7 +199,7 @@ class Matching:
     Parameters
     ----------
     decision
-        Name of the decision function (`fechner.experiments.decisions`).
+        Name of the decision function, one of `DECISIONS`.
     others
         Other classes that a picture meets; each trial has one of them, drawn by seed. They are
         looked at once for all levels. None draws among all classes for every trial, as the paper
@@ -240,7 +212,6 @@ class Matching:
     name: ClassVar[str] = "2afc"
     asks: ClassVar[Ability] = "compares"
     run_numbers: ClassVar[Sequence[int]] = (0,)
-    runs: ClassVar[int] = 1
 
     @property
     def method(self) -> str:
@@ -259,10 +230,9 @@ class Matching:
         )
 
     def asker(
-        self, presenter: Recogniser | Presenter, experiment: ItemResponse, views: xr.Dataset | None
+        self, presenter: Presenter, experiment: ItemResponse, views: xr.Dataset | None
     ) -> Ask:
         """Return who asks an observer."""
-        assert isinstance(presenter, Presenter)
         return _Matcher(self, presenter, experiment, views)
 
 
@@ -281,29 +251,27 @@ class _Matcher:
         self._experiment, self._views = experiment, views
         self._known: dict[int, Item | None] = {}
 
-    def __call__(self, shown: Sequence[Shown], number: int = 0) -> Answered:
+    def __call__(self, shown: Sequence[Shown]) -> Decided:
         parts = [
-            self._of_item(item, list(trials), number)
+            self._of_item(item, list(trials))
             for item, trials in groupby(shown, key=lambda each: each.item)
         ]
-        if parts:
-            return Answered.joined(parts)
-        presenter = self._presenter
-        return Answered.of_nothing((0, len(presenter.layers), len(presenter.readouts)), ("", ""))
+        return Decided.joined(parts) if parts else Decided.nothing(self._presenter, 0)
 
-    def _of_item(self, item: Item, shown: Sequence[Shown], number: int) -> Answered:
+    def _of_item(self, item: Item, shown: Sequence[Shown]) -> Decided:
         experiment, presenter = self._experiment, self._presenter
         original = experiment.pictures.shown(*item)
-        shape = (len(shown), len(presenter.layers), len(presenter.readouts))
-        problem = presenter.unreadable(original, experiment.scene)
-        seeds = [experiment.seed_of(each, number) for each in shown]
+        problem = presenter.problem(original.source, experiment.scene)
+        seeds = [experiment.seed_of(each) for each in shown]
         drawn = [] if problem[0] else self._drawn(item, seeds)
         if not drawn:
-            why = problem if problem[0] else _NOBODY_ELSE
-            return Answered.of_nothing(shape, why)
+            problems = [problem if problem[0] else _NOBODY_ELSE] * len(shown)
+            nothing = Decided.nothing(presenter, len(shown))
+            return nothing._replace(problems=problems, others=[None] * len(shown))
         met = sorted(set(drawn))
-        differences = presenter.matches(
-            [experiment.picture(each, number) for each in shown],
+        differences = differences_from_several(
+            presenter,
+            [experiment.picture(each) for each in shown],
             [original, *(experiment.pictures.shown(*other) for other in met)],
             [(0, 1 + met.index(other)) for other in drawn],
             experiment.scene,
@@ -311,20 +279,20 @@ class _Matcher:
         found = decide(self._task.decision, differences[:, 0], differences[:, 1])
         chosen = np.where(found.undefined, NONE_OF_THEM, 1 - found.right).astype(np.int16)
         fine = [("", "")] * len(shown)
-        return Answered(chosen, found.right, found.score, found.undefined, fine, drawn)
+        return Decided(chosen, found.right, found.score, found.undefined, fine, drawn)
 
     def _drawn(self, item: Item, seeds: Sequence[Seed]) -> list[Item]:
         """Return a picture of another class for each trial; none where none can be shown."""
         classes = len(self._experiment.pictures.classes)
         if self._task.others is not None:
             own = self._experiment.seed_of(Shown(item, 0.0, 0))
-            order = drawn_classes(classes, item.label, classes, own)
+            order = _other_classes(classes, item.label, own)
             some = list(islice(self._readable(order), self._task.others))
             # Another draw than that of the manipulation.
             return [some[_draw((*seed, 1), len(some))] for seed in seeds] if some else []
         found = []
         for seed in seeds:
-            order = drawn_classes(classes, item.label, classes, (*seed, 1))
+            order = _other_classes(classes, item.label, (*seed, 1))
             other = next(self._readable(order), None)
             if other is None:
                 return []
@@ -343,14 +311,23 @@ class _Matcher:
         experiment = self._experiment
         pictures, seed = experiment.pictures, experiment.seed
         for item in preferred(pictures, label, 1, seed, self._views):
-            picture = pictures.shown(*item)
-            if not self._presenter.unreadable(picture, experiment.scene)[0]:
+            source = pictures.shown(*item).source
+            if not self._presenter.problem(source, experiment.scene)[0]:
                 return item
         return None
 
+
+#: What is asked of a picture at a level.
+ItemTask: TypeAlias = Naming | Matching
 
 _NOBODY_ELSE = ("unreadable", "No picture of another class can be shown.")
 
 
 def _draw(seed: Sequence[int], n: int) -> int:
     return int(np.random.default_rng(list(seed)).integers(n))
+
+
+def _other_classes(classes: int, but: int, seed: Sequence[int]) -> list[int]:
+    """Return all classes but one, in an order that follows from a seed."""
+    order = np.random.default_rng(list(seed)).permutation(classes)
+    return [int(label) for label in order if label != but]

@@ -17,8 +17,9 @@ import numpy as np
 
 from fechner import human
 from fechner.experiments.base import Piece, Sample, Scene, geometry
+from fechner.experiments.comparing import differences, differences_from_several
 from fechner.experiments.limits import REASONS, flag_contrasts
-from fechner.experiments.presentation import Presenter
+from fechner.experiments.presenter import Presenter
 from fechner.observers.abilities import Ability, Need, Wants
 from fechner.stimuli import Grating, Layer, Pattern, Stimulus, octave_noise
 from fechner.stimuli.contrast import UNIT_NAMES, Unit
@@ -233,7 +234,7 @@ class FrequencyMatching:
         shown = [each for each, flag in zip(patterns, flags, strict=True) if not flag]
         if shown:
             uniform = [Stimulus(self._background)] * len(shown)
-            answers[flags == 0] = presenter.differences(shown, uniform, self.scene)
+            answers[flags == 0] = differences(presenter, shown, uniform, self.scene)
         return answers
 
     def _differences(
@@ -247,7 +248,8 @@ class FrequencyMatching:
         kept = np.flatnonzero(reference_flags == 0).tolist()
         shown = np.flatnonzero(flags == 0).tolist()
         if kept and shown:
-            found = presenter.matches(
+            found = differences_from_several(
+                presenter,
                 [patterns[place] for place in shown],
                 [references[place] for place in kept],
                 [range(len(kept))] * len(shown),

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 import numpy as np
 
 from fechner.experiments.base import Piece, Sample, Scene, geometry
+from fechner.experiments.comparing import differences
 from fechner.experiments.limits import (
     REASONS,
     flag_contrasts,
     realised_contrasts,
     realised_mask,
 )
-from fechner.experiments.presentation import Presenter
+from fechner.experiments.presenter import Presenter
 from fechner.experiments.tasks import ABSCISSAE, Task
 from fechner.observers.abilities import Ability, Need
 from fechner.stimuli import Field, Layer, Stimulus
@@ -215,7 +216,7 @@ class NearThreshold:
             (*contrasts.shape, len(presenter.layers), len(presenter.readouts)), np.nan
         )
         if tests:
-            responses[shown] = presenter.differences(tests, references, self.scene)
+            responses[shown] = differences(presenter, tests, references, self.scene)
         return responses
 
     def _at(self, index: int, x: float) -> tuple[Stimulus, Layer]:

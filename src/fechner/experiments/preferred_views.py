@@ -1,29 +1,33 @@
 """Which picture of a class, or view of an object, an observer knows best.
 
 The preferred view is the picture with the largest decision score for its class (RichardWebster et
-al. 2018, Algorithm 1); scores of all pictures are kept, and so are ties.
+al. 2018, Algorithm 1); scores of all pictures are kept, and so are ties. Pictures that are given in
+conditions (Geirhos et al. 2021) are named in the same way.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from fechner.errors import PictureError
 from fechner.experiments.base import Piece, Sample, Scene, geometry
-from fechner.experiments.items import Item, preferred
-from fechner.experiments.recognition import Recogniser
-from fechner.experiments.showing import PROBLEMS
+from fechner.experiments.presenter import PROBLEMS, Presenter
+from fechner.experiments.recognition import choices_of, classify
 from fechner.observers.abilities import Ability, Need
 from fechner.observers.choices import Among
 from fechner.observers.classes import readable_names
 from fechner.stimuli import Stimulus
 from fechner.stimuli.picture_sets import PictureSet
+from fechner.stimuli.picture_sets.conditions import ConditionPictures, known_experiment
 
 if TYPE_CHECKING:
     import xarray as xr
+    from numpy.typing import NDArray
 
     from fechner.observers.categories import Categories
 
@@ -32,6 +36,13 @@ _PICTURES = 256
 
 #: Classes and pictures of the samples.
 _ROWS, _COLUMNS = 4, 6
+
+
+class Item(NamedTuple):
+    """A picture of a set: the place of its class, and its own place within the class."""
+
+    label: int
+    place: int
 
 
 @dataclass(frozen=True)
@@ -77,11 +88,11 @@ class PreferredViews:
             for stop in (min(start + _PICTURES, total),)
         ]
 
-    def measure(self, piece: Piece, recogniser: Recogniser) -> xr.Dataset:
+    def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
         """Show the pictures of a piece."""
         items = list(self._items(piece))
         pictures = [self.pictures.picture(*item) for item in items]
-        return scored(self, piece, recogniser, items, pictures)
+        return scored(self, piece, presenter, items, pictures)
 
     def _items(self, piece: Piece) -> Iterator[Item]:
         ends = np.cumsum(self.pictures.counts)
@@ -108,6 +119,67 @@ class PreferredViews:
             ]
             for row in rows
         ] or [[Sample(nothing(self.scene), x="", y="", at=0.0)]]
+
+
+@dataclass(frozen=True)
+class GivenConditions(PreferredViews):
+    """Show every picture of an experiment once, and ask what it is (Geirhos et al. 2021).
+
+    Parameters
+    ----------
+    pictures
+        Those of an experiment, each in a condition.
+    """
+
+    pictures: ConditionPictures
+
+    @property
+    def axes(self) -> tuple[str, str]:  # type: ignore[override]
+        """What varies between conditions, and categories."""
+        return known_experiment(self.pictures.experiment).axis, "category"
+
+    @property
+    def method(self) -> str:
+        """What is shown and asked, made from the parameters."""
+        conditions = len(self.pictures.conditions)
+        several = f" in {conditions} conditions" if conditions > 1 else ""
+        return (
+            f"{len(self.pictures):,} pictures of {len(self.pictures.classes):,} categories"
+            f"{several} are shown once each, as they are given (after Geirhos et al. 2021). "
+            f"{choice_in_words(self.among, self.categories)} "
+            f"{origin_in_words(self.pictures)}{self.scene.method}"
+        )
+
+    def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
+        """Show the pictures of a piece."""
+        items = list(self._items(piece))
+        shown = [self.pictures.described(*item) for item in items]
+        pictures = [self.pictures.picture(*item) for item in items]
+        data = scored(self, piece, presenter, items, pictures)
+        places = {name: i for i, name in enumerate(self.pictures.conditions)}
+        conditions = np.array([places[each.condition] for each in shown], np.int16)
+        names = {"names": "|".join(self.pictures.conditions)} if piece.start == 0 else {}
+        return data.assign_coords(
+            condition=("picture", conditions, names),
+            image=("picture", np.array([each.image for each in shown], object)),
+        ).assign_attrs(test=self.id, experiment=self.pictures.experiment)
+
+    def samples(self) -> Sequence[Sequence[Sample]]:
+        """Return a picture in each condition, of the first category that has it."""
+        first: dict[str, tuple[int, int]] = {}
+        try:
+            for label, count in enumerate(self.pictures.counts):
+                for index in range(count):
+                    named = self.pictures.described(label, index)
+                    first.setdefault(named.condition, (label, index))
+        except PictureError:  # the files are gone
+            return [[Sample(nothing(self.scene), x="", y="", at=0.0)]]
+        return [
+            [
+                Sample(self.pictures.picture(*first[name]), x=name, y="", at=float(place))
+                for place, name in enumerate(self.pictures.conditions)
+            ]
+        ]
 
 
 @dataclass(frozen=True)
@@ -169,23 +241,54 @@ class SecondLook:
         ]
 
     def measure(
-        self, piece: Piece, recogniser: Recogniser, views: xr.Dataset | None = None
+        self, piece: Piece, presenter: Presenter, views: xr.Dataset | None = None
     ) -> xr.Dataset:
         """Show the best pictures of a class."""
         pictures = self.pictures
         items = sorted(preferred(pictures, piece.start, self.best, self.seed, views))
         shown = [pictures.shown(*item) for item in items]
-        return scored(self.views, piece, recogniser, items, shown)
+        return scored(self.views, piece, presenter, items, shown)
 
     def samples(self) -> Sequence[Sequence[Sample]]:
         """Return some pictures of some classes."""
         return self.views.samples()
 
 
+def preferred(
+    pictures: PictureSet, label: int, most: int, seed: int, views: xr.Dataset | None
+) -> list[Item]:
+    """Return the pictures of a class that an observer knows best, from the best on.
+
+    Those that are equally good are put in an order that follows from the seed, and so are all where
+    the observer names nothing.
+
+    Parameters
+    ----------
+    views
+        Its answers to `PreferredViews`, None if it cannot be asked.
+    """
+    order = np.random.default_rng((seed, zlib.crc32(pictures.classes[label].encode())))
+    if views is None:
+        return [Item(label, int(i)) for i in order.permutation(pictures.counts[label])[:most]]
+    index, score = scores_of_class(views, label)
+    ranks = np.lexsort((order.random(len(index)), -score))
+    return [Item(label, int(index[rank])) for rank in ranks[:most]]
+
+
+def scores_of_class(views: xr.Dataset, label: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return the pictures of a class that could be shown, and the decision score of each."""
+    # Classes follow each other.
+    first, last = np.searchsorted(views["class_of"].values, [label, label + 1])
+    # What an observer hands on, by the first of its read-outs.
+    score = views["score"].values[first:last, -1, 0].astype(float)
+    shown = np.isfinite(score)
+    return views["index"].values[first:last][shown], score[shown]
+
+
 def scored(
     views: PreferredViews,
     piece: Piece,
-    recogniser: Recogniser,
+    presenter: Presenter,
     items: Sequence[Item],
     pictures: Sequence[Any],
 ) -> xr.Dataset:
@@ -193,9 +296,9 @@ def scored(
     import xarray as xr
 
     own = views.pictures
-    choices = recogniser.choices(own.classes, views.among, views.categories)
+    choices = choices_of(presenter, own.classes, views.among, views.categories)
     labels = [item.label for item in items]
-    found = recogniser.decide(pictures, labels, choices, views.scene)
+    found = classify(presenter, pictures, labels, choices, views.scene)
     flags = [PROBLEMS.index(why or "shown") for why, _ in found.problems]
     dims = ("picture", "layer", "readout")
     return xr.Dataset(
@@ -208,16 +311,16 @@ def scored(
         coords={
             "class_of": ("picture", np.array(labels, np.int32), with_names(own.classes, piece)),
             "index": ("picture", np.array([item.place for item in items], np.int32)),
-            "layer": ("layer", recogniser.layers),
-            "readout": ("readout", recogniser.readouts),
+            "layer": ("layer", presenter.layers),
+            "readout": ("readout", presenter.readouts),
         },
         attrs={
             "along": "picture",
             "chance": choices.chance,
             "choices": len(choices),
-            "reads": recogniser.reads,
+            "reads": presenter.reads,
             "unreadable": unreadable_in_words(found.problems),
-            **geometry(views.scene, recogniser.observer.wants),
+            **geometry(views.scene, presenter.observer.wants),
         },
     )
 

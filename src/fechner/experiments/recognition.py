@@ -6,25 +6,25 @@ question about every picture, and their answers go through the log of trials as 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fechner.errors import ObserverError, PictureError
+from fechner.errors import ObserverError
 from fechner.experiments.base import Scene
-from fechner.experiments.interview import GRADED, Interviewer
-from fechner.experiments.showing import Showing
-from fechner.experiments.trials import Request
-from fechner.observers.abilities import Answers, AnswersStream, ScoresClasses
+from fechner.experiments.interview import GRADED, Request, ask
+from fechner.experiments.presenter import Presenter
+from fechner.observers.abilities import Answers, AnswersStream
 from fechner.observers.choices import Among, Choices, choices_for
 from fechner.observers.classes import readable_names
 from fechner.observers.dropout import Dropout, dropping
-from fechner.observers.questions import Answer, Prompt
-from fechner.stimuli import Frames, Picture
-from fechner.stimuli.pictures import Seed, picture_drawn
+from fechner.observers.questions import Prompt
+from fechner.stimuli import Picture
+from fechner.stimuli.pictures import Seed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from fechner.observers.categories import Categories
 
+    Flags: TypeAlias = NDArray[np.bool_]
     Floats: TypeAlias = NDArray[np.float64]
 
 #: What stands in the place of a choice where a reply was none of the classes, and where nothing was
@@ -91,8 +92,7 @@ def _of(scores: Floats, wanted: NDArray[Any]) -> Floats:
     return np.asarray(np.take_along_axis(scores, _index(wanted, scores), axis=2)[..., 0])
 
 
-@dataclass(frozen=True)
-class Decided:
+class Decided(NamedTuple):
     """What an observer took pictures for.
 
     Parameters
@@ -102,256 +102,215 @@ class Decided:
     right
         1 or 0, NaN where nothing was shown; of the same shape.
     score
-        How probable the chosen class was, negative if it was the wrong one (RichardWebster et al.
-        2018, section III); of the same shape.
+        The decision score; of the same shape. Of classes, how probable the chosen one was, negative
+        if it was the wrong one (RichardWebster et al. 2018, section III).
+    undefined
+        Where a decision could not be made and counts as wrong; of the same shape.
     problems
         As those of `Recognised`.
+    others
+        The picture of another class that stood beside the original in each trial, as its class and
+        its place, None where nothing was shown; empty where there are no such pictures.
     """
 
     chosen: NDArray[np.int16]
     right: Floats
     score: Floats
+    undefined: Flags
     problems: list[tuple[str, str]]
+    others: Sequence[tuple[int, int] | None] = ()
 
+    @classmethod
+    def nothing(cls, presenter: Presenter, n: int) -> Decided:
+        """Return room for n pictures, of which none is shown yet."""
+        shape = (n, len(presenter.layers), len(presenter.readouts))
+        right, score = np.full((2, *shape), np.nan)
+        return cls(np.full(shape, NOT_SHOWN, np.int16), right, score, np.zeros(shape, bool), [])
 
-class Recogniser(Showing[ScoresClasses | Answers]):
-    """Asks an observer which of some classes pictures show; pictures are what it counts."""
-
-    @property
-    def reads(self) -> str:
-        """What the observer makes of words: questions, labels, or nothing."""
-        return self.observer.reads if isinstance(self.observer, Answers) else "nothing"
-
-    def recognise(
-        self,
-        pictures: Sequence[Picture],
-        classes: Sequence[str],
-        scene: Scene,
-        *,
-        look: Callable[[int, Tensor], None] = lambda row, pixels: None,
-    ) -> Recognised:
-        """Show pictures, as many at a time as memory allows.
-
-        A picture that cannot be drawn is not shown, and what is wrong with it is told.
-
-        Parameters
-        ----------
-        classes
-            Names as in an album: synsets of ImageNet, or words.
-        look
-            Called with the place of every picture that is shown, and its pixels as drawn.
-        """
-        import torch
-
-        n, layers = len(pictures), len(self.layers)
-        found = Recognised(
-            np.full((n, layers, len(self.readouts)), NOT_SHOWN, np.int16),
-            np.full((n, layers, len(classes)), np.nan),
-            [],
+    @classmethod
+    def joined(cls, parts: Sequence[Decided]) -> Decided:
+        """Put decisions one after the other."""
+        chosen, right, score, undefined = (
+            np.concatenate([part[i] for part in parts]) for i in range(4)
         )
-        size = self.at_a_time(scene)
-        if isinstance(self.observer, AnswersStream):
-            size = max(size, _ROUNDS * self.observer.most_under_way)
-        with torch.no_grad():
-            for start in range(0, n, size):
-                batch = pictures[start : start + size]
-                problems = [
-                    self._problem(start + i, picture, scene, look)
-                    for i, picture in enumerate(batch)
-                ]
-                found.problems.extend(problems)
-                rows = [start + i for i, (why, _) in enumerate(problems) if not why]
-                if rows:
-                    self._ask(rows, [pictures[row] for row in rows], classes, scene, found)
-        return found
+        problems = [each for part in parts for each in part.problems]
+        others = [each for part in parts for each in part.others]
+        return cls(chosen, right, score, undefined, problems, others)
 
-    def choices(
-        self, classes: Sequence[str], among: Among, categories: Categories | None
-    ) -> Choices:
-        """Return what the observer chooses from when pictures of these classes are shown."""
-        own = None if isinstance(self.observer, Answers) else self.observer.vocabulary
-        try:
-            return choices_for(own, classes, among, categories)
-        except ObserverError as error:
-            raise ObserverError(
-                f"observer '{self.observer.name}' cannot be asked: {error}"
-            ) from None
 
-    def decide(
-        self,
-        pictures: Sequence[Picture],
-        labels: Sequence[int],
-        choices: Choices,
-        scene: Scene,
-        *,
-        dropout: Dropout | None = None,
-        seeds: Sequence[Seed] = (),
-    ) -> Decided:
-        """Show pictures and see whether each is taken for what it shows.
+def choices_of(
+    presenter: Presenter, classes: Sequence[str], among: Among, categories: Categories | None
+) -> Choices:
+    """Return what an observer chooses from when pictures of these classes are shown."""
+    observer = presenter.observer
+    own = None if isinstance(observer, Answers) else observer.vocabulary
+    try:
+        return choices_for(own, classes, among, categories)
+    except ObserverError as error:
+        raise ObserverError(f"observer '{observer.name}' cannot be asked: {error}") from None
 
-        Pictures that cannot be read are not shown, and what is wrong with them is told.
 
-        Parameters
-        ----------
-        labels
-            The place of the class of each among those that choices were made for.
-        dropout, seeds
-            What is dropped in the observer's network while it looks, by a seed of each picture.
-        """
-        expected = [choices.expected[label] for label in labels]
-        if isinstance(self.observer, Answers):
-            if dropout is not None:
-                raise ObserverError(
-                    f"observer '{self.observer.name}' answers in words, so nothing in it can be "
-                    "dropped; leave --dropout out."
-                )
-            return self._decide_in_words(pictures, expected, choices, scene)
-        import torch
+def recognise(
+    presenter: Presenter,
+    pictures: Sequence[Picture],
+    classes: Sequence[str],
+    scene: Scene,
+    *,
+    look: Callable[[int, Tensor], None] = lambda row, pixels: None,
+) -> Recognised:
+    """Ask which of some classes pictures show; pictures are what is counted.
 
-        shape = (len(pictures), len(self.layers), len(self.readouts))
-        found = Decided(
-            np.full(shape, NOT_SHOWN, np.int16), np.full(shape, np.nan), np.full(shape, np.nan), []
-        )
-        size = self.at_a_time(scene)
-        with torch.no_grad():
-            for start in range(0, len(pictures), size):
-                batch = range(start, min(start + size, len(pictures)))
-                problems = [self.unreadable(pictures[row], scene) for row in batch]
-                found.problems.extend(problems)
-                rows = [row for row, (why, _) in zip(batch, problems, strict=True) if not why]
-                if not rows:
-                    continue
-                drop = (
-                    nullcontext()
-                    if dropout is None
-                    else dropping(self.observer, dropout, [seeds[row] for row in rows])
-                )
-                with drop:
-                    scores = self._all_scores([pictures[row] for row in rows], scene)
-                best, chosen = choices.probabilities(scores).max(dim=2)
-                wanted = torch.tensor([expected[row] for row in rows], device=chosen.device)
-                hit = (chosen == wanted[:, None]).cpu().numpy()[..., None]
-                sure = best.cpu().numpy()[..., None]
-                found.chosen[rows] = chosen.cpu().numpy()[..., None]
-                found.right[rows] = hit
-                found.score[rows] = np.where(hit, sure, -sure)
-                self.on_images(len(rows))
-        return found
+    A picture that cannot be drawn is not shown, and what is wrong with it is told.
 
-    def _all_scores(self, pictures: Sequence[Picture], scene: Scene) -> Tensor:
-        assert isinstance(self.observer, ScoresClasses)
-        frames = self.shown(pictures, scene)
-        assert isinstance(frames, Frames)  # nobody is shown videos here
-        scores = self.observer.all_scores(frames)
-        self._checked(scores, len(pictures), len(self.observer.vocabulary))
-        return scores
+    Parameters
+    ----------
+    classes
+        Names as in an album: synsets of ImageNet, or words.
+    look
+        Called with the place of every picture that is shown, and its pixels as drawn.
+    """
+    import torch
 
-    def _decide_in_words(
-        self, pictures: Sequence[Picture], expected: Sequence[int], choices: Choices, scene: Scene
-    ) -> Decided:
-        """Ask in words; where no probability is known, a choice counts as certain."""
-        found = self.recognise(pictures, choices.names, scene)
-        right = found.right(expected, self.readouts)
-        hit = found.chosen == np.asarray(expected)[:, None, None]
-        sure = np.where(np.isnan(found.scores).any(axis=2), 1.0, found.scores.max(axis=2))[
-            ..., None
-        ]
-        score = np.where(np.isnan(right), np.nan, np.where(hit, sure, -sure))
-        return Decided(found.chosen, right, score, found.problems)
-
-    def _problem(
-        self, row: int, picture: Picture, scene: Scene, look: Callable[[int, Tensor], None]
-    ) -> tuple[str, str]:
-        """Draw a picture, which is then remembered, or say why that cannot be done."""
-        field = scene.drawn_field(self.observer.wants)
-        try:
-            look(row, picture_drawn(picture, field, self.display(scene).bits, self.device))
-        except PictureError as error:
-            return error.problem, str(error)
-        return "", ""
-
-    def _ask(
-        self,
-        rows: Sequence[int],
-        pictures: Sequence[Picture],
-        classes: Sequence[str],
-        scene: Scene,
-        found: Recognised,
-    ) -> None:
-        if isinstance(self.observer, Answers):
-            self._ask_in_words(rows, pictures, classes, scene, found)
-            return
-        frames = self.shown(pictures, scene)
-        assert isinstance(frames, Frames)  # nobody is shown videos here
-        scores = self._checked(self.observer.scores_of(frames, classes), len(rows), len(classes))
-        found.scores[rows] = scores
-        found.chosen[rows] = scores.argmax(axis=2)[:, :, None]
-        self.on_images(len(rows))
-
-    def _ask_in_words(
-        self,
-        rows: Sequence[int],
-        pictures: Sequence[Picture],
-        classes: Sequence[str],
-        scene: Scene,
-        found: Recognised,
-    ) -> None:
-        assert isinstance(self.observer, Answers)
-        if self.observer.reads == "nothing":
-            raise ObserverError(
-                f"observer '{self.observer.name}' reads no words, so it cannot be asked what "
-                "pictures show."
+    n, layers = len(pictures), len(presenter.layers)
+    found = Recognised(
+        np.full((n, layers, len(presenter.readouts)), NOT_SHOWN, np.int16),
+        np.full((n, layers, len(classes)), np.nan),
+        [],
+    )
+    observer = presenter.observer
+    at_least = _ROUNDS * observer.most_under_way if isinstance(observer, AnswersStream) else 1
+    with torch.no_grad():
+        for rows in _batches(presenter, pictures, scene, found.problems, look, at_least):
+            shown = [pictures[row] for row in rows]
+            if isinstance(observer, Answers):
+                _ask_in_words(presenter, rows, shown, classes, scene, found)
+                continue
+            scores = presenter.checked(
+                observer.scores_of(presenter.frames(shown, scene), classes),
+                (len(rows), layers, len(classes)),
             )
-        prompt = prompt_for(classes, labels=self.observer.reads == "labels")
-        listener = _Listener(
-            self.observer,
-            batch_size=self.batch_size,
-            device=self.device,
-            on_images=self.on_images,
-            log=self.log,
-            test=self.test,
+            found.scores[rows] = scores
+            found.chosen[rows] = scores.argmax(axis=2)[:, :, None]
+            presenter.on_images(len(rows))
+    return found
+
+
+def classify(
+    presenter: Presenter,
+    pictures: Sequence[Picture],
+    labels: Sequence[int],
+    choices: Choices,
+    scene: Scene,
+    *,
+    dropout: Dropout | None = None,
+    seeds: Sequence[Seed] = (),
+) -> Decided:
+    """Show pictures and see whether each is taken for what it shows.
+
+    Pictures that cannot be read are not shown, and what is wrong with them is told.
+
+    Parameters
+    ----------
+    labels
+        The place of the class of each among those that choices were made for.
+    dropout, seeds
+        What is dropped in the observer's network while it looks, by a seed of each picture.
+    """
+    expected = [choices.expected[label] for label in labels]
+    observer = presenter.observer
+    if isinstance(observer, Answers):
+        if dropout is not None:
+            raise ObserverError(
+                f"observer '{observer.name}' answers in words, so nothing in it can be dropped; "
+                "leave --dropout out."
+            )
+        return _classify_in_words(presenter, pictures, expected, choices, scene)
+    import torch
+
+    found = Decided.nothing(presenter, len(pictures))
+    sources = [picture.source for picture in pictures]
+    with torch.no_grad():
+        for rows in _batches(presenter, sources, scene, found.problems):
+            drop = (
+                nullcontext()
+                if dropout is None
+                else dropping(observer, dropout, [seeds[row] for row in rows])
+            )
+            with drop:
+                scores = observer.all_scores(
+                    presenter.frames([pictures[row] for row in rows], scene)
+                )
+            presenter.checked(scores, (len(rows), len(presenter.layers), len(observer.vocabulary)))
+            best, chosen = choices.probabilities(scores).max(dim=2)
+            wanted = torch.tensor([expected[row] for row in rows], device=chosen.device)
+            hit = (chosen == wanted[:, None]).cpu().numpy()[..., None]
+            sure = best.cpu().numpy()[..., None]
+            found.chosen[rows] = chosen.cpu().numpy()[..., None]
+            found.right[rows] = hit
+            found.score[rows] = np.where(hit, sure, -sure)
+            presenter.on_images(len(rows))
+    return found
+
+
+def _batches(
+    presenter: Presenter,
+    pictures: Sequence[Picture],
+    scene: Scene,
+    problems: list[tuple[str, str]],
+    look: Callable[[int, Tensor], None] = lambda row, pixels: None,
+    at_least: int = 1,
+) -> Iterator[list[int]]:
+    """Go through the places of pictures that can be drawn; add the problem of each of all."""
+    for batch in presenter.batches(range(len(pictures)), scene, at_least=at_least):
+        found = [presenter.problem(pictures[row], scene, partial(look, row)) for row in batch]
+        problems += found
+        if rows := [row for row, (why, _) in zip(batch, found, strict=True) if not why]:
+            yield rows
+
+
+def _classify_in_words(
+    presenter: Presenter,
+    pictures: Sequence[Picture],
+    expected: Sequence[int],
+    choices: Choices,
+    scene: Scene,
+) -> Decided:
+    """Ask in words; where no probability is known, a choice counts as certain."""
+    found = recognise(presenter, pictures, choices.names, scene)
+    right = found.right(expected, presenter.readouts)
+    hit = found.chosen == np.asarray(expected)[:, None, None]
+    sure = np.where(np.isnan(found.scores).any(axis=2), 1.0, found.scores.max(axis=2))[..., None]
+    score = np.where(np.isnan(right), np.nan, np.where(hit, sure, -sure))
+    return Decided(found.chosen, right, score, np.zeros(hit.shape, bool), found.problems)
+
+
+def _ask_in_words(
+    presenter: Presenter,
+    rows: Sequence[int],
+    pictures: Sequence[Picture],
+    classes: Sequence[str],
+    scene: Scene,
+    found: Recognised,
+) -> None:
+    if presenter.reads == "nothing":
+        raise ObserverError(
+            f"observer '{presenter.observer.name}' reads no words, so it cannot be asked what "
+            "pictures show."
         )
-        listener.ask([Request((picture,), prompt) for picture in pictures], scene)
-        for i, answer in listener.answers:
+    prompt = prompt_for(classes, labels=presenter.reads == "labels")
+    heard = ask(presenter, [Request((picture,), prompt) for picture in pictures], scene)
+    for row, answers in zip(rows, heard.answers, strict=True):
+        for answer in answers:
             layer, readout = answer.place
-            row = rows[i]
             chosen = NONE_OF_THEM if answer.choice is None else answer.choice
             found.chosen[row, layer, readout] = chosen
+            likely = found.scores[row, layer]
             if answer.probabilities is not None:
-                found.scores[row, layer] = answer.probabilities
-            if GRADED in self.readouts:
-                likely = found.scores[row, layer]
-                found.chosen[row, layer, self.readouts.index(GRADED)] = (
+                likely[:] = answer.probabilities
+            if GRADED in presenter.readouts:
+                found.chosen[row, layer, presenter.readouts.index(GRADED)] = (
                     NONE_OF_THEM if np.isnan(likely).any() else likely.argmax()
                 )
-
-    def _checked(self, scores: Any, n: int, classes: int) -> Floats:
-        shape = (n, len(self.layers), classes)
-        if tuple(scores.shape) != shape:
-            raise ObserverError(
-                f"observer '{self.observer.name}' gave scores of shape {tuple(scores.shape)} where "
-                f"{shape} was expected."
-            )
-        values: Floats = scores.double().cpu().numpy()
-        bad = ~np.isfinite(values).all(axis=(1, 2))
-        if bad.any():
-            raise ObserverError(
-                f"observer '{self.observer.name}' gave scores of NaN or infinity to {bad.sum()} of "
-                f"{n} pictures in a batch."
-            )
-        return values
-
-
-class _Listener(Interviewer):
-    """Keeps whole answers, not only whether they chose the first option."""
-
-    def __init__(self, *arguments: Any, **settings: Any) -> None:
-        super().__init__(*arguments, **settings)
-        self.answers: list[tuple[int, Answer]] = []
-
-    def enter(self, yes: Floats, place: int, answer: Answer) -> None:
-        """Keep it."""
-        self.answers.append((place, answer))
 
 
 def prompt_for(classes: Sequence[str], *, labels: bool) -> Prompt:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from fechner.errors import BudgetError, FechnerError, RunFolderError, UnansweredError
-from fechner.experiments import SHOWN_BY, Experiment, Piece, TrialLog
+from fechner.experiments import Experiment, Piece, Presenter, TrialLog
 from fechner.experiments.conversation import Conversation
 from fechner.observers.abilities import Ability, AnswersStream
 from fechner.observers.memory import is_out_of_memory
@@ -197,7 +197,7 @@ class _Measurement:
         self._on_images = on_images
         self._shown = 0
         self._started = time.perf_counter()
-        self.presenter = SHOWN_BY[experiment.asks](
+        self.presenter = Presenter(
             observer,
             batch_size=batch_size,
             device=device,

@@ -14,8 +14,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from fechner.errors import FechnerError, RunFolderError, UnknownNameError
-from fechner.experiments.given import GivenConditions
-from fechner.experiments.item_response import ItemResponse
+from fechner.experiments import GivenConditions, ItemResponse
 from fechner.human.trials import HumanTrial, HumanTrials, read_trials
 from fechner.observers.classes import readable_names
 from fechner.runs.store import write_atomically

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fechner.errors import FechnerError, ObserverError, RunFolderError
-from fechner.experiments import SHOWN_BY
+from fechner.experiments import Presenter
 from fechner.experiments.interview import GRADED
 from fechner.experiments.recognition import NOT_SHOWN
 from fechner.observers.abilities import Ability, Wants
@@ -173,7 +173,7 @@ def _update(run: Run, name: str, readings: Mapping[str, _Reading], found: Reread
             earlier = [
                 answers(run.folder, every[other], every, known, entries) for other in job.test.after
             ]
-            presenter = SHOWN_BY[job.experiment.asks](
+            presenter = Presenter(
                 _observer(run, name, job.experiment.asks, stored),
                 batch_size=known["batch_size"],
                 device=check_device(run.manifest.device),

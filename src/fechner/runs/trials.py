@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fechner.errors import BudgetError, InvalidRepliesError, RunFolderError
-from fechner.experiments.trials import Trace
+from fechner.experiments.presenter import Trace
 from fechner.observers.answering.batches import Batch
 from fechner.observers.answering.words import answer_start
 from fechner.observers.questions import Answer, Question

@@ -85,6 +85,9 @@ _LEVELS = 200
 #: Trials of a class where levels are chosen one by one; choices of two tell less.
 _TRIALS = {"mafc": 40, "2afc": 60}
 
+#: Trials of the original before them.
+_ORIGINALS = 4
+
 #: Views of each class that are rendered carefully before the best is chosen.
 _SECOND_LOOK = 5
 
@@ -309,7 +312,13 @@ def _curves(
                 else levels_between(*manipulation.range, n)
             )
             placement = (
-                AdaptiveLevels(levels, options.trials or _TRIALS[task.name], options.width)
+                AdaptiveLevels(
+                    levels,
+                    _ORIGINALS + (options.trials or _TRIALS[task.name]),
+                    options.width,
+                    _ORIGINALS,
+                    "logistic",
+                )
                 if options.adaptive
                 else EveryLevel(levels)
             )

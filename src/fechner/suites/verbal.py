@@ -16,11 +16,11 @@ import numpy as np
 
 from fechner.errors import FechnerError
 from fechner.experiments import (
-    AdaptiveStimuli,
+    AdaptiveLevels,
     Asking,
     BandRobustness,
-    ConstantStimuli,
     Detection,
+    EveryLevel,
     NaturalDetection,
 )
 from fechner.experiments.bands import Kind
@@ -125,9 +125,9 @@ def tests(options: VerbalOptions) -> list[Test]:
 
     def asking(test: str, title: str, guess: float | None, **more: Any) -> Test:
         placement = (
-            AdaptiveStimuli(contrasts, options.trials or _TRIALS, options.width, guess=guess)
+            AdaptiveLevels(contrasts, options.trials or _TRIALS, options.width, guess=guess)
             if adaptive
-            else ConstantStimuli(contrasts, options.trials or _DRAWS)
+            else EveryLevel(contrasts, options.trials or _DRAWS)
         )
         experiment = Asking(
             test,

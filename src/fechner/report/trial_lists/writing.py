@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import fechner
 from fechner.errors import FechnerError
 from fechner.experiments.item_tasks import Shown
-from fechner.experiments.items import Item
+from fechner.experiments.preferred_views import Item
 from fechner.report.exporting.destinations import new_folder
 from fechner.report.trial_lists.plan import Task, Trial, plan_trials
 from fechner.report.trial_lists.source import Asked, read_conditions

@@ -6,6 +6,7 @@ import torch
 
 from fechner.errors import GamutError, ObserverError
 from fechner.experiments import Presenter, Scene
+from fechner.experiments.comparing import differences
 from fechner.observers import ComparesFeatures, Wants, observe
 from fechner.stimuli import OPPONENT, Clips, Field, Gabor, Layer, Stimulus, display, paint
 
@@ -50,7 +51,7 @@ def test_references_are_looked_at_once_and_batches_do_not_matter(batch_size: int
     presenter = Presenter(
         ComparesFeatures(encoder, ("l2",)), batch_size=batch_size, on_images=shown.append
     )
-    answers = presenter.differences(TESTS, REFERENCES, SCENE)[:, 0, 0]
+    answers = differences(presenter, TESTS, REFERENCES, SCENE)[:, 0, 0]
     assert sum(encoder.seen) == sum(shown) == len(TESTS) + len(LUMINANCES)
     assert max(encoder.seen) <= batch_size
     pictures = paint(TESTS, SCENE.field, SCENE.display, dtype=torch.float64).pixels
@@ -62,8 +63,8 @@ def test_references_are_looked_at_once_and_batches_do_not_matter(batch_size: int
 def test_order_does_not_matter() -> None:
     presenter = Presenter(ComparesFeatures(Counting(), ("angle",)), batch_size=5)
     order = np.random.default_rng(0).permutation(len(TESTS))
-    straight = presenter.differences(TESTS, REFERENCES, SCENE)
-    mixed = presenter.differences([TESTS[i] for i in order], [REFERENCES[i] for i in order], SCENE)
+    straight = differences(presenter, TESTS, REFERENCES, SCENE)
+    mixed = differences(presenter, [TESTS[i] for i in order], [REFERENCES[i] for i in order], SCENE)
     np.testing.assert_allclose(mixed, straight[order], rtol=1e-6)
 
 
@@ -77,7 +78,7 @@ def test_no_gradients_unless_asked_for() -> None:
         return features
 
     presenter = Presenter(ComparesFeatures(observe(model)), batch_size=4)
-    presenter.differences(TESTS[:4], REFERENCES[:4], SCENE)
+    differences(presenter, TESTS[:4], REFERENCES[:4], SCENE)
     assert not any(grads)
 
 
@@ -95,7 +96,7 @@ def test_an_answer_of_the_wrong_shape_is_named() -> None:
     with pytest.raises(
         ObserverError, match=r"'wrong' answered with shape \(4, 1, 1\) where \(4, 2"
     ):
-        Presenter(Wrong(), batch_size=4).differences(TESTS, REFERENCES, SCENE)
+        differences(Presenter(Wrong(), batch_size=4), TESTS, REFERENCES, SCENE)
 
 
 def test_contrast_out_of_gamut_is_one_sentence() -> None:
@@ -139,10 +140,13 @@ def test_pixelwise_metrics_are_shown_what_differs_and_say_the_same() -> None:
             shapes.append(tuple(test.pixels.shape[2:]))
             return (test.share * squares(test.pixels, memory[which])).reshape(-1, 1, 1)
 
-    cut = Presenter(Pixelwise(), batch_size=8).differences(tests, references, scene)
-    whole = Presenter(
-        observe(squares, name="whole", wants=Wants(dtype="float64")), batch_size=8
-    ).differences(tests, references, scene)
+    cut = differences(Presenter(Pixelwise(), batch_size=8), tests, references, scene)
+    whole = differences(
+        Presenter(observe(squares, name="whole", wants=Wants(dtype="float64")), batch_size=8),
+        tests,
+        references,
+        scene,
+    )
     np.testing.assert_allclose(cut, whole, rtol=1e-9)
     # 5.7 standard deviations of 9 pixels to either side, and only the upper half of that.
     assert set(shapes) == {(48, 102)}
@@ -167,7 +171,7 @@ def test_batches_of_larger_pictures_are_smaller(field: Field, batches: list[int]
     tests = [gabor(20.0, c) for c in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)]
     scene = Scene(field, display("metrics"), OPPONENT)
     presenter = Presenter(observe(counting, name="counting"), batch_size=8)
-    presenter.differences(tests, [uniform(20.0)] * 6, scene)
+    differences(presenter, tests, [uniform(20.0)] * 6, scene)
     assert seen == batches
 
 
@@ -190,9 +194,9 @@ def test_videos_are_handed_over_unpainted_and_one_at_a_time() -> None:
 
     scene = Scene(Field(64, 64, 30.0, frames=30), display("metrics"), OPPONENT)
     tests = [gabor(20.0, c) for c in (0.1, 0.2, 0.3)]
-    found = Presenter(Watching(), batch_size=8).differences(tests, [uniform(20.0)] * 3, scene)
+    found = differences(Presenter(Watching(), batch_size=8), tests, [uniform(20.0)] * 3, scene)
     assert handed == [(Clips, 3, 30)]
     assert (np.diff(found[:, 0, 0]) > 0).all()
     longer = Scene(Field(128, 128, 30.0, frames=30), display("metrics"), OPPONENT)
-    Presenter(Watching(), batch_size=8).differences(tests, [uniform(20.0)] * 3, longer)
+    differences(Presenter(Watching(), batch_size=8), tests, [uniform(20.0)] * 3, longer)
     assert handed[1:] == [(Clips, 1, 30)] * 3
