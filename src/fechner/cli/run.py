@@ -121,11 +121,18 @@ def command(
         if results:
             ways = f"`fechner report {folder}` makes a page of them, `fechner scores` prints them"
             typer.echo(f"Results are in {folder}; {ways}.", err=True)
-        elif not problems:
+        measured = bool(results) or any(entry.status == "done" for entry in done.entries())
+        if measured and not results and not problems:
+            typer.echo(
+                "Nothing is scored: these tests have no human data to compare with. `fechner "
+                f"report {folder}` shows what was measured.",
+                err=True,
+            )
+        elif not problems and not results:
             typer.echo(
                 "nothing was measured: no observer can be asked any of these tests.", err=True
             )
-        failed = failed or bool(problems) or not results
+        failed = failed or bool(problems) or not measured
     if len({each.get("seed") for each in sweep}) > 1:
         typer.echo(to_spread(runs))
     if failed:
