@@ -11,7 +11,7 @@ from fechner.errors import BudgetError, ObserverError
 from fechner.experiments import Interviewer, Scene
 from fechner.experiments.trials import Request, Trace
 from fechner.observers import Answer, Prompt, Question
-from fechner.stimuli import OPPONENT, Field, Frames, Layer, Stimulus, display, octave_noise
+from fechner.stimuli import OPPONENT, Field, Frames, Layer, OctaveNoise, Stimulus, display
 
 SCENE = Scene(Field(64, 64, 64.0), display("verbal"), OPPONENT)
 PROMPTS = [Prompt("Is there a pattern?"), Prompt("A pattern, is there?")]
@@ -19,7 +19,7 @@ PROMPTS = [Prompt("Is there a pattern?"), Prompt("A pattern, is there?")]
 
 def stimulus(contrast: float, seed: int = 0) -> Stimulus:
     modulation = OPPONENT.modulation_xyz("ach", 40.0)
-    layer = Layer(octave_noise(4.0, seed=seed), modulation, contrast)
+    layer = Layer(OctaveNoise(4.0, seed=seed), modulation, contrast)
     return Stimulus(OPPONENT.background_xyz(40.0), (layer,))
 
 

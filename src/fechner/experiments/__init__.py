@@ -7,16 +7,13 @@ from fechner.experiments.bands import BandRobustness
 from fechner.experiments.base import Experiment, Piece, Sample, Scene
 from fechner.experiments.colour_matching import ColourMatching
 from fechner.experiments.curves import Curve, Curves, CurveTask
-from fechner.experiments.detection import Detection
-from fechner.experiments.flicker import FlickerDetection
+from fechner.experiments.detection import Detection, Masking
 from fechner.experiments.given import GivenConditions
 from fechner.experiments.interview import Interviewer
 from fechner.experiments.item_response import ItemResponse
 from fechner.experiments.item_tasks import Matching, Naming
 from fechner.experiments.levels import AdaptiveLevels, EveryLevel
-from fechner.experiments.masking import Masking
 from fechner.experiments.matching import FrequencyMatching, MatchBy
-from fechner.experiments.natural import NaturalDetection
 from fechner.experiments.near_threshold import NearThreshold
 from fechner.experiments.noise_curves import Condition, NoiseCurves
 from fechner.experiments.patches import Brightness, Colour, SpectralSensitivity
@@ -24,7 +21,6 @@ from fechner.experiments.placement import AdaptiveStimuli, ConstantStimuli, Plac
 from fechner.experiments.preferred_views import PreferredViews, SecondLook
 from fechner.experiments.presentation import Presenter
 from fechner.experiments.recognition import Recogniser
-from fechner.experiments.tasks import Task
 from fechner.experiments.trials import TrialLog
 from fechner.observers.abilities import Ability
 
@@ -52,7 +48,6 @@ __all__ = [
     "Detection",
     "EveryLevel",
     "Experiment",
-    "FlickerDetection",
     "FrequencyMatching",
     "GivenConditions",
     "Interviewer",
@@ -61,7 +56,6 @@ __all__ = [
     "MatchBy",
     "Matching",
     "Naming",
-    "NaturalDetection",
     "NearThreshold",
     "NoiseCurves",
     "Piece",
@@ -73,6 +67,5 @@ __all__ = [
     "Scene",
     "SecondLook",
     "SpectralSensitivity",
-    "Task",
     "TrialLog",
 ]

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-#: Standard deviation of castleCSF against the studies behind it, which is 2 to 6 dB.
-CSF_ERROR_DB = 4.0
-
 
 def spaced(low: float, high: float, n: int) -> tuple[float, ...]:
     """Return values equally spaced on a logarithmic scale, both ends included.
