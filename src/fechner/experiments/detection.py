@@ -143,9 +143,10 @@ class Detection:
             else f"Human thresholds are {self.human.words}."
         )
         scored = self.score_abscissae if self.human is not None and self.human.at else self.values
+        reference = "" if self.detects else " The reference is the mask alone."
         return (
-            f"{what[0].upper()}{what[1:]} ({colour}){self._over_time} on {self._background}"
-            f"{light}, at {between(self.over, scored)}.{below} {people}"
+            f"{what[0].upper()}{what[1:]} ({colour}){self._over_time} on a uniform field{light}"
+            f"{self._masked}, at {between(self.over, scored)}.{below}{reference} {people}"
         )
 
     @property
@@ -159,8 +160,8 @@ class Detection:
         return f", its contrast modulated over time as a {phase}{hertz},"
 
     @property
-    def _background(self) -> str:
-        return "a uniform field"
+    def _masked(self) -> str:
+        return ""
 
     @property
     def surface_abscissae(self) -> tuple[float, ...]:
@@ -284,13 +285,13 @@ class Masking(Detection):
         return (self.direction, self.mask_direction or "ach") != ("ach", "ach")
 
     @property
-    def _background(self) -> str:
-        contrast = "" if self.over == "mask_contrast" else f" of contrast {self.mask_contrast:g}"
-        colour = DIRECTION_NAMES.get(self.mask_direction or "", self.mask_direction)
-        return (
-            f"{in_words(self.mask, without=self.over.removeprefix('mask_'))}{contrast}"
-            f"{f' ({colour})' if colour else ''}, which alone is the reference,"
-        )
+    def _masked(self) -> str:
+        mask = in_words(self.mask, without=self.over.removeprefix("mask_"))
+        direction = self.mask_direction or self.direction
+        colour = DIRECTION_NAMES.get(direction, direction)
+        unit = "" if contrast_of(self.mask) == "amplitude" else ", its contrast RMS"
+        held = "" if self.over == "mask_contrast" else f", its contrast {self.mask_contrast:g}"
+        return f", masked by {mask} ({colour}){unit}{held}"
 
     def at(self, x: float) -> Self:
         """Return the task as it is at one abscissa."""

@@ -255,23 +255,25 @@ class MeasuredThresholds:
     citation
         Key in the bibliography, or the citation itself.
     source
-        What to call them; None calls them by their citation.
+        What to call them; empty calls them by their citation.
 
     Examples
     --------
     >>> own = MeasuredThresholds("angle_deg", (0.0, 45.0, 90.0), (0.01, 0.012, 0.02), error_db=1.0)
     >>> own.words
-    'your own'
+    'those of your own data'
     """
 
     over: str
     at: tuple[float, ...]
     contrasts: tuple[float, ...]
     error_db: float | tuple[float, ...] | None = None
-    citation: str = ""
+    citation: str = "your own data"
     source: str = ""
 
     def __post_init__(self) -> None:
+        if not self.at or not self.citation:
+            raise FechnerError("human thresholds need at least one abscissa, and a citation.")
         if len(self.at) != len(self.contrasts):
             raise FechnerError(
                 f"there are {len(self.at)} abscissae and {len(self.contrasts)} thresholds; give "
@@ -291,7 +293,7 @@ class MeasuredThresholds:
     @property
     def words(self) -> str:
         """What the thresholds are."""
-        return self.source or (f"those of {self.citation}" if self.citation else "your own")
+        return self.source or f"those of {self.citation}"
 
     def threshold(self, target: Target) -> float:
         """Return the threshold of a target, which must be at one of the abscissae."""
@@ -305,7 +307,7 @@ def tabulated_thresholds(
     over: str,
     values: Sequence[float],
     error_db: float | tuple[float, ...] | None = None,
-    citation: str = "",
+    citation: str = MeasuredThresholds.citation,
 ) -> MeasuredThresholds:
     """Return what any function of the abscissa says, as thresholds at some values.
 

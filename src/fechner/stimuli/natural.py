@@ -50,9 +50,10 @@ class NaturalBand:
     frequency_cpd: float
     photographs: tuple[Photograph, ...]
     octaves: float = 1.0
-    seed: Seed = (0,)
+    seed: int | Seed = 0
 
     contrast_of: ClassVar[ContrastOf] = "rms"
+    told: ClassVar[tuple[str, ...]] = ("octaves",)
 
     @property
     def words(self) -> str:

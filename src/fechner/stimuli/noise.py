@@ -48,11 +48,13 @@ class Noise:
     halve_edge: bool = False
 
     contrast_of: ClassVar[ContrastOf] = "rms"
+    told: ClassVar[tuple[str, ...]] = ("low_cpd", "high_cpd")
 
     @property
     def words(self) -> str:
         """What it is."""
-        return "noise" if self.low_cpd else "low-pass noise"
+        low = f"from {self.low_cpd:g}" if self.low_cpd else "up"
+        return f"noise {low} to {self.high_cpd:g} cycles/degree"
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the noise with unit standard deviation."""
@@ -112,6 +114,7 @@ class OctaveNoise:
     generator: Generator = "pcg64"
 
     contrast_of: ClassVar[ContrastOf] = "rms"
+    told: ClassVar[tuple[str, ...]] = ("octaves",)
 
     @property
     def words(self) -> str:

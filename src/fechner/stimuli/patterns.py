@@ -44,8 +44,9 @@ class Pattern(Hashable, Protocol):
         standard deviation, or the whole field. See `area_deg2`.
     ``share_inside(field)``
         Share of its energy that a field holds. Without it, 1. See `share_inside`.
-    ``words``
-        What it is, as "a Gabor patch". Without it, the name of its class. See `in_words`.
+    ``words``, ``told``
+        What it is, as "a Gabor patch", and names of the fields that these words tell already.
+        Without them, the name of its class, and none. See `in_words`.
 
     Examples
     --------
@@ -197,7 +198,7 @@ def in_words(pattern: Pattern, without: str = "") -> str:
     >>> in_words(Gabor(2.0, sigma_deg=1.0, orientation_deg=45.0), without="frequency_cpd")
     'a Gabor patch of sigma 1 degree, orientation 45 degrees'
     """
-    what = getattr(pattern, "words", "")
+    what, told = getattr(pattern, "words", ""), getattr(pattern, "told", ())
     if not what:
         named = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(pattern).__name__).lower()
         what = f"{'an' if named[0] in 'aeiou' else 'a'} {named}"
@@ -209,7 +210,7 @@ def in_words(pattern: Pattern, without: str = "") -> str:
         _held(name, value)
         for name, default in usual.items()
         if isinstance(value := getattr(pattern, name), int | float | str)
-        and name not in (without, "seed")
+        and name not in (without, "seed", *told)
         and value != default
     ]
     return f"{what} of {', '.join(held)}" if held else str(what)
