@@ -40,8 +40,8 @@ class Pattern(Hashable, Protocol):
         `ContrastOf`: ``"amplitude"`` (without the attribute), ``"rms"`` or ``"rms_sqrt2"``. See
         `contrast_of`.
     ``area_deg2``
-        Area over which people see it. Without it, pi ``sigma_deg``^2 if it has a window of that
-        standard deviation, or the whole field. See `area_deg2`.
+        Area over which people see it. Without it, pi sigma^2 if it has a ``sigma_deg``, that of its
+        window, or the whole field. See `area_deg2`.
     ``share_inside(field)``
         Share of its energy that a field holds. Without it, 1. See `share_inside`.
     ``words``, ``told``
