@@ -6,12 +6,20 @@ import numpy as np
 import pytest
 
 from fechner import human
-from fechner.experiments import Detection, FlickerDetection, NearThreshold, Scene
+from fechner.experiments import Detection, NearThreshold, Scene
 from fechner.experiments.limits import REASONS, flag_contrasts
 from fechner.stimuli import OPPONENT, Disk, Field, Flicker, Gabor, display
 
 FIELD = Field(32, 32, 8.0, frames=24, fps=120.0)
-TASK = FlickerDetection((1.0, 8.0, 50.0, 59.0, 61.0), (0.001, 0.01, 0.1, 1.0))
+TASK = Detection(
+    "flicker_hz",
+    (1.0, 8.0, 50.0, 59.0, 61.0),
+    (0.001, 0.01, 0.1, 1.0),
+    Disk(2.0),
+    human.ElaTCSF(),
+    luminance_cdm2=21.4,
+    flicker_phase_deg=0.0,
+)
 
 
 def test_thresholds_are_those_of_elatcsf() -> None:
@@ -42,7 +50,7 @@ def test_what_frames_or_the_display_cannot_show_is_flagged() -> None:
 
 
 def test_a_reversing_gabor_is_a_cosine_and_has_the_threshold_of_its_frequency() -> None:
-    task = Detection("frequency_cpd", (0.5, 4.0), (0.01,), luminance_cdm2=21.4, sigma_deg=2.0)
+    task = Detection("frequency_cpd", (0.5, 4.0), (0.01,), Gabor(2.0, 2.0), luminance_cdm2=21.4)
     reversing = replace(task, flicker_hz=8.0)
     layer = reversing.target(0, 0.5, 0.1, OPPONENT)
     assert (layer.pattern, layer.flicker) == (Gabor(0.5, 2.0), Flicker(8.0, phase_deg=90.0))
@@ -61,7 +69,9 @@ def test_a_reversing_gabor_is_a_cosine_and_has_the_threshold_of_its_frequency() 
 
 
 def test_published_thresholds_are_amplitudes_over_luminance() -> None:
-    task = Detection("frequency_cpd", (2.0,), (0.01,), direction="rg", human_unit="amplitude")
+    task = Detection(
+        "frequency_cpd", (2.0,), (0.01,), human=human.CastleCSF("amplitude"), direction="rg"
+    )
     k = human.castle_threshold_amplitude(2.0, luminance_cdm2=100.0, area_deg2=np.pi, direction="rg")
     assert task.human_thresholds(FIELD, OPPONENT)[0] == pytest.approx(float(k) / 100, rel=1e-12)
 
@@ -80,6 +90,6 @@ def test_published_thresholds_are_amplitudes_over_luminance() -> None:
 )
 def test_what_an_observer_must_see(task, needs: tuple[str, ...]) -> None:
     scene = Scene(FIELD, display("metrics"), OPPONENT)
-    experiment = NearThreshold("x", "X", "ashraf2024", task, scene, (0.5, 1.0, 2.0))
+    experiment = NearThreshold("x", "X", task, scene, (0.5, 1.0, 2.0))
     assert experiment.needs == needs
     assert "Videos have 24 frames, 120 a second." in experiment.method

@@ -12,7 +12,7 @@ from fechner.experiments import Presenter, Scene, interview
 from fechner.experiments.interview import Request
 from fechner.experiments.presenter import Trace
 from fechner.observers import Answer, Prompt, Question
-from fechner.stimuli import OPPONENT, Field, Frames, Layer, Stimulus, display, octave_noise
+from fechner.stimuli import OPPONENT, Field, Frames, Layer, OctaveNoise, Stimulus, display
 
 SCENE = Scene(Field(64, 64, 64.0), display("verbal"), OPPONENT)
 PROMPTS = [Prompt("Is there a pattern?"), Prompt("A pattern, is there?")]
@@ -20,7 +20,7 @@ PROMPTS = [Prompt("Is there a pattern?"), Prompt("A pattern, is there?")]
 
 def stimulus(contrast: float, seed: int = 0) -> Stimulus:
     modulation = OPPONENT.modulation_xyz("ach", 40.0)
-    layer = Layer(octave_noise(4.0, seed=seed), modulation, contrast)
+    layer = Layer(OctaveNoise(4.0, seed=seed), modulation, contrast)
     return Stimulus(OPPONENT.background_xyz(40.0), (layer,))
 
 

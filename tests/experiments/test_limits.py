@@ -15,9 +15,9 @@ from fechner.stimuli import (
     Grating,
     Layer,
     Noise,
+    OctaveNoise,
     Stimulus,
     display,
-    octave_noise,
 )
 from fechner.stimuli.patterns import Product, share_inside
 from fechner.stimuli.shapes import Disk, Square
@@ -47,8 +47,8 @@ def test_at_and_above_nyquist() -> None:
     # The mask counts too, and a noise band by its upper edge.
     masked = grey(100.0, layer(Grating(31.0), contrast=0.1))
     assert reasons(masked, layer(Gabor(2.0, 0.3)), [0.1]) == ["aliased"]
-    assert reasons(grey(), layer(octave_noise(22.0)), [0.01]) == ["aliased"]
-    assert reasons(grey(), layer(octave_noise(21.0)), [0.01]) == ["kept"]
+    assert reasons(grey(), layer(OctaveNoise(22.0)), [0.01]) == ["aliased"]
+    assert reasons(grey(), layer(OctaveNoise(21.0)), [0.01]) == ["kept"]
 
 
 def test_above_nyquist_after_resampling() -> None:
@@ -105,7 +105,7 @@ def test_gamut_and_contrast_above_one() -> None:
 
 
 def test_noise_that_loses_pixels() -> None:
-    noise = layer(octave_noise(4.0, seed=1))
+    noise = layer(OctaveNoise(4.0, seed=1))
     # A pixel is cut where the noise is below -1/contrast: 0.6 % at 0.4, 2.3 % at 0.5.
     assert reasons(grey(), noise, [0.3, 0.4, 0.5]) == ["kept", "kept", "noise-clipped"]
     mask = layer(Noise(0, 12, seed=1), contrast=0.5)
@@ -113,7 +113,7 @@ def test_noise_that_loses_pixels() -> None:
 
 
 def test_realised_contrast() -> None:
-    noise = layer(octave_noise(4.0, seed=1))
+    noise = layer(OctaveNoise(4.0, seed=1))
     asked = np.array([0.1, 1.0])
     got = realised_contrasts(grey(), noise, asked, DISPLAY, FIELD)
     assert got[0] == pytest.approx(0.1, rel=1e-6)
@@ -129,22 +129,22 @@ def test_realised_contrast() -> None:
 def test_chromatic_noise_that_loses_pixels_in_one_channel() -> None:
     # Gabors fit up to 0.148 (red-green) and 0.872 (yellow-violet), where a channel is black; of
     # noise, 1 % lies more than 2.33 standard deviations below the mean.
-    noise = layer(octave_noise(4.0, seed=1), "rg")
+    noise = layer(OctaveNoise(4.0, seed=1), "rg")
     assert reasons(grey(), noise, [0.06, 0.07]) == ["kept", "noise-clipped"]
-    noise = layer(octave_noise(4.0, seed=1), "yv")
+    noise = layer(OctaveNoise(4.0, seed=1), "yv")
     assert reasons(grey(), noise, [0.35, 0.42]) == ["kept", "noise-clipped"]
 
 
 @pytest.mark.parametrize("direction", ["rg", "yv"])
 def test_realised_contrast_of_chromatic_noise(direction: str) -> None:
-    noise = layer(octave_noise(4.0, seed=1), direction)
+    noise = layer(OctaveNoise(4.0, seed=1), direction)
     asked = np.array([0.01, 2.0])
     got = realised_contrasts(grey(), noise, asked, DISPLAY, FIELD)
     assert got[0] == pytest.approx(0.01, rel=1e-6)
     assert 0.1 < got[1] < 1.5
 
 
-@pytest.mark.parametrize("pattern", [Gabor(2.0, 0.3), octave_noise(4.0)])
+@pytest.mark.parametrize("pattern", [Gabor(2.0, 0.3), OctaveNoise(4.0)])
 def test_a_background_that_the_display_cannot_show(pattern) -> None:
     dim = Display("dim", 80.0, 0.1, ambient_lux=100 * np.pi, reflectivity=0.01)
     for luminance in (90.0, 0.9):

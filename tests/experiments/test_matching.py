@@ -10,7 +10,7 @@ from fechner.experiments import FrequencyMatching, Presenter
 from fechner.observers import observe
 from fechner.scores import MatchingError, matching_panels
 from fechner.scores.matching import matches
-from fechner.stimuli import Display, Field, Frames, Noise
+from fechner.stimuli import Display, Field, Frames, OctaveNoise
 from fechner.suites import suite
 
 
@@ -136,13 +136,13 @@ def measured(experiment: FrequencyMatching):
 
 
 def test_noise_is_matched_by_its_rms_contrast(experiment: FrequencyMatching) -> None:
-    noise = replace(experiment, pattern="noise")
+    noise = replace(experiment, pattern=OctaveNoise(5.0))
     _, references, matched = experiment.human_matches()
     _, rms, matched_rms = noise.human_matches()
     np.testing.assert_allclose(rms, references / np.sqrt(2))
     np.testing.assert_allclose(matched_rms, matched / np.sqrt(2))
     assert all(
-        isinstance(layer.pattern, Noise)
+        isinstance(layer.pattern, OctaveNoise)
         for row in noise.samples()
         for sample in row
         for layer in sample.stimulus.layers

@@ -5,7 +5,7 @@ import torch
 
 from fechner.errors import ObserverError
 from fechner.observers import AnswersByCriterion, Prompt, Question, lift, resolve
-from fechner.stimuli import OPPONENT, Field, Frames, Layer, Stimulus, display, octave_noise, paint
+from fechner.stimuli import OPPONENT, Field, Frames, Layer, OctaveNoise, Stimulus, display, paint
 
 FIELD, SCREEN = Field(64, 64, 64.0), display("encoders")
 PROMPT = Prompt("", ("yes", "no"))
@@ -14,7 +14,7 @@ PROMPT = Prompt("", ("yes", "no"))
 def noise(*contrasts: float, seed: int = 0) -> Frames:
     grey, along = OPPONENT.background_xyz(40.0), OPPONENT.modulation_xyz("ach", 40.0)
     return paint(
-        [Stimulus(grey, (Layer(octave_noise(4.0, seed=seed), along, c),)) for c in contrasts],
+        [Stimulus(grey, (Layer(OctaveNoise(4.0, seed=seed), along, c),)) for c in contrasts],
         FIELD,
         SCREEN,
     )

@@ -32,7 +32,7 @@ def test_what_is_outside_of_the_band_is_gone(tmp_path: Path) -> None:
     # 32 half cycles on 4 degrees are 4 cpd; the others are 0.5 and 12.
     low, inside, high = wave(4), wave(32), wave(96)
     shown = written(tmp_path / "a.png", 0.3 + 0.1 * low + 0.02 * inside + 0.1 * high)
-    drawn = NaturalBand.octaves(4.0, (shown,)).draw(FIELD).numpy()
+    drawn = NaturalBand(4.0, (shown,)).draw(FIELD).numpy()
     assert drawn.std() == pytest.approx(1)
     assert drawn.mean() == pytest.approx(0, abs=1e-9)
     assert np.corrcoef(drawn.ravel(), inside.ravel())[0, 1] > 0.99
@@ -42,19 +42,17 @@ def test_edges_that_do_not_fit_together_add_nothing(tmp_path: Path) -> None:
     """One side is dark, the other bright; without mirrors their border would be all there is."""
     ramp = np.linspace(0.1, 0.9, 128)[None].repeat(128, axis=0)
     shown = written(tmp_path / "a.png", ramp + 0.02 * wave(32))
-    drawn = NaturalBand.octaves(4.0, (shown,)).draw(FIELD).numpy()
+    drawn = NaturalBand(4.0, (shown,)).draw(FIELD).numpy()
     assert np.corrcoef(drawn.ravel(), wave(32).ravel())[0, 1] > 0.98
 
 
 def test_the_seed_is_the_photograph(tmp_path: Path) -> None:
     shown = tuple(written(tmp_path / f"{k}.png", 0.3 + 0.1 * wave(k)) for k in (24, 28, 32, 36, 40))
-    band = NaturalBand.octaves(4.0, shown)
     drawn = {
-        tuple(NaturalBand(band.low_cpd, band.high_cpd, shown, (7, seed)).draw(FIELD)[0].tolist())
-        for seed in range(60)
+        tuple(NaturalBand(4.0, shown, seed=(7, seed)).draw(FIELD)[0].tolist()) for seed in range(60)
     }
     assert len(drawn) == len(shown)
-    again = [NaturalBand(band.low_cpd, band.high_cpd, shown, (3,)).draw(FIELD) for _ in range(2)]
+    again = [NaturalBand(4.0, shown, seed=(3,)).draw(FIELD) for _ in range(2)]
     assert torch.equal(*again)
 
 
@@ -63,7 +61,7 @@ def test_photographs_that_cannot_be_shown_are_passed_over(tmp_path: Path) -> Non
     gone = Photograph("gone.png", "grey", "", str(tmp_path))
     good = written(tmp_path / "good.png", 0.3 + 0.1 * wave(32))
     for seed in range(10):
-        drawn = NaturalBand(3.0, 6.0, (flat, gone, good), (seed,)).draw(FIELD)
-        assert torch.equal(drawn, NaturalBand(3.0, 6.0, (good,)).draw(FIELD))
+        drawn = NaturalBand(18**0.5, (flat, gone, good), seed=(seed,)).draw(FIELD)
+        assert torch.equal(drawn, NaturalBand(18**0.5, (good,)).draw(FIELD))
     with pytest.raises(PictureError, match=r"no photograph has anything from 3 to 6 cpd .*: flat"):
-        NaturalBand(3.0, 6.0, (flat,)).draw(FIELD)
+        NaturalBand(18**0.5, (flat,)).draw(FIELD)

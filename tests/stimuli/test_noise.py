@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from fechner.stimuli import Field, Noise, octave_noise
+from fechner.stimuli import Field, Noise, OctaveNoise
 
 FIELD = Field(width_px=224, height_px=224, ppd=60.0)
 OBLONG = Field(width_px=151, height_px=96, ppd=30.0)
@@ -48,29 +48,29 @@ def test_both_edges_belong_to_the_band() -> None:
 
 
 def test_an_octave_is_an_octave() -> None:
-    band = octave_noise(4.0)
+    band = OctaveNoise(4.0).band
     assert band.high_cpd / band.low_cpd == pytest.approx(2.0)
     assert np.sqrt(band.low_cpd * band.high_cpd) == pytest.approx(4.0)
-    two = octave_noise(4.0, octaves=2.0)
+    two = OctaveNoise(4.0, octaves=2.0).band
     assert (two.low_cpd, two.high_cpd) == pytest.approx((2.0, 8.0))
-    assert two.highest_cpd == two.high_cpd
+    assert OctaveNoise(4.0, octaves=2.0).highest_cpd == two.high_cpd
 
 
 def test_a_seed_is_a_picture() -> None:
-    first = octave_noise(4.0, seed=5).draw(FIELD)
-    assert torch.equal(first, octave_noise(4.0, seed=5).draw(FIELD))
+    first = OctaveNoise(4.0, seed=5).draw(FIELD)
+    assert torch.equal(first, OctaveNoise(4.0, seed=5).draw(FIELD))
     for other in (6, (5, 1), (0, 5)):
-        drawn = octave_noise(4.0, seed=other).draw(FIELD)
+        drawn = OctaveNoise(4.0, seed=other).draw(FIELD)
         assert abs(np.corrcoef(first.numpy().ravel(), drawn.numpy().ravel())[0, 1]) < 0.2
 
 
 def test_neither_reads_nor_moves_global_generators() -> None:
-    expected = octave_noise(4.0, seed=5).draw(FIELD)
+    expected = OctaveNoise(4.0, seed=5).draw(FIELD)
     torch.manual_seed(1)
     np.random.seed(1)  # noqa: NPY002
     before = torch.random.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
     for generator in ("pcg64", "numpy-legacy"):
-        drawn = octave_noise(4.0, seed=5, generator=generator).draw(FIELD)
+        drawn = OctaveNoise(4.0, seed=5, generator=generator).draw(FIELD)
         if generator == "pcg64":
             assert torch.equal(drawn, expected)
     assert torch.equal(torch.random.get_rng_state(), before[0])

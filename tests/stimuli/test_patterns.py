@@ -1,12 +1,34 @@
 """Patterns, measured back from their pixels."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 import torch
 
-from fechner.stimuli import Disk, Field, Gabor, Gaussian, Grating, Pattern, Product, Sum
+from fechner.stimuli import (
+    Disk,
+    Field,
+    Gabor,
+    Gaussian,
+    Grating,
+    Noise,
+    OctaveNoise,
+    Pattern,
+    Product,
+    Sum,
+)
+from fechner.stimuli.patterns import (
+    area_deg2,
+    can_vary,
+    contrast_of,
+    in_words,
+    seed_of,
+    share_inside,
+    with_parameter,
+    with_seed,
+)
 
 FIELD = Field.of(pixels=240, ppd=60)  # 4 deg: a whole number of cycles for multiples of 0.25 cpd
 
@@ -175,3 +197,49 @@ def test_highest_frequency_for_the_nyquist_check() -> None:
 def test_weights_that_do_not_fit() -> None:
     with pytest.raises(ValueError, match="zip"):
         Sum((Grating(1.0), Grating(2.0)), (1.0,)).draw(FIELD)
+
+
+# What experiments ask of any pattern
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """A user's own pattern, with no more than it needs."""
+
+    slope_deg: float
+    label: str = "plain"
+
+    def draw(self, field: Field, device: str = "cpu") -> torch.Tensor:
+        return field.grid(device)[0] / self.slope_deg
+
+    @property
+    def highest_cpd(self) -> float:
+        return 0.0
+
+
+def test_a_pattern_needs_no_more_than_to_be_drawn() -> None:
+    field = Field.of(degrees=2, ppd=16)
+    assert contrast_of(Ramp(1.0)) == "amplitude"
+    assert area_deg2(Ramp(1.0), field) == 4.0
+    assert share_inside(Ramp(1.0), field) == 1.0
+    assert with_seed(Ramp(1.0), 3) == Ramp(1.0)
+    assert seed_of(Ramp(1.0)) == ()
+    assert in_words(Ramp(1.5, "steep")) == "a ramp of slope 1.5 degrees, label steep"
+    assert in_words(Ramp(1.5), without="slope_deg") == "a ramp"
+    assert can_vary(Ramp(1.0), "slope_deg")
+    assert not can_vary(Ramp(1.0), "area_deg2")
+    assert with_parameter(Ramp(1.0), "slope_deg", 2.0) == Ramp(2.0)
+
+
+def test_area_and_seed_of_patterns_that_have_one() -> None:
+    field = Field.of(degrees=2, ppd=16)
+    assert area_deg2(Disk(1.0), field) == pytest.approx(math.pi)
+    oblong = Gabor(2.0, sigma_deg=0.5, sigma_along_deg=2.0)
+    assert area_deg2(oblong, field) == pytest.approx(math.pi)
+    assert with_parameter(Gabor(2.0, 1.0), "area_deg2", math.pi / 4).sigma_deg == 0.5
+    noise = OctaveNoise(4.0, seed=7)
+    assert (seed_of(noise), seed_of(with_seed(noise, 7, 2))) == ((7,), (7, 2))
+    assert contrast_of(noise) == contrast_of(noise.band) == "rms"
+    assert torch.equal(noise.draw(field), noise.band.draw(field))
+    assert in_words(OctaveNoise(4.0, octaves=2.0)) == "noise 2 octaves wide of 4 cycles/degree"
+    assert in_words(Noise(0.0, 12.0, seed=3)) == "noise up to 12 cycles/degree"

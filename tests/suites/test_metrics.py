@@ -139,9 +139,9 @@ def test_all_matched_colours_can_be_shown() -> None:
 
 def test_seed_and_ppd_are_the_users() -> None:
     changed = by_id(seed=5, ppd=30.0)
-    assert changed["masking-incoherent"].experiment.task.noise_seed == 5
+    assert changed["masking-incoherent"].experiment.task.mask.seed == 5
     assert {test.experiment.scene.field.ppd for test in changed.values()} == {30.0}
-    assert by_id("published", seed=5)["masking-incoherent"].experiment.task.noise_seed == 2
+    assert by_id("published", seed=5)["masking-incoherent"].experiment.task.mask.seed == 2
 
 
 #: Cells that public packages give again, with fields small enough to be measured here.

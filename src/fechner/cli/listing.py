@@ -156,9 +156,8 @@ def show_tests(
         for test in each.build():
             experiment = test.experiment
             asked.append(experiment.asks)
-            rows.append(
-                (each.name, test.id, experiment.title, reference(experiment.reference).short)
-            )
+            cited = reference(experiment.reference).short if experiment.reference else ""
+            rows.append((each.name, test.id, experiment.title, cited))
     print_table(("suite", "test", "what is asked", "reference"), rows)
     for each in chosen:
         for need in dict.fromkeys(each.further.values()):

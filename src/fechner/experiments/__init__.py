@@ -6,14 +6,11 @@ from fechner.experiments.base import Experiment, Piece, Sample, Scene
 from fechner.experiments.colour_matching import ColourMatching
 from fechner.experiments.comparing import differences, differences_from_several
 from fechner.experiments.curves import Curve, Curves, CurveTask
-from fechner.experiments.detection import Detection
-from fechner.experiments.flicker import FlickerDetection
+from fechner.experiments.detection import Detection, Masking
 from fechner.experiments.interview import ask
 from fechner.experiments.item_response import ItemResponse
 from fechner.experiments.item_tasks import Matching, Naming
-from fechner.experiments.masking import Masking
 from fechner.experiments.matching import FrequencyMatching, MatchBy
-from fechner.experiments.natural import NaturalDetection
 from fechner.experiments.near_threshold import NearThreshold
 from fechner.experiments.noise_curves import Condition, NoiseCurves
 from fechner.experiments.patches import Brightness, Colour, SpectralSensitivity
@@ -21,7 +18,6 @@ from fechner.experiments.placement import AdaptiveLevels, EveryLevel
 from fechner.experiments.preferred_views import GivenConditions, PreferredViews, SecondLook
 from fechner.experiments.presenter import Presenter, TrialLog
 from fechner.experiments.recognition import classify, recognise
-from fechner.experiments.tasks import Task
 
 __all__ = [
     "AdaptiveLevels",
@@ -37,7 +33,6 @@ __all__ = [
     "Detection",
     "EveryLevel",
     "Experiment",
-    "FlickerDetection",
     "FrequencyMatching",
     "GivenConditions",
     "ItemResponse",
@@ -45,7 +40,6 @@ __all__ = [
     "MatchBy",
     "Matching",
     "Naming",
-    "NaturalDetection",
     "NearThreshold",
     "NoiseCurves",
     "Piece",
@@ -55,7 +49,6 @@ __all__ = [
     "Scene",
     "SecondLook",
     "SpectralSensitivity",
-    "Task",
     "TrialLog",
     "ask",
     "classify",

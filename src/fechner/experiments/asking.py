@@ -11,12 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from fechner.errors import ObserverError, PictureError
+from fechner.experiments.abscissae import abscissa
 from fechner.experiments.base import Piece, Sample, Scene, geometry
+from fechner.experiments.detection import Detection
 from fechner.experiments.interview import (
     GRADED,
     Chain,
@@ -29,12 +31,11 @@ from fechner.experiments.interview import (
 from fechner.experiments.limits import REASONS, flag_contrasts, remaining_contrast
 from fechner.experiments.placement import EveryLevel, Placement, Track, Trial, advance, rounds
 from fechner.experiments.presenter import Presenter, Trace
-from fechner.experiments.tasks import ABSCISSAE, Task
-from fechner.human import standard_spatial_observer
+from fechner.human import HumanReference, StandardSpatialObserver
 from fechner.observers.abilities import Ability, Need
 from fechner.observers.questions import Prompt, Reads
-from fechner.stimuli import Field, NaturalBand, Noise, Picture, Stimulus
-from fechner.stimuli.patterns import drawn
+from fechner.stimuli import Field, Picture, Stimulus
+from fechner.stimuli.patterns import drawn, with_seed
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
 
 #: Draws of the anchor; its median is the criterion of observers that were lifted.
 _ANCHORS = 10
-
-#: RMS contrast of a grating over its peak contrast.
-_RMS_OF_PEAK = 0.5**0.5
 
 
 @dataclass
@@ -95,29 +93,32 @@ class Asking:
         first option says that there is something.
     pictures
         1: is there something? 2: which of two pictures, one of which shows nothing.
-    human_unit
-        How the Standard Spatial Observer's peak contrasts become contrasts of the stimuli:
-        ``"rms"`` as those of a grating, ``"peak"`` not at all (as published).
+    human
+        The human curve; thresholds of the task itself are a second one.
     anchor
         Abscissa whose human threshold is the criterion of observers that were lifted.
     """
 
     id: str
     title: str
-    reference: str
-    task: Task
+    task: Detection
     scene: Scene
     placement: Placement
     questions: tuple[Prompt, ...]
     labels: tuple[Prompt, ...]
     pictures: int = 1
-    human_unit: Literal["rms", "peak"] = "rms"
+    human: HumanReference = StandardSpatialObserver()
     anchor: float = 4.0
     seed: int = 0
     drop: bool = True
     version: int = 2
 
     asks: ClassVar[Ability] = "answers"
+
+    @property
+    def reference(self) -> str:
+        """Where the human curve comes from."""
+        return self.human.citation
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -127,7 +128,7 @@ class Asking:
     @property
     def axes(self) -> tuple[str, str]:
         """Abscissa and contrast, with units."""
-        return ABSCISSAE[self.task.over].label, "RMS contrast"
+        return abscissa(self.task.over).label, "RMS contrast"
 
     @property
     def method(self) -> str:
@@ -137,18 +138,13 @@ class Asking:
             if self.pictures == 1
             else "The observer is shown two pictures, one of them blank, and asked which it is"
         )
-        unit = (
-            "as RMS contrast of a grating"
-            if self.human_unit == "rms"
-            else "peak contrast taken for RMS"
-        )
         return (
             f"{self.task.method} {asked}, in {len(self.questions)} wordings, or which of two "
             f"labels fits, in {len(self.labels)}. {self._placed} The contrast of a trial "
             "is what is left of the pattern in the picture as it was handed over. Observers that "
             "read nothing say yes where their response exceeds that to the human threshold at "
-            f"{self.anchor:g}{ABSCISSAE[self.task.over].unit}. The human curve is that of the "
-            f"Standard Spatial Observer, {unit}. {self.scene.method}"
+            f"{self.anchor:g}{abscissa(self.task.over).unit}. Thresholds of the human curve "
+            f"are {self.human.words}. {self.scene.method}"
         )
 
     @property
@@ -166,6 +162,11 @@ class Asking:
             "question in the same way)."
         )
 
+    @property
+    def abscissae(self) -> tuple[float, ...]:
+        """What is asked about: all of the task's, or those that people were measured at."""
+        return self.human.at or self.task.values
+
     def pieces(self) -> Sequence[Piece]:
         """List one piece for each abscissa."""
         prompts = max(len(self.questions), len(self.labels))
@@ -174,7 +175,7 @@ class Asking:
         pictures = questions if self.placement.adaptive else self.placement.most
         return [
             Piece(f"point-{index:02d}", index, index + 1, pictures, questions=questions)
-            for index in range(len(self.task.score_abscissae))
+            for index in range(len(self.abscissae))
         ]
 
     def read_by(self, reads: Reads | None) -> Asking:
@@ -249,7 +250,8 @@ class Asking:
         """Return what came of all trials about one abscissa."""
         wants = presenter.observer.wants
         fields = self.scene.fields(wants)
-        castle = self.task.human_thresholds(fields[0], self.scene.space)[index]
+        task, space = self.task, self.scene.space
+        castle = task.threshold_of(task.human, self._x(index), fields[0], space)
         return _dataset(
             record,
             {
@@ -339,26 +341,24 @@ class Asking:
         return remaining_contrast(light, layers[-1], field)
 
     def _shown(self, index: int, level: int, draw: int, contrast: float) -> Stimulus:
-        """Return a picture; noise and photographs are drawn afresh for every level and draw."""
+        """Return a picture; what is random is drawn afresh for every level and draw."""
         reference = self._nothing(index)
         target = self.task.target(index, self._x(index), contrast, self.scene.space)
-        if isinstance(target.pattern, Noise | NaturalBand):
-            own = (self.seed, index, level + 1, draw)
-            target = replace(target, pattern=replace(target.pattern, seed=own))
-        return replace(reference, layers=(*reference.layers, target))
+        pattern = with_seed(target.pattern, self.seed, index, level + 1, draw)
+        return replace(reference, layers=(*reference.layers, replace(target, pattern=pattern)))
 
     def _nothing(self, index: int) -> Stimulus:
         return self.task.reference(index, self._x(index), self.scene.space)
 
     def _x(self, index: int) -> float:
-        return self.task.score_abscissae[index]
+        return self.abscissae[index]
 
     def _nearest_to_anchor(self) -> int:
-        return int(np.abs(np.array(self.task.score_abscissae) - self.anchor).argmin())
+        return int(np.abs(np.array(self.abscissae) - self.anchor).argmin())
 
     def _human(self, index: int) -> float:
-        threshold = 1 / float(standard_spatial_observer(self._x(index)))
-        return threshold * (_RMS_OF_PEAK if self.human_unit == "rms" else 1.0)
+        scene = self.scene
+        return self.task.threshold_of(self.human, self._x(index), scene.field, scene.space)
 
     def _flag(self, index: int, drawn: Field, seen: Field) -> int:
         """Say why an abscissa cannot be shown as meant at any contrast; 0 if it can."""
@@ -385,7 +385,7 @@ class Asking:
 
     def samples(self) -> Sequence[Sequence[Sample]]:
         """Return stimuli over abscissa (columns) and contrast (rows, strongest on top)."""
-        xs = self.task.score_abscissae
+        xs = self.abscissae
         columns = np.unique(np.linspace(0, len(xs) - 1, 6).round().astype(int)).tolist()
         levels = np.linspace(0, len(self.placement.levels) - 1, 4).round().astype(int)[:0:-1]
         return [

@@ -28,7 +28,7 @@ class Piece:
     images
         How many pictures it shows, at most.
     for_scores
-        Whether scores need it; the others are for figures only.
+        Whether scores need it, or nothing is scored; the others are for figures only.
     questions
         How many questions are asked about them in words, at most.
     """
@@ -203,7 +203,7 @@ class Experiment(Protocol):
 
     @property
     def reference(self) -> str:
-        """Key of the human data in the bibliography."""
+        """Key of the human data in the bibliography; empty if nothing is scored."""
         ...
 
     @property

@@ -1,129 +1,167 @@
-"""Detection of a pattern on a uniform field, the first question of psychophysics."""
+"""Detection of a pattern, on a uniform field or on a mask: the first question of psychophysics.
+
+A task knows its abscissae, the stimulus and its reference at each, and the human threshold there in
+the unit of its own contrast axis. Pattern, colour direction and human reference are parameters.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from fechner import human
-from fechner.experiments.tasks import Abscissa, between
+from fechner.errors import FechnerError, UnknownNameError
+from fechner.experiments.abscissae import between
+from fechner.human import CastleCSF, HumanReference, Target
 from fechner.observers.abilities import Need
-from fechner.stimuli import (
-    Field,
-    Flicker,
-    Gabor,
-    Layer,
-    OpponentSpace,
-    Pattern,
-    Stimulus,
-    convert_contrast,
-    octave_noise,
-)
+from fechner.stimuli import Field, Flicker, Gabor, Layer, OpponentSpace, Pattern, Stimulus
 from fechner.stimuli.colour import DIRECTION_NAMES
 from fechner.stimuli.contrast import Unit
-from fechner.stimuli.noise import Generator
+from fechner.stimuli.patterns import (
+    can_vary,
+    contrast_of,
+    in_words,
+    parameters_of,
+    seed_of,
+    with_parameter,
+    with_seed,
+)
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from fechner.stimuli.contrast import Floats
+
+AnyPattern = TypeVar("AnyPattern", bound=Pattern)
 
 
 @dataclass(frozen=True)
 class Detection:
-    """Detect a Gabor or noise on a uniform field, over frequency, luminance or area.
+    """Detect a pattern on a uniform field, over one of its parameters, luminance or flicker.
 
     Parameters
     ----------
     over, values
-        The abscissa and its values; the parameter of that name is then ignored.
+        The abscissa and its values: ``luminance_cdm2``, ``flicker_hz``, any field of the pattern,
+        or ``area_deg2`` for a pattern with a ``sigma_deg``, whose area is pi sigma^2. What the
+        parameter of that name is otherwise does not matter.
     contrasts
-        Contrast axis of the response surface: DKL amplitude for Gabors, its RMS for noise.
-    sigma_deg
-        Standard deviation of the Gabor's window; its area is pi sigma^2.
-    flicker_hz
-        The contrast is reversed so many times a second, as a cosine; 0 is steady.
-    human_area_deg2
-        Area at which the human curve is taken; None is the stimulus's own.
-    human_unit
-        How castleCSF's thresholds become contrasts of the stimuli. ``"stimulus"``: for the very
-        background and direction that are shown, in the unit of the contrast axis.
-        ``"amplitude"``: for its own grey, as amplitude over luminance (Hammou et al. 2025).
-        ``"cone"``: cone contrast, taken for the unit of the stimuli (Cai et al. 2025).
+        Contrast axis of the response surface, along the direction: DKL amplitude, or its RMS for
+        patterns whose contrast is RMS.
+    pattern
+        What is to be seen; any `fechner.stimuli.Pattern`.
+    human
+        Human thresholds, which are compared at their own abscissae if they were measured, else at
+        ``values``. None compares with nobody: there is a response surface, and no score.
+    direction
+        Colour direction, one of those of the scene's `OpponentSpace`.
+    flicker_hz, flicker_phase_deg
+        The contrast goes up and down as a sine of this frequency and phase: 90 is a cosine, which
+        begins at its largest. 0 Hz is steady.
+    one_draw
+        Whether a random pattern is the same at every abscissa, drawn with its own seed; otherwise
+        the number of the abscissa is mixed into the seed.
     scored_below
         Only abscissae below this value are scored; None scores all.
-    noise_seed, noise_generator, one_draw
-        Seed of the noise; ``one_draw`` uses the same draw at every abscissa.
+
+    Examples
+    --------
+    >>> from fechner.stimuli import OPPONENT
+    >>> task = Detection("orientation_deg", (0.0, 45.0, 90.0), (0.01, 0.1, 1.0), Gabor(4.0, 0.5))
+    >>> task.target(1, 45.0, 0.1, OPPONENT).pattern.orientation_deg
+    45.0
+    >>> task.human_thresholds(Field.of(degrees=4, ppd=60), OPPONENT).round(4).tolist()
+    [0.0082, 0.0082, 0.0082]
     """
 
-    over: Abscissa
+    over: str
     values: tuple[float, ...]
     contrasts: tuple[float, ...]
-    pattern: Literal["gabor", "noise"] = "gabor"
+    pattern: Pattern = Gabor(2.0, sigma_deg=1.0)
+    human: HumanReference | None = CastleCSF()
     direction: str = "ach"
-    frequency_cpd: float = 2.0
     luminance_cdm2: float = 100.0
-    sigma_deg: float = 1.0
     flicker_hz: float = 0.0
-    human_area_deg2: float | None = None
-    human_unit: Literal["stimulus", "amplitude", "cone"] = "stimulus"
-    scored_below: float | None = None
-    noise_seed: int = 0
-    noise_generator: Generator = "pcg64"
+    flicker_phase_deg: float = 90.0
     one_draw: bool = False
+    scored_below: float | None = None
 
+    #: Whether the target is shown on nothing, so that sensitivity is the word.
     detects: ClassVar[bool] = True
+    #: Abscissae that are no parameters of a pattern.
+    _own: ClassVar[tuple[str, ...]] = ("luminance_cdm2", "flicker_hz")
+    #: What is mixed into the seed of a random target.
+    _stream: ClassVar[tuple[int, ...]] = ()
+
+    def __post_init__(self) -> None:
+        if not self._can_vary(self.over):
+            known = (*self._own, *parameters_of(self.pattern))
+            raise UnknownNameError("abscissa", self.over, known, f"there are {', '.join(known)}")
+        measured_over = getattr(self.human, "over", self.over)
+        if measured_over != self.over:
+            raise FechnerError(
+                f"the human thresholds are over {measured_over}, the experiment is over "
+                f"{self.over}; make both the same."
+            )
 
     @property
     def unit(self) -> Unit:
         """Unit of the contrast axis."""
-        if self.pattern == "gabor":
-            return "dkl"
-        return "rms" if self.direction == "ach" else "dkl_rms"
+        of = contrast_of(self.pattern)
+        if self.direction == "ach":
+            return "dkl" if of == "amplitude" else of
+        return "dkl_rms" if of == "rms" else "dkl"
 
     @property
     def needs(self) -> tuple[Need, ...]:
         """Colour for chromatic targets, video for those that change."""
-        colour: tuple[Need, ...] = () if self.direction == "ach" else ("colour",)
-        return (*colour, "video") if self.flicker_hz else colour
+        colour: tuple[Need, ...] = ("colour",) if self._is_coloured else ()
+        return (*colour, "video") if self._is_video else colour
+
+    @property
+    def _is_coloured(self) -> bool:
+        return self.direction != "ach"
+
+    @property
+    def _is_video(self) -> bool:
+        return self.over == "flicker_hz" or self.flicker_hz != 0
 
     @property
     def method(self) -> str:
-        """What is shown and where human thresholds come from."""
-        fixed: dict[Abscissa, str] = {
-            "frequency_cpd": f"of {self.frequency_cpd:g} cycles/degree",
-            "area_deg2": f"in a window of sigma {self.sigma_deg:g} degree",
-            "luminance_cdm2": f"on a uniform field of {self.luminance_cdm2:g} cd/m2",
-        }
-        if self.pattern == "noise":
-            del fixed["area_deg2"]
-        held = " ".join(text for name, text in fixed.items() if name != self.over)
-        if self.flicker_hz:
-            held += f", reversing its contrast as a cosine of {self.flicker_hz:g} Hz"
-        area = self.human_area_deg2
-        human_area = "" if area is None else f", for an area of {area:.3g} degree2"
-        own = {
-            "stimulus": "converted to the unit of the stimuli",
-            "amplitude": "taken for its own grey, as amplitude over luminance",
-            "cone": "taken as they are, without a change of unit",
-        }[self.human_unit]
+        """What is shown and where human thresholds come from, in sentences."""
+        what = in_words(self.pattern, without=self.over)
+        colour = DIRECTION_NAMES.get(self.direction, self.direction)
+        light = "" if self.over == "luminance_cdm2" else f" of {self.luminance_cdm2:g} cd/m2"
         below = (
             ""
             if self.scored_below is None
             else f" Only those below {self.scored_below:g} are scored."
         )
+        people = (
+            "There are no human thresholds to compare with: nothing is scored."
+            if self.human is None
+            else f"Human thresholds are {self.human.words}."
+        )
+        scored = self.score_abscissae if self.human is not None and self.human.at else self.values
+        reference = "" if self.detects else " The reference is the mask alone."
         return (
-            f"{self._what} {held}, at {between(self.over, self.values)}.{below} Human thresholds "
-            f"are castleCSF's{human_area}, {own}."
+            f"{what[0].upper()}{what[1:]} ({colour}){self._over_time} on a uniform field{light}"
+            f"{self._masked}, at {between(self.over, scored)}.{below}{reference} {people}"
         )
 
     @property
-    def _what(self) -> str:
-        """What is to be detected."""
-        colour = DIRECTION_NAMES.get(self.direction, self.direction)
-        what = {"gabor": "A Gabor patch", "noise": "Noise one octave wide"}[self.pattern]
-        return f"{what} ({colour})"
+    def _over_time(self) -> str:
+        if not self._is_video:
+            return ""
+        phase = {0.0: "sine", 90.0: "cosine"}.get(
+            self.flicker_phase_deg, f"sine of phase {self.flicker_phase_deg:g} degrees"
+        )
+        hertz = "" if self.over == "flicker_hz" else f" of {self.flicker_hz:g} Hz"
+        return f", its contrast modulated over time as a {phase}{hertz},"
+
+    @property
+    def _masked(self) -> str:
+        return ""
 
     @property
     def surface_abscissae(self) -> tuple[float, ...]:
@@ -132,63 +170,149 @@ class Detection:
 
     @property
     def score_abscissae(self) -> tuple[float, ...]:
-        """Abscissae that are scored."""
+        """Abscissae at which there is a human threshold to compare with."""
+        return tuple(x for x, _ in self._compared)
+
+    @property
+    def human_errors_db(self) -> Floats:
+        """Standard error of each human threshold, 20 log10; NaN where it is not known."""
+        return np.array([error for _, error in self._compared])
+
+    @property
+    def _compared(self) -> list[tuple[float, float]]:
+        """Abscissae that are scored, with the error of the human threshold there."""
+        if self.human is None:
+            return []
+        at = self.values if self.human.at is None else self.human.at
+        error = math.nan if self.human.error_db is None else self.human.error_db
         below = math.inf if self.scored_below is None else self.scored_below
-        return tuple(x for x in self.values if x < below)
+        errors = np.broadcast_to(error, len(at)).tolist()
+        return [(x, error) for x, error in zip(at, errors, strict=True) if x < below]
 
-    def _frequency(self, x: float) -> float:
-        return x if self.over == "frequency_cpd" else self.frequency_cpd
-
-    def _luminance(self, x: float) -> float:
-        return x if self.over == "luminance_cdm2" else self.luminance_cdm2
-
-    def _sigma(self, x: float) -> float:
-        return math.sqrt(x / math.pi) if self.over == "area_deg2" else self.sigma_deg
-
-    def _area(self, x: float, field: Field) -> float:
-        if self.human_area_deg2 is not None:
-            return self.human_area_deg2
-        return field.area_deg2 if self.pattern == "noise" else math.pi * self._sigma(x) ** 2
-
-    def human_thresholds(self, field: Field, space: OpponentSpace) -> NDArray[np.float64]:
-        """Return castleCSF thresholds in the unit of the contrast axis."""
-        return np.array([self._human_threshold(x, field, space) for x in self.score_abscissae])
-
-    def _human_threshold(self, x: float, field: Field, space: OpponentSpace) -> float:
-        frequency, luminance = self._frequency(x), self._luminance(x)
-        area = self._area(x, field)
-        common: dict[str, Any] = {"area_deg2": area, "temporal_hz": self.flicker_hz}
-        nominal = {**common, "luminance_cdm2": luminance, "direction": self.direction}
-        if self.human_unit == "cone":
-            return 1 / float(human.castle_csf(frequency, **nominal))
-        if self.human_unit == "amplitude":
-            return float(human.castle_threshold_amplitude(frequency, **nominal)) / luminance
-        modulation = space.modulation_lms(self.direction, luminance)
-        background = space.background_lms(luminance)
-        sensitivity = human.castle_csf(
-            frequency, **common, direction=modulation, background_lms=background
+    def human_thresholds(self, field: Field, space: OpponentSpace) -> Floats:
+        """Return the human threshold at each of ``score_abscissae``, in the unit of contrasts."""
+        return np.array(
+            [self.threshold_of(self.human, x, field, space) for x in self.score_abscissae]
         )
-        return convert_contrast(
-            1 / float(sensitivity),
-            unit="cone",
-            to=self.unit,
-            modulation_lms=modulation,
-            background_lms=background,
-        )
+
+    def threshold_of(
+        self, human: HumanReference | None, x: float, field: Field, space: OpponentSpace
+    ) -> float:
+        """Return the threshold that a human reference has at one abscissa; NaN if it is None."""
+        task = self.at(x)
+        shown = (task.pattern, self.unit, self.direction, task.luminance_cdm2, task.flicker_hz)
+        return math.nan if human is None else human.threshold(Target(x, *shown, field, space))
+
+    def at(self, x: float) -> Self:
+        """Return the task as it is at one abscissa."""
+        if self.over in self._own:
+            own: Any = {self.over: x}
+            return replace(self, **own)
+        return replace(self, pattern=with_parameter(self.pattern, self.over, x))
+
+    def _can_vary(self, name: str) -> bool:
+        return name in self._own or can_vary(self.pattern, name)
+
+    def with_seed(self, seed: int) -> Self:
+        """Return the task with another seed of what is random in it."""
+        return replace(self, pattern=with_seed(self.pattern, seed))
 
     def reference(self, index: int, x: float, space: OpponentSpace) -> Stimulus:
-        """Return the uniform field."""
-        return Stimulus(space.background_xyz(self._luminance(x)))
+        """Return what is shown without the target: the uniform field."""
+        return Stimulus(space.background_xyz(self.at(x).luminance_cdm2))
 
     def target(self, index: int, x: float, contrast: float, space: OpponentSpace) -> Layer:
-        """Return the Gabor or the noise."""
-        modulation = space.modulation_xyz(self.direction, self._luminance(x))
-        flicker = Flicker(self.flicker_hz, phase_deg=90.0) if self.flicker_hz else None
-        return Layer(self._pattern(index, x), modulation, contrast, flicker)
+        """Return what is to be seen."""
+        task = self.at(x)
+        modulation = space.modulation_xyz(self.direction, task.luminance_cdm2)
+        flicker = Flicker(task.flicker_hz, self.flicker_phase_deg) if self._is_video else None
+        pattern = self._draw(task.pattern, index, *self._stream)
+        return Layer(pattern, modulation, contrast, flicker)
 
-    def _pattern(self, index: int, x: float) -> Pattern:
-        if self.pattern == "gabor":
-            return Gabor(self._frequency(x), self._sigma(x))
-        # A draw of its own at every abscissa, so that resampling abscissae resamples noise too.
-        seed = self.noise_seed if self.one_draw else (self.noise_seed, index)
-        return octave_noise(self._frequency(x), seed=seed, generator=self.noise_generator)
+    def _draw(self, pattern: AnyPattern, *index: int) -> AnyPattern:
+        """Return a draw of its own for every abscissa, so that resampling them resamples noise."""
+        return pattern if self.one_draw else with_seed(pattern, *seed_of(pattern), *index)
+
+
+@dataclass(frozen=True)
+class Masking(Detection):
+    """Detect a pattern on another, the mask; all else is as of `Detection`.
+
+    Parameters
+    ----------
+    over, values
+        The abscissa may also be ``mask_contrast``, or a field of the mask with ``mask_`` before its
+        name, such as ``mask_orientation_deg``.
+    mask, mask_contrast
+        What the target is shown on, and its contrast.
+    mask_direction
+        Colour direction of the mask; None is that of the target.
+
+    Examples
+    --------
+    >>> from fechner.human import masking_thresholds
+    >>> from fechner.stimuli import OPPONENT, Grating
+    >>> task = Masking(
+    ...     "mask_contrast",
+    ...     (0.01, 0.1),
+    ...     (0.01, 0.1, 1.0),
+    ...     Gabor(2.0, sigma_deg=0.5),
+    ...     masking_thresholds("foley1994"),
+    ...     mask=Grating(2.0),
+    ... )
+    >>> task.reference(0, 0.1, OPPONENT).layers[0].contrast
+    0.1
+    """
+
+    human: HumanReference | None = None
+    _: KW_ONLY
+    mask: Pattern
+    mask_contrast: float = 0.0
+    mask_direction: str | None = None
+
+    detects: ClassVar[bool] = False
+    _own: ClassVar[tuple[str, ...]] = (*Detection._own, "mask_contrast")
+    _stream: ClassVar[tuple[int, ...]] = (1,)  # not the draw of a random mask
+
+    @property
+    def unit(self) -> Unit:
+        """Unit of the contrast axis."""
+        along = self.direction == "ach" and contrast_of(self.pattern) == "amplitude"
+        return "michelson" if along else super().unit
+
+    @property
+    def _is_coloured(self) -> bool:
+        return (self.direction, self.mask_direction or "ach") != ("ach", "ach")
+
+    @property
+    def _masked(self) -> str:
+        mask = in_words(self.mask, without=self.over.removeprefix("mask_"))
+        direction = self.mask_direction or self.direction
+        colour = DIRECTION_NAMES.get(direction, direction)
+        unit = "" if contrast_of(self.mask) == "amplitude" else ", its contrast RMS"
+        held = "" if self.over == "mask_contrast" else f", its contrast {self.mask_contrast:g}"
+        return f", masked by {mask} ({colour}){unit}{held}"
+
+    def at(self, x: float) -> Self:
+        """Return the task as it is at one abscissa."""
+        if self.over in self._own or not self.over.startswith("mask_"):
+            return super().at(x)
+        mask = with_parameter(self.mask, self.over.removeprefix("mask_"), x)
+        return replace(self, mask=mask)
+
+    def _can_vary(self, name: str) -> bool:
+        return super()._can_vary(name) or (
+            name.startswith("mask_") and can_vary(self.mask, name.removeprefix("mask_"))
+        )
+
+    def with_seed(self, seed: int) -> Self:
+        """Return the task with another seed of what is random in it."""
+        return replace(super().with_seed(seed), mask=with_seed(self.mask, seed))
+
+    def reference(self, index: int, x: float, space: OpponentSpace) -> Stimulus:
+        """Return the mask alone."""
+        task = self.at(x)
+        direction = self.mask_direction or self.direction
+        modulation = space.modulation_xyz(direction, task.luminance_cdm2)
+        mask = Layer(self._draw(task.mask, index), modulation, task.mask_contrast)
+        return Stimulus(space.background_xyz(task.luminance_cdm2), (mask,))

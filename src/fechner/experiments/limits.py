@@ -5,16 +5,17 @@ Limits are stated for a target added to a reference: the background with its mas
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fechner.stimuli import Display, Field, Layer, Noise, Stimulus, gamut_limit
-from fechner.stimuli.gamut import asked_light, fits_gamut
+from fechner.stimuli import Display, Field, Layer, Stimulus, gamut_limit
+from fechner.stimuli.gamut import asked_light, contrast_limit, fits_gamut
 from fechner.stimuli.painting import resample
-from fechner.stimuli.patterns import drawn, share_inside
+from fechner.stimuli.patterns import contrast_of, drawn, share_inside
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -61,13 +62,16 @@ def flag_contrasts(
     layers = (*reference.layers, target)
     if reason := _geometry(layers, field, seen or field):
         flags[:] = REASONS.index(reason)
-    elif any(_is_noise(layer) for layer in layers):
+    elif any(_is_rms(layer) for layer in layers):
         low, high = display.limits_cdm2()
         lights = _lights(reference, target, contrasts, display, field)
         share = np.array([((rgb < low) | (rgb > high)).any(axis=0).mean() for rgb in lights])
         flags[share > _CLIPPED_SHARE] = REASONS.index("noise-clipped")
         if gamut_limit(display, reference.background_xyz, target.modulation_xyz) < 0:
             flags[:] = REASONS.index("out-of-gamut")
+    elif any(layer.modulation_xyz != target.modulation_xyz for layer in reference.layers):
+        limit = contrast_limit(reference, target, field, display)
+        flags[contrasts > limit * (1 + 1e-9)] = REASONS.index("out-of-gamut")
     else:
         total = contrasts + sum(layer.contrast for layer in reference.layers)
         limit = gamut_limit(display, reference.background_xyz, target.modulation_xyz)
@@ -113,18 +117,19 @@ def realised_contrasts(
     """Return the contrasts of noise after the display has cut it; others are as asked for.
 
     The contrast is the standard deviation along the direction of the target, in linear RGB, over
-    the mean luminance.
+    the mean luminance; sqrt 2 times that where the contrast of the pattern is.
     """
-    if not _is_noise(target):
+    if not _is_rms(target):
         return contrasts
     background, direction = map(
         display.linear_rgb, (reference.background_xyz, target.modulation_xyz)
     )
     weights = np.array(display.rgb_to_xyz[1])
+    scale = math.sqrt(2) if contrast_of(target.pattern) == "rms_sqrt2" else 1.0
     realised = []
     for rgb in _lights(reference, target, contrasts, display, field):
         shown = rgb.clip(*display.limits_cdm2())
-        spread = (direction @ shown).std() / (direction @ direction)
+        spread = scale * (direction @ shown).std() / (direction @ direction)
         realised.append(spread / ((weights @ shown).mean() / (weights @ background)))
     return np.array(realised)
 
@@ -152,15 +157,16 @@ def remaining_contrast(luminance: Tensor, target: Layer, field: Field) -> float:
 def realised_mask(reference: Stimulus, display: Display, field: Field) -> float:
     """Return the contrast of a noise mask after the display has cut it, NaN if there is none."""
     for mask in reference.layers:
-        if _is_noise(mask):
+        if _is_rms(mask):
             alone = Stimulus(reference.background_xyz)
             contrast = np.array([mask.contrast])
             return float(realised_contrasts(alone, mask, contrast, display, field)[0])
     return float("nan")
 
 
-def _is_noise(layer: Layer) -> bool:
-    return isinstance(layer.pattern, Noise)
+def _is_rms(layer: Layer) -> bool:
+    """Whether a contrast is no bound: peaks of noise lie far above its standard deviation."""
+    return contrast_of(layer.pattern) != "amplitude"
 
 
 def _lights(

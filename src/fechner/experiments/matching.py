@@ -16,13 +16,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from fechner import human
+from fechner.errors import FechnerError
 from fechner.experiments.base import Piece, Sample, Scene, geometry
 from fechner.experiments.comparing import differences, differences_from_several
 from fechner.experiments.limits import REASONS, flag_contrasts
 from fechner.experiments.presenter import Presenter
 from fechner.observers.abilities import Ability, Need, Wants
-from fechner.stimuli import Grating, Layer, Pattern, Stimulus, octave_noise
+from fechner.stimuli import Grating, Layer, Pattern, Stimulus
 from fechner.stimuli.contrast import UNIT_NAMES, Unit
+from fechner.stimuli.patterns import (
+    can_vary,
+    contrast_of,
+    in_words,
+    seed_of,
+    with_parameter,
+    with_seed,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -53,10 +62,9 @@ class FrequencyMatching:
         ``"response"``: equal response against a uniform field (Cai et al. 2025, eq. 2);
         ``"direct"``: least difference from the reference itself.
     pattern
-        Gratings, or noise one octave wide whose contrast is RMS. People matched gratings: the
-        contrasts of theirs are converted to RMS for noise.
-    noise_seed
-        Seed of the noise.
+        The reference, any pattern with a ``frequency_cpd``; those that match it are the same at
+        other frequencies. People matched gratings: their contrasts are converted to RMS for
+        patterns whose contrast is that.
     drop
         Whether contrasts that the display or the pixels cannot hold are left out (and named).
     """
@@ -67,21 +75,33 @@ class FrequencyMatching:
     data: str
     scene: Scene
     contrasts: tuple[float, ...]
-    reference_frequency_cpd: float = 5.0
     luminance_cdm2: float = 10.0
     by: MatchBy = "response"
-    pattern: Literal["grating", "noise"] = "grating"
-    noise_seed: int = 0
+    pattern: Pattern = Grating(5.0)
     drop: bool = True
     version: int = 1
 
     asks: ClassVar[Ability] = "compares"
     needs: ClassVar[tuple[Need, ...]] = ()
 
+    def __post_init__(self) -> None:
+        if not can_vary(self.pattern, "frequency_cpd"):
+            raise FechnerError(
+                f"{type(self.pattern).__name__} has no frequency_cpd across which contrast could "
+                "be matched; choose a pattern that has, such as Grating or OctaveNoise."
+            )
+
+    @property
+    def reference_frequency_cpd(self) -> float:
+        """Frequency of the reference."""
+        pattern: Any = self.pattern
+        return float(pattern.frequency_cpd)
+
     @property
     def unit(self) -> Unit:
         """Unit of contrasts."""
-        return "rms" if self.pattern == "noise" else "michelson"
+        of = contrast_of(self.pattern)
+        return "michelson" if of == "amplitude" else of
 
     @property
     def unit_name(self) -> str:
@@ -101,11 +121,11 @@ class FrequencyMatching:
             "reference",
             "direct": "that differs least from the reference",
         }[self.by]
-        what = {"grating": "Gratings", "noise": "Bands of noise one octave wide,"}[self.pattern]
+        what = in_words(self.pattern, without="frequency_cpd")
         frequencies, references, _ = self.human_matches()
         people = (
             " People matched gratings; their contrasts are converted to RMS."
-            if self.pattern == "noise"
+            if self.unit == "rms"
             else ""
         )
         limits = (
@@ -114,10 +134,11 @@ class FrequencyMatching:
             else ""
         )
         return (
-            f"{what} of {len(frequencies)} frequencies from {frequencies[0]:g} to "
-            f"{frequencies[-1]:g} cycles/degree at {self.luminance_cdm2:g} cd/m2 are matched to "
-            f"one of {self.reference_frequency_cpd:g} cycles/degree at {len(references)} contrasts "
-            f"from {references.min():.3g} to {references.max():.3g}. The match is the contrast "
+            f"{what[0].upper()}{what[1:]} at {len(frequencies)} frequencies from "
+            f"{frequencies[0]:g} to {frequencies[-1]:g} cycles/degree, on "
+            f"{self.luminance_cdm2:g} cd/m2, is matched to one of "
+            f"{self.reference_frequency_cpd:g} cycles/degree at {len(references)} contrasts from "
+            f"{references.min():.3g} to {references.max():.3g}. The match is the contrast "
             f"{how}, found on a grid of {len(self.contrasts)} contrasts.{people}{limits} Where "
             f"curves for figures are measured, they have {_CURVE_FREQUENCIES} more frequencies. "
             f"{self.scene.method}"
@@ -289,10 +310,9 @@ class FrequencyMatching:
 
     def _stimulus(self, frequency_cpd: float, contrast: float) -> Stimulus:
         frequency = float(frequency_cpd)
-        pattern: Pattern = Grating(frequency)
-        if self.pattern == "noise":
-            # Every frequency has a draw of its own.
-            pattern = octave_noise(frequency, seed=(self.noise_seed, round(1000 * frequency)))
+        pattern = with_parameter(self.pattern, "frequency_cpd", frequency)
+        # If it is random, every frequency has a draw of its own.
+        pattern = with_seed(pattern, *seed_of(pattern), round(1000 * frequency))
         modulation = self.scene.space.modulation_xyz("ach", self.luminance_cdm2)
         return Stimulus(self._background, (Layer(pattern, modulation, float(contrast)),))
 
@@ -303,7 +323,7 @@ class FrequencyMatching:
         index = data["reference_index"]
         references = np.array([data["reference_contrast"][index == i][0] for i in np.unique(index)])
         matched = data["matched_contrast"].reshape(len(references), len(frequencies))
-        if self.pattern == "grating":
+        if self.unit != "rms":
             return frequencies, references, matched
         # A grating's RMS contrast is its Michelson contrast over the root of 2.
         return frequencies, references / math.sqrt(2), matched / math.sqrt(2)

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
 
+from fechner.experiments.abscissae import abscissa
 from fechner.experiments.base import Piece, Sample, Scene, geometry
 from fechner.experiments.comparing import differences
+from fechner.experiments.detection import Detection
 from fechner.experiments.limits import (
     REASONS,
     flag_contrasts,
@@ -22,7 +24,6 @@ from fechner.experiments.limits import (
     realised_mask,
 )
 from fechner.experiments.presenter import Presenter
-from fechner.experiments.tasks import ABSCISSAE, Task
 from fechner.observers.abilities import Ability, Need
 from fechner.stimuli import Field, Layer, Stimulus
 from fechner.stimuli.contrast import UNIT_NAMES
@@ -48,6 +49,9 @@ class NearThreshold:
 
     Parameters
     ----------
+    task
+        What is to be seen, and how little of it people can see; without human thresholds, the plane
+        alone is measured.
     ratios
         Contrasts as multiples of the human threshold.
     drop
@@ -57,14 +61,18 @@ class NearThreshold:
 
     id: str
     title: str
-    reference: str
-    task: Task
+    task: Detection
     scene: Scene
     ratios: tuple[float, ...]
     drop: bool = True
     version: int = 1
 
     asks: ClassVar[Ability] = "compares"
+
+    @property
+    def reference(self) -> str:
+        """Where human thresholds come from; empty if there are none."""
+        return "" if self.task.human is None else self.task.human.citation
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -74,7 +82,7 @@ class NearThreshold:
     @property
     def axes(self) -> tuple[str, str]:
         """Abscissa and contrast, with units."""
-        return ABSCISSAE[self.task.over].label, f"contrast ({self.unit_name})"
+        return abscissa(self.task.over).label, f"contrast ({self.unit_name})"
 
     @property
     def unit_name(self) -> str:
@@ -95,17 +103,21 @@ class NearThreshold:
             if self.drop
             else "Points that the display or the pixels cannot hold are shown all the same."
         )
-        return (
-            f"{self.task.method} At each, the target is shown at {len(self.ratios)} multiples of "
-            f"the human threshold from {low:g} to {high:g}, equally spaced in log contrast "
-            f"({self.unit_name}), and the observer's response is its difference from the "
-            f"reference. {limits} Where the response surface is measured, "
-            f"{len(self.task.surface_abscissae)} x {len(self.task.contrasts)} stimuli span the "
-            f"plane. {self.scene.method}"
+        across, up = len(self.task.surface_abscissae), len(self.task.contrasts)
+        plane = f"{across} x {up} stimuli span the plane"
+        response = "the observer's response is its difference from the reference."
+        shown = (
+            f"In all, {plane} of abscissa and contrast ({self.unit_name}), and {response}"
+            if self.task.human is None
+            else f"At each, the target is shown at {len(self.ratios)} multiples of the human "
+            f"threshold from {low:g} to {high:g}, equally spaced in log contrast "
+            f"({self.unit_name}), and {response} {limits} Where the response surface is measured, "
+            f"{plane}."
         )
+        return f"{self.task.method} {shown} {self.scene.method}"
 
     def pieces(self) -> Sequence[Piece]:
-        """List score pieces, then surface pieces."""
+        """List score pieces, then surface pieces, which are all there is if nothing is scored."""
         n, m = len(self.task.score_abscissae), len(self.task.surface_abscissae)
         field = self.scene.field
         larger = max(1, field.width_px * field.height_px * field.frames / _PIXELS)
@@ -113,12 +125,12 @@ class NearThreshold:
         in_surface = max(1, int(_ABSCISSAE_PER_SURFACE_PIECE / larger))
         return [
             *_split("score", n, in_score, len(self.ratios), True),
-            *_split("surface", m, in_surface, len(self.task.contrasts), False),
+            *_split("surface", m, in_surface, len(self.task.contrasts), n == 0),
         ]
 
     def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
         """Measure one piece."""
-        if piece.for_scores:
+        if piece.for_scores and self.task.score_abscissae:
             return self._measure_score(piece, presenter)
         return self._measure_surface(piece, presenter)
 
@@ -143,6 +155,7 @@ class NearThreshold:
             },
             coords={
                 "abscissa": ("point", abscissae, {"name": self.task.over}),
+                "human_error_db": ("point", self.task.human_errors_db[part], {"unit": "dB"}),
                 "human_threshold": ("point", thresholds, {"unit": self.task.unit}),
                 "realised_mask": ("point", self._realised_masks(pairs, field)),
                 "ratio": ("ratio", np.array(self.ratios)),

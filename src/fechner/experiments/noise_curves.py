@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from fechner import human
+from fechner.experiments.abscissae import abscissa
 from fechner.experiments.curves import Curve, Shown
-from fechner.experiments.tasks import ABSCISSAE
 from fechner.observers.abilities import Need
 from fechner.stimuli import (
     ATD,
@@ -152,7 +152,7 @@ class NoiseCurves:
     @property
     def label(self) -> str:
         """The abscissa, with its unit."""
-        return ABSCISSAE[self.over].label
+        return abscissa(self.over).label
 
     @property
     def needs(self) -> tuple[Need, ...]:

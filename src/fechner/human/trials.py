@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import csv
 import io
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import NoReturn
 
-from fechner.errors import FechnerError, nearest
+from fechner.errors import FechnerError
+from fechner.human.csv_files import number, read_rows, refuse
 
 #: Columns that a file must have; those of `OPTIONAL` may be there, and others are ignored.
 COLUMNS = ("observer", "test", "class", "level", "response", "correct", "chance")
 OPTIONAL = ("picture", "condition")
 
 _TRUE, _FALSE = ("1", "true"), ("0", "false")
-#: What else separates columns in files that call themselves CSV.
-_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,16 +148,7 @@ def read_trials(path: Path | str) -> HumanTrials:
         The file.
     """
     path = Path(path)
-    lines = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
-    trials: list[HumanTrial] = []
-    try:
-        header = [name.strip().lower() for name in next(lines, [])]
-        _check_header(path, header)
-        for cells in lines:
-            if any(cell.strip() for cell in cells):
-                trials.append(_trial(path, lines.line_num, header, cells))
-    except csv.Error as error:
-        _refuse(path, lines.line_num, f"is no row of a CSV ({error})")
+    trials = [_trial(path, line, row) for line, row in read_rows(path, COLUMNS, OPTIONAL)]
     if not trials:
         raise FechnerError(f"{path} has names of columns but no trials; add a row for each.")
     return HumanTrials.of(trials)
@@ -199,70 +187,24 @@ def _key(row: HumanTrial) -> tuple[object, ...]:
     return row.observer, row.test, row.label, row.level, row.picture, row.condition
 
 
-def _text(path: Path) -> str:
-    """Return what is in a file, without the mark that some programs begin text with."""
-    try:
-        content = path.read_bytes()
-    except IsADirectoryError:
-        raise FechnerError(f"{path} is a folder; name the CSV file in it.") from None
-    except OSError as error:
-        raise FechnerError(f"{path} cannot be read: {error.strerror or error}.") from None
-    if not content.strip():
-        raise FechnerError(f"{path} is empty; it needs the columns {', '.join(COLUMNS)}.")
-    try:
-        if b"\0" in content:  # UTF-16, or no text at all
-            raise ValueError
-        return content.decode("utf-8-sig")
-    except ValueError:
-        raise FechnerError(f"{path} is not text in UTF-8; save it as CSV in UTF-8.") from None
-
-
-def _check_header(path: Path, header: Sequence[str]) -> None:
-    """Say what is wrong with the names of the columns."""
-    if len(header) == 1:
-        for sign, name in _SEPARATORS.items():
-            if sign in header[0]:
-                raise FechnerError(
-                    f"{path} has {name} between its columns; save it with commas, and numbers "
-                    "with a decimal point."
-                )
-    missing = [name for name in COLUMNS if name not in header]
-    if missing:
-        others = [name for name in header if name not in (*COLUMNS, *OPTIONAL)]
-        near = nearest(missing[0], others)
-        hint = f" ('{near}' may be '{missing[0]}')" if near else ""
-        kind = "column" if len(missing) == 1 else "columns"
-        raise FechnerError(
-            f"{path} lacks the {kind} {', '.join(missing)}{hint}; its first line names "
-            f"{', '.join(COLUMNS)} and, if they are known, {' and '.join(OPTIONAL)}."
-        )
-    for name in (*COLUMNS, *OPTIONAL):
-        if header.count(name) > 1:
-            raise FechnerError(f"{path} has {header.count(name)} columns '{name}'; keep one.")
-
-
-def _trial(path: Path, line: int, header: Sequence[str], cells: Sequence[str]) -> HumanTrial:
+def _trial(path: Path, line: int, row: Mapping[str, str]) -> HumanTrial:
     """Read a row."""
-    if len(cells) != len(header):
-        why = f"has {len(cells)} cells, but there are {len(header)} columns"
-        _refuse(path, line, f"{why}; put quotes around text with commas")
-    row = {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
     for name in ("observer", "test", "class"):
         if not row[name]:
-            _refuse(path, line, f"has no {name}; every trial needs one")
-    level = _number(path, line, "level", row["level"])
+            refuse(path, line, f"has no {name}; every trial needs one")
+    level = number(path, line, "level", row["level"])
     if level < 0:
-        _refuse(path, line, f"has the level {level:g}; levels are 0 (the original) or above")
-    chance = _number(path, line, "chance", row["chance"])
+        refuse(path, line, f"has the level {level:g}; levels are 0 (the original) or above")
+    chance = number(path, line, "chance", row["chance"])
     if not 0 <= chance < 1:
         why = f"has the chance {chance:g}; it is a share from 0 to below 1, such as 0.5"
-        _refuse(path, line, why)
+        refuse(path, line, why)
     right = row["correct"].lower()
     if right not in (*_TRUE, *_FALSE):
-        _refuse(path, line, f"has '{row['correct']}' for correct; write 1 or 0, true or false")
+        refuse(path, line, f"has '{row['correct']}' for correct; write 1 or 0, true or false")
     if right in _FALSE and row["response"].lower() == row["class"].lower():
         why = f"has the response '{row['response']}', which is its class, and is not correct"
-        _refuse(path, line, f"{why}; write 1 for correct, or another response")
+        refuse(path, line, f"{why}; write 1 for correct, or another response")
     return HumanTrial(
         row["observer"],
         row["test"],
@@ -273,18 +215,3 @@ def _trial(path: Path, line: int, header: Sequence[str], cells: Sequence[str]) -
         chance,
         *(row.get(name, "") for name in OPTIONAL),
     )
-
-
-def _number(path: Path, line: int, name: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        comma = "; write decimals with a point" if "," in text else "; write one"
-        _refuse(path, line, f"has '{text}' for {name}, which is no number{comma}")
-    return value
-
-
-def _refuse(path: Path, line: int, why: str) -> NoReturn:
-    raise FechnerError(f"{path}, line {line}: it {why}.")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fechner.experiments.tasks import is_log
+from fechner.experiments.abscissae import is_log
 from fechner.psychometrics import find_crossing
 from fechner.scores.bootstrap import cluster_counts, interval, normal_errors, spread
 from fechner.scores.notes import SAME_ANSWERS, TOO_FEW, UNDEFINED, join_notes, left_out
@@ -44,18 +44,21 @@ class Alignment:
     Parameters
     ----------
     human_error_db
-        Standard deviation of the human thresholds around their curve, 20 log10. The second interval
-        is the spread it gives to the score, centred on the score.
+        Standard deviation of the human thresholds around their curve, 20 log10; None is that of
+        each threshold, as measured with it. The second interval is the spread it gives to the
+        score, centred on the score; there is none where it is not known.
     absolute
         Whether the sign is dropped, as in Hammou et al. (2025); an observer that answers less to
         more contrast then passes for one that answers more.
     """
 
-    human_error_db: float
+    human_error_db: float | None = None
     absolute: bool = False
 
     def __call__(self, data: xr.Dataset, *others: Any) -> Sequence[Score]:
-        """Score every layer and read-out."""
+        """Score every layer and read-out; nothing where there are no human thresholds."""
+        if "response" not in data:
+            return []
         points = _Points(data, self.human_error_db, self.absolute)
         return [
             score
@@ -90,7 +93,7 @@ class _Points:
     Clusters are the abscissae that have points left, numbered anew.
     """
 
-    def __init__(self, data: xr.Dataset, human_error_db: float, absolute: bool) -> None:
+    def __init__(self, data: xr.Dataset, human_error_db: float | None, absolute: bool) -> None:
         self.absolute = absolute
         self.kept = data["dropped"].values == 0
         self.note = left_out(data["dropped"])
@@ -103,8 +106,12 @@ class _Points:
         self.correlation = Spearman(x)
         self.resampled = Spearman(x, cluster_counts(self.clusters)[:, point])
         # A threshold that lies e dB higher turns the multiple m into m / 10^(e/20).
-        errors = normal_errors((_HUMAN_DRAWS, self.clusters)) * human_error_db
-        self.human = SpearmanOfRows(x * 10 ** (-errors[:, point] / 20))
+        known_db = data["human_error_db"].values if human_error_db is None else human_error_db
+        error_db = np.broadcast_to(known_db, len(self.kept))[self.kept.any(axis=1)]
+        errors = normal_errors((_HUMAN_DRAWS, self.clusters)) * error_db
+        self.human = None
+        if np.isfinite(error_db).all():
+            self.human = SpearmanOfRows(x * 10 ** (-errors[:, point] / 20))
 
 
 def _scores(points: _Points, data: xr.Dataset, layer: str, readout: str) -> Iterator[Score]:
@@ -132,8 +139,10 @@ def _alignment(points: _Points, data: xr.Dataset, layer: str, readout: str) -> R
         note = join_notes(note, SAME_ANSWERS)
     resamples = points.resampled(y)
     low, high = interval(value, resamples, points.clusters, "correlation")
-    moved = points.human(y)
-    human_low, human_high = spread(np.clip(value + moved - np.median(moved), -1, 1))
+    human_low = human_high = float("nan")
+    if points.human is not None:
+        moved = points.human(y)
+        human_low, human_high = spread(np.clip(value + moved - np.median(moved), -1, 1))
     score = _correlation(
         "alignment",
         value,
@@ -166,9 +175,9 @@ def outputs(data: xr.Dataset) -> Iterator[tuple[str, str, xr.Dataset]]:
 def criterion(data: xr.Dataset) -> float:
     """Return an observer's own response at the human threshold where people are most sensitive.
 
-    NaN where no point was scored whole.
+    NaN where no point was scored whole, or there are no human thresholds.
     """
-    points = _scored_points(data)
+    points = _scored_points(data) if "dropped" in data else ()
     if len(points) == 0:
         return float("nan")
     anchor = points[np.argmin(data["human_threshold"].values[points])]

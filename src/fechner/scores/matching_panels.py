@@ -9,6 +9,7 @@ import numpy as np
 from fechner.experiments import FrequencyMatching
 from fechner.scores.matching import matches
 from fechner.scores.panels import Axis, Flags, Floats, Line, Panel
+from fechner.stimuli.patterns import in_words
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -50,8 +51,7 @@ def matching_panels(
     return [
         Panel(
             "matches",
-            f"Contrast that matches the {experiment.pattern} of "
-            f"{experiment.reference_frequency_cpd:g} cycles/degree",
+            f"Contrast that matches {in_words(experiment.pattern)}",
             Axis(over, log=True),
             Axis(f"matched contrast ({experiment.unit_name})", log=True),
             tuple(lines),

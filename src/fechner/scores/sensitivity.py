@@ -181,8 +181,9 @@ class ContrastSensitivity:
         said = f"an observer that sees nothing has {blind:.1f}" if np.isfinite(blind) else ""
         yield score("csf-rmse", sso, linear_rms_from, chance=blind, words=said)
         yield score("csf-rmse-log10", sso, rms_from, chance=_spread(found, sso))
-        yield score("castle-correlation", castle, by_value, chance=0.0)
-        yield score("castle-rmse-log10", castle, rms_from, chance=_spread(found, castle))
+        if np.isfinite(castle).any():
+            yield score("castle-correlation", castle, by_value, chance=0.0)
+            yield score("castle-rmse-log10", castle, rms_from, chance=_spread(found, castle))
         if self.guess is None:
             yield rate_score("false-alarms", found.false_alarms, "yes to nothing", 0.5, place)
         if found.reads != "nothing":

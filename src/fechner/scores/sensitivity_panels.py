@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fechner.experiments import Asking
-from fechner.experiments.tasks import ABSCISSAE
+from fechner.experiments.abscissae import abscissa
 from fechner.scores.detectability import CONTRASTS, d_prime_of, hits_at
 from fechner.scores.panels import Axis, Bars, Line, Panel, Points, Surface
 from fechner.scores.rates import wilson
@@ -45,24 +45,28 @@ class SensitivityPanels:
     def __call__(self, experiment: Asking, data: xr.Dataset) -> list[Panel]:
         """Return the curve, the plane, psychometric functions, d', and the effect of wording."""
         found = self.scorer.measured(data)
-        over = ABSCISSAE[experiment.task.over].label
+        over = abscissa(experiment.task.over).label
         said = "share of yes" if self.scorer.guess is None else "share of right answers"
         # Half of what can be detected, above guessing.
         half = (1 + (self.scorer.guess or 0.0)) / 2
         return [
-            self._curve(found, over),
+            self._curve(experiment, found, over),
             *([_plane(found, over, said, half)] if _is_full(found) else []),
-            *self._functions(found, ABSCISSAE[experiment.task.over].unit, said, half),
+            *self._functions(found, abscissa(experiment.task.over).unit, said, half),
             *self._d_prime(found, over),
             *self._wording(found),
         ]
 
-    def _curve(self, found: Thresholds, over: str) -> Panel:
+    def _curve(self, experiment: Asking, found: Thresholds, over: str) -> Panel:
         low, high = self.scorer.band(found)
         known = np.isfinite(found.curve.log10)
         marks: list[Line | Points] = [
-            Line(found.abscissae, 1 / found.human, "Standard Spatial Observer", 1, human=True),
-            Line(found.abscissae, 1 / found.castle, "castleCSF", 2, human=True),
+            Line(found.abscissae, 1 / thresholds, getattr(people, "name", "people"), n, human=True)
+            for n, people, thresholds in (
+                (1, experiment.human, found.human),
+                (2, experiment.task.human, found.castle),
+            )
+            if people is not None
         ]
         if found.log10.shape[1] > 1:
             x = np.broadcast_to(found.abscissae[:, None], found.log10.shape)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fechner.experiments import NearThreshold
-from fechner.experiments.tasks import ABSCISSAE, is_log
+from fechner.experiments.abscissae import abscissa, is_log
 from fechner.scores.alignment import criterion
 from fechner.scores.panels import Axis, Floats, Line, Panel, Points, Surface, spans_decades
 
@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 
 
 def threshold_panels(experiment: NearThreshold, data: xr.Dataset) -> list[Panel]:
-    """Return the surface, where it was measured, and responses over multiples of the threshold."""
+    """Return the surface, where it was measured, and responses over multiples of the threshold.
+
+    Without human thresholds there is the surface alone.
+    """
     panels = [_surface(experiment, data)] if "surface" in data else []
-    return [*panels, _responses(experiment, data)]
+    return [*panels, _responses(experiment, data)] if "response" in data else panels
 
 
 def _surface(experiment: NearThreshold, data: xr.Dataset) -> Panel:
@@ -33,15 +36,16 @@ def _surface(experiment: NearThreshold, data: xr.Dataset) -> Panel:
         doubtful=data["surface_flags"].values > 0,
         criterion=criterion(data),
     )
-    human = Line(
-        data["abscissa"].values, ordinate(data["human_threshold"].values), "people", human=True
-    )
+    human = [
+        Line(x.values, ordinate(data["human_threshold"].values), "people", human=True)
+        for x in ([data["abscissa"]] if "human_threshold" in data else [])
+    ]
     return Panel(
         "surface",
         f"Response over the whole plane{_blank(responses)}",
-        Axis(ABSCISSAE[task.over].label, log=is_log(surface.x)),
+        Axis(abscissa(task.over).label, log=is_log(surface.x)),
         Axis(ordinate.label, log=True),
-        (surface, human),
+        (surface, *human),
     )
 
 
@@ -68,7 +72,7 @@ def _responses(experiment: NearThreshold, data: xr.Dataset) -> Panel:
     kept = (data["dropped"].values == 0) & np.isfinite(responses)
     ratios = np.broadcast_to(data["ratio"].values, responses.shape)
     abscissae = np.broadcast_to(data["abscissa"].values[:, None], responses.shape)
-    over = ABSCISSAE[experiment.task.over].label
+    over = abscissa(experiment.task.over).label
     return Panel(
         "responses",
         "Response at multiples of the human threshold",

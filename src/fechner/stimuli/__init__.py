@@ -16,7 +16,7 @@ from fechner.stimuli.field import Field
 from fechner.stimuli.gamut import contrast_limit, fits_gamut
 from fechner.stimuli.manipulated import Manipulated
 from fechner.stimuli.natural import NaturalBand
-from fechner.stimuli.noise import Noise, octave_noise
+from fechner.stimuli.noise import Noise, OctaveNoise
 from fechner.stimuli.oriented_noise import OrientedNoise, RoundWindow
 from fechner.stimuli.painting import Frames, Light, paint
 from fechner.stimuli.parts import Part, part_that_differs
@@ -56,6 +56,7 @@ __all__ = [
     "Manipulated",
     "NaturalBand",
     "Noise",
+    "OctaveNoise",
     "OpponentSpace",
     "OrientedNoise",
     "Part",
@@ -79,7 +80,6 @@ __all__ = [
     "fits_gamut",
     "gamut_limit",
     "measure_contrast",
-    "octave_noise",
     "open_album",
     "open_display",
     "open_pictures",

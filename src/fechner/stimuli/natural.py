@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from fechner.errors import PictureError
 from fechner.stimuli.bands import Band
+from fechner.stimuli.noise import octave_edges
 from fechner.stimuli.photographs import Photograph
 from fechner.stimuli.pictures import Seed, picture_drawn
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from fechner.stimuli.field import Field
+    from fechner.stimuli.patterns import ContrastOf
 
 #: RMS contrast of a band below which there is nothing in it but rounding.
 _NOTHING = 1e-4
@@ -35,69 +36,74 @@ class NaturalBand:
 
     Parameters
     ----------
-    low_cpd, high_cpd
-        The ring that is kept, both edges included.
+    frequency_cpd, octaves
+        Middle and width of the ring that is kept, both edges included.
     photographs
         Those to choose from.
+
+    Examples
+    --------
+    >>> NaturalBand(4.0, ()).highest_cpd
+    5.656854249492381
     """
 
-    low_cpd: float
-    high_cpd: float
+    frequency_cpd: float
     photographs: tuple[Photograph, ...]
-    seed: Seed = (0,)
+    octaves: float = 1.0
+    seed: int | Seed = 0
 
-    @classmethod
-    def octaves(
-        cls, centre_cpd: float, photographs: tuple[Photograph, ...], octaves: float = 1.0
-    ) -> NaturalBand:
-        """Return the band of so many octaves around a frequency.
+    contrast_of: ClassVar[ContrastOf] = "rms"
+    told: ClassVar[tuple[str, ...]] = ("octaves",)
 
-        Examples
-        --------
-        >>> NaturalBand.octaves(4.0, ()).highest_cpd
-        5.656854249492381
-        """
-        half = math.pow(2.0, octaves / 2)
-        return cls(centre_cpd / half, centre_cpd * half, photographs)
+    @property
+    def words(self) -> str:
+        """What it is."""
+        wide = "one octave" if self.octaves == 1 else f"{self.octaves:g} octaves"
+        return f"{wide} of the luminance of a photograph (of {len(self.photographs)})"
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the band with unit standard deviation."""
+        low, high = octave_edges(self.frequency_cpd, self.octaves)
         why: PictureError | None = None
         for place in np.random.default_rng(self.seed).permutation(len(self.photographs)):
             try:
-                return self._of(self.photographs[place], field, device)
+                return _band(self.photographs[place], low, high, field, device)
             except PictureError as error:
                 why = why or error
         raise PictureError(
-            f"no photograph has anything from {self.low_cpd:.3g} to {self.high_cpd:.3g} cpd that "
+            f"no photograph has anything from {low:.3g} to {high:.3g} cpd that "
             f"could be shown{f': {why}' if why else '.'}",
             "unreachable",
         )
 
-    def _of(self, photograph: Photograph, field: Field, device: str) -> Tensor:
-        import torch
-
-        light = luminance(picture_drawn(photograph, field.still(), None, device))
-        rows = torch.cat([light, light.flip(0)], dim=0)
-        whole = torch.cat([rows, rows.flip(1)], dim=1)
-        mirrored = field.still().resized((whole.shape[0], whole.shape[1]))
-        kept = Band(self.low_cpd, self.high_cpd).mask(mirrored, device)
-        band = torch.fft.irfft2(torch.fft.rfft2(whole) * kept, s=whole.shape)
-        band = band[: light.shape[0], : light.shape[1]]
-        band = band - band.mean()
-        spread = band.std(correction=0)
-        if not spread > _NOTHING * light.mean():
-            raise PictureError(
-                f"{photograph} has nothing from {self.low_cpd:.3g} to {self.high_cpd:.3g} cpd.",
-                "unreachable",
-            )
-        unit: Tensor = band / spread
-        return unit
-
     @property
     def highest_cpd(self) -> float:
         """Upper edge of the band."""
-        return self.high_cpd
+        return octave_edges(self.frequency_cpd, self.octaves)[1]
+
+
+def _band(
+    photograph: Photograph, low_cpd: float, high_cpd: float, field: Field, device: str
+) -> Tensor:
+    """Return one band of one photograph."""
+    import torch
+
+    light = luminance(picture_drawn(photograph, field.still(), None, device))
+    rows = torch.cat([light, light.flip(0)], dim=0)
+    whole = torch.cat([rows, rows.flip(1)], dim=1)
+    mirrored = field.still().resized((whole.shape[0], whole.shape[1]))
+    kept = Band(low_cpd, high_cpd).mask(mirrored, device)
+    band = torch.fft.irfft2(torch.fft.rfft2(whole) * kept, s=whole.shape)
+    band = band[: light.shape[0], : light.shape[1]]
+    band = band - band.mean()
+    spread = band.std(correction=0)
+    if not spread > _NOTHING * light.mean():
+        raise PictureError(
+            f"{photograph} has nothing from {low_cpd:.3g} to {high_cpd:.3g} cpd.",
+            "unreachable",
+        )
+    unit: Tensor = band / spread
+    return unit
 
 
 def luminance(pixels: Tensor) -> Tensor:

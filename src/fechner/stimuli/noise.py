@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from fechner.stimuli.field import Field
+    from fechner.stimuli.patterns import ContrastOf
 
 #: ``pcg64`` is NumPy's modern generator; the others reproduce published stimuli.
 Generator = Literal["pcg64", "numpy-legacy", "torch"]
@@ -45,6 +46,15 @@ class Noise:
     generator: Generator = "pcg64"
     keep_mean: bool = False
     halve_edge: bool = False
+
+    contrast_of: ClassVar[ContrastOf] = "rms"
+    told: ClassVar[tuple[str, ...]] = ("low_cpd", "high_cpd")
+
+    @property
+    def words(self) -> str:
+        """What it is."""
+        low = f"from {self.low_cpd:g}" if self.low_cpd else "up"
+        return f"noise {low} to {self.high_cpd:g} cycles/degree"
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the noise with unit standard deviation."""
@@ -88,19 +98,51 @@ class Noise:
         return self.high_cpd
 
 
-def octave_noise(
-    frequency_cpd: float,
-    *,
-    octaves: float = 1.0,
-    seed: int | tuple[int, ...] = 0,
-    generator: Generator = "pcg64",
-) -> Noise:
-    """Return noise in a band of ``octaves`` around a centre frequency.
+@dataclass(frozen=True)
+class OctaveNoise:
+    """Noise in a band of some octaves around a frequency; all else is as of `Noise`.
 
     Examples
     --------
-    >>> octave_noise(4.0).high_cpd
+    >>> OctaveNoise(4.0).highest_cpd
     5.656854249492381
     """
+
+    frequency_cpd: float
+    octaves: float = 1.0
+    seed: int | tuple[int, ...] = 0
+    generator: Generator = "pcg64"
+
+    contrast_of: ClassVar[ContrastOf] = "rms"
+    told: ClassVar[tuple[str, ...]] = ("octaves",)
+
+    @property
+    def words(self) -> str:
+        """What it is."""
+        return f"noise {'one octave' if self.octaves == 1 else f'{self.octaves:g} octaves'} wide"
+
+    @property
+    def band(self) -> Noise:
+        """The noise, by the edges of its band."""
+        return Noise(*octave_edges(self.frequency_cpd, self.octaves), self.seed, self.generator)
+
+    def draw(self, field: Field, device: str = "cpu") -> Tensor:
+        """Draw the noise with unit standard deviation."""
+        return self.band.draw(field, device)
+
+    @property
+    def highest_cpd(self) -> float:
+        """Upper edge of the band."""
+        return self.band.high_cpd
+
+
+def octave_edges(frequency_cpd: float, octaves: float = 1.0) -> tuple[float, float]:
+    """Return the edges of a band of some octaves around a frequency.
+
+    Examples
+    --------
+    >>> octave_edges(4.0, octaves=2.0)
+    (2.0, 8.0)
+    """
     half = math.pow(2.0, octaves / 2)
-    return Noise(frequency_cpd / half, frequency_cpd * half, seed, generator)
+    return frequency_cpd / half, frequency_cpd * half

@@ -7,11 +7,12 @@ Formulas use tensor methods only, so that listing experiments never has to load 
 from __future__ import annotations
 
 import math
+import re
 from collections import OrderedDict
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from threading import Lock
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, cast
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -21,11 +22,53 @@ if TYPE_CHECKING:
 Wave = Literal["sine", "square"]
 
 
+#: What contrast multiplies: a largest value of 1, a standard deviation of 1, or one of 1/sqrt 2.
+ContrastOf = Literal["amplitude", "rms", "rms_sqrt2"]
+
+
 class Pattern(Hashable, Protocol):
-    """What every pattern can do."""
+    """What every pattern can do: it is drawn, and has a highest frequency.
+
+    A frozen dataclass with these two members can be shown in any experiment. Experiments vary its
+    fields by name, such as ``frequency_cpd``, so names carry their units. Fields are numbers,
+    words, or tuples of them, since they are stored with results. A field ``seed``, of one whole
+    number or several, makes it random: it is drawn afresh at every abscissa.
+
+    Further attributes are optional:
+
+    ``contrast_of``
+        `ContrastOf`: ``"amplitude"`` (without the attribute), ``"rms"`` or ``"rms_sqrt2"``. See
+        `contrast_of`.
+    ``area_deg2``
+        Area over which people see it. Without it, pi sigma^2 if it has a ``sigma_deg``, that of its
+        window, or the whole field. See `area_deg2`.
+    ``share_inside(field)``
+        Share of its energy that a field holds. Without it, 1. See `share_inside`.
+    ``words``, ``told``
+        What it is, as "a Gabor patch", and names of the fields that these words tell already.
+        Without them, the name of its class, and none. See `in_words`.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True)
+    ... class Plaid:
+    ...     frequency_cpd: float
+    ...     angle_deg: float = 90.0
+    ...
+    ...     def draw(self, field, device="cpu"):
+    ...         half = self.angle_deg / 2
+    ...         one, other = (Grating(self.frequency_cpd, turn) for turn in (half, -half))
+    ...         return (one.draw(field, device) + other.draw(field, device)) / 2
+    ...
+    ...     @property
+    ...     def highest_cpd(self):
+    ...         return self.frequency_cpd
+    >>> in_words(Plaid(4.0, angle_deg=60.0))
+    'a plaid of 4 cycles/degree, angle 60 degrees'
+    """
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
-        """Draw the pattern with unit amplitude."""
+        """Draw the pattern with unit amplitude (see `contrast_of`)."""
         ...
 
     @property
@@ -34,13 +77,33 @@ class Pattern(Hashable, Protocol):
         ...
 
 
-@runtime_checkable
-class Windowed(Pattern, Protocol):
-    """A pattern of limited extent, which a small field cuts off."""
+AnyPattern = TypeVar("AnyPattern", bound=Pattern)
 
-    def share_inside(self, field: Field) -> float:
-        """Return the share of its energy that falls inside the field."""
-        ...
+
+def contrast_of(pattern: Pattern) -> ContrastOf:
+    """Return what a contrast of 1 means: of its largest value, or of its standard deviation."""
+    found: ContrastOf = getattr(pattern, "contrast_of", "amplitude")
+    return found
+
+
+def area_deg2(pattern: Pattern, field: Field) -> float:
+    """Return the area over which people see a pattern on a field.
+
+    Examples
+    --------
+    >>> from fechner.stimuli import Field
+    >>> round(area_deg2(Gabor(2.0, sigma_deg=1.0), Field.of(degrees=4, ppd=60)), 4)
+    3.1416
+    >>> area_deg2(Grating(2.0), Field.of(degrees=4, ppd=60))
+    16.0
+    """
+    if (own := getattr(pattern, "area_deg2", None)) is not None:
+        return float(own)
+    sigma_deg = getattr(pattern, "sigma_deg", None)
+    along_deg = getattr(pattern, "sigma_along_deg", None)
+    if sigma_deg is None:
+        return field.area_deg2
+    return math.pi * float(sigma_deg**2 if along_deg is None else sigma_deg * along_deg)
 
 
 def share_inside(pattern: Pattern, field: Field) -> float:
@@ -52,7 +115,115 @@ def share_inside(pattern: Pattern, field: Field) -> float:
     >>> round(share_inside(Gabor(2.0, sigma_deg=2.0), Field.of(degrees=4, ppd=60)), 3)
     0.71
     """
-    return pattern.share_inside(field) if isinstance(pattern, Windowed) else 1.0
+    own = getattr(pattern, "share_inside", None)
+    return 1.0 if own is None else float(own(field))
+
+
+def parameters_of(pattern: Pattern) -> tuple[str, ...]:
+    """Return the names of a pattern's fields, which an experiment may vary."""
+    return tuple(each.name for each in fields(pattern)) if is_dataclass(pattern) else ()
+
+
+def with_parameter(pattern: AnyPattern, name: str, value: Any) -> AnyPattern:
+    """Return a pattern with another value of a field, or of the area of its Gaussian window.
+
+    Examples
+    --------
+    >>> with_parameter(Gabor(2.0, sigma_deg=1.0), "area_deg2", 4 * math.pi).sigma_deg
+    2.0
+    """
+    known = parameters_of(pattern)
+    if name == "area_deg2" and name not in known and "sigma_deg" in known:
+        name, value = "sigma_deg", math.sqrt(value / math.pi)
+    changed: Any = pattern
+    return cast("AnyPattern", replace(changed, **{name: value}))
+
+
+def can_vary(pattern: Pattern, name: str) -> bool:
+    """Whether a pattern has a parameter of that name, see `with_parameter`."""
+    known = parameters_of(pattern)
+    return name in known or (name == "area_deg2" and "sigma_deg" in known)
+
+
+def with_seed(pattern: AnyPattern, *seed: int) -> AnyPattern:
+    """Return another draw of a pattern that is random, and any other as it is."""
+    if "seed" not in parameters_of(pattern):
+        return pattern
+    return with_parameter(pattern, "seed", seed[0] if len(seed) == 1 else seed)
+
+
+def seed_of(pattern: Pattern) -> tuple[int, ...]:
+    """Return the seed of a pattern, as several numbers; none if it is not random."""
+    seed = getattr(pattern, "seed", ())
+    return (seed,) if isinstance(seed, int) else tuple(seed)
+
+
+#: Units as names of parameters end in them.
+_UNITS = {
+    "cpd": "cycles/degree",
+    "deg": "degrees",
+    "deg2": "square degrees",
+    "cdm2": "cd/m2",
+    "hz": "Hz",
+    "px": "pixels",
+    "s": "seconds",
+    "db": "dB",
+}
+
+
+def name_and_unit(parameter: str) -> tuple[str, str]:
+    """Return what a parameter is called, and its unit, which may be empty.
+
+    Examples
+    --------
+    >>> name_and_unit("angle_deg"), name_and_unit("half_width")
+    (('angle', 'degrees'), ('half width', ''))
+    """
+    *rest, last = parameter.split("_")
+    if rest and last in _UNITS:
+        return " ".join(rest), _UNITS[last]
+    return parameter.replace("_", " "), ""
+
+
+def in_words(pattern: Pattern, without: str = "") -> str:
+    """Say what a pattern is, with those of its parameters that are not the usual ones.
+
+    Parameters
+    ----------
+    without
+        A parameter to leave out, since it varies.
+
+    Examples
+    --------
+    >>> in_words(Gabor(2.0, sigma_deg=1.0, orientation_deg=45.0), without="frequency_cpd")
+    'a Gabor patch of sigma 1 degree, orientation 45 degrees'
+    """
+    what, told = getattr(pattern, "words", ""), getattr(pattern, "told", ())
+    if not what:
+        named = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(pattern).__name__).lower()
+        what = f"{'an' if named[0] in 'aeiou' else 'a'} {named}"
+    without = "sigma_deg" if without == "area_deg2" else without
+    usual: dict[str, Any] = {}
+    if is_dataclass(pattern):
+        usual = {each.name: each.default for each in fields(pattern)}
+    held = [
+        _held(name, value)
+        for name, default in usual.items()
+        if isinstance(value := getattr(pattern, name), int | float | str)
+        and name not in (without, "seed", *told)
+        and value != default
+    ]
+    return f"{what} of {', '.join(held)}" if held else str(what)
+
+
+def _held(parameter: str, value: float | str) -> str:
+    name, unit = name_and_unit(parameter)
+    if isinstance(value, bool):
+        return name if value else f"no {name}"
+    if isinstance(value, str):
+        return f"{name} {value}"
+    unit = unit.removesuffix("s") if value == 1 and unit == "degrees" else unit
+    return f"{'' if name == 'frequency' else name} {value:g} {unit}".strip()
 
 
 def across_and_along(field: Field, device: str, orientation_deg: float) -> tuple[Tensor, Tensor]:
@@ -105,6 +276,8 @@ class Grating:
     wave: Wave = "sine"
     in_float32: bool = False
 
+    words: ClassVar[str] = "a grating"
+
     def __post_init__(self) -> None:
         _check_positive(frequency_cpd=self.frequency_cpd)
         if self.in_float32 and self.orientation_deg:
@@ -134,6 +307,8 @@ class Gaussian:
     orientation_deg: float = 0.0
     x_deg: float = 0.0
     y_deg: float = 0.0
+
+    words: ClassVar[str] = "a Gaussian blob"
 
     def __post_init__(self) -> None:
         _check_positive(sigma_deg=self.sigma_deg, sigma_along_deg=self.sigma_along_deg)
@@ -187,6 +362,8 @@ class Gabor:
     orientation_deg: float = 0.0
     phase_deg: float = 0.0
     sigma_along_deg: float | None = None
+
+    words: ClassVar[str] = "a Gabor patch"
 
     def __post_init__(self) -> None:
         _check_positive(

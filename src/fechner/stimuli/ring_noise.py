@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from fechner.stimuli.field import Field
+    from fechner.stimuli.patterns import ContrastOf
 
 Floats = NDArray[np.float64]
 
@@ -65,6 +66,9 @@ class RingNoise:
     window_deg: float | None = 0.3
     window_at_deg: tuple[float, float] = (0.5, 0.5)
     seed: int | tuple[int, ...] = 0
+
+    contrast_of: ClassVar[ContrastOf] = "rms_sqrt2"
+    words: ClassVar[str] = "oriented noise"
 
     def __post_init__(self) -> None:
         for name in ("frequency_cpd", "band_deg", "size_deg", "half_width"):

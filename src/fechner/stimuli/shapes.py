@@ -29,6 +29,11 @@ class Disk:
         return ((self.radius_deg - radius) * field.ppd + 0.5).clamp(0, 1)
 
     @property
+    def area_deg2(self) -> float:
+        """Area of the disk."""
+        return math.pi * self.radius_deg**2
+
+    @property
     def highest_cpd(self) -> float:
         """No carrier, no limit."""
         return 0.0

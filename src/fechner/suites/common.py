@@ -9,9 +9,6 @@ import numpy as np
 from fechner.experiments import MatchBy
 from fechner.suites.options import DisplayOptions, Options, option
 
-#: Standard deviation of castleCSF against the studies behind it, which is 2 to 6 dB.
-CSF_ERROR_DB = 4.0
-
 
 def spaced(low: float, high: float, n: int) -> tuple[float, ...]:
     """Return values equally spaced on a logarithmic scale, both ends included.

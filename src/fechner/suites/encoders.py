@@ -10,15 +10,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from fechner.experiments import Detection, FrequencyMatching, Masking, NearThreshold
 from fechner.experiments.base import Scene
-from fechner.human import DATASETS
+from fechner.human import DATASETS, CastleCSF, masking_thresholds
 from fechner.scores import Alignment, MatchingError, matching_panels, threshold_panels
-from fechner.stimuli import OPPONENT, OPPONENT_CAI2025, Field, display
+from fechner.stimuli import (
+    OPPONENT,
+    OPPONENT_CAI2025,
+    Field,
+    Gabor,
+    Grating,
+    Noise,
+    OctaveNoise,
+    display,
+)
 from fechner.suites.base import Suite, Test
-from fechner.suites.common import CSF_ERROR_DB, RATIOS, MatchOptions, spaced
+from fechner.suites.common import RATIOS, MatchOptions, spaced
 
 _FREQUENCIES = spaced(0.5, 32, 20)
 _CONTRASTS = spaced(0.001, 1, 20)
@@ -38,10 +47,8 @@ _SCENE_PUBLISHED_GREY = replace(
     _SCENE_PUBLISHED, space=replace(OPPONENT, white_xyz=_DISPLAY_PUBLISHED.white_xyz)
 )
 
-AnyTask = TypeVar("AnyTask", Detection, Masking)
 
-
-class _Row(NamedTuple, Generic[AnyTask]):
+class _Row(NamedTuple):
     """A test near threshold: its task, and what the published protocol has otherwise.
 
     Tests that were not published have nothing there, and are run only if named.
@@ -49,7 +56,7 @@ class _Row(NamedTuple, Generic[AnyTask]):
 
     id: str
     title: str
-    task: AnyTask
+    task: Detection
     published: dict[str, Any] | None
     published_scene: Scene = _SCENE_PUBLISHED
 
@@ -64,8 +71,11 @@ _DETECTION = (
     _Row(
         "frequency-noise",
         "Detection over frequency, noise, achromatic",
-        Detection("frequency_cpd", _FREQUENCIES, _CONTRASTS, pattern="noise"),
-        {"human_area_deg2": 4 * math.pi},
+        Detection("frequency_cpd", _FREQUENCIES, _CONTRASTS, OctaveNoise(2.0)),
+        {
+            "pattern": OctaveNoise(2.0, seed=8, generator="numpy-legacy"),
+            "human": CastleCSF("cone", area_deg2=4 * math.pi),
+        },
         _SCENE_PUBLISHED_GREY,
     ),
     _Row(
@@ -84,7 +94,11 @@ _DETECTION = (
         "frequency-noise-rg",
         "Detection over frequency, noise, red-green",
         Detection(
-            "frequency_cpd", _FREQUENCIES, spaced(0.0005, 0.06, 20), pattern="noise", direction="rg"
+            "frequency_cpd",
+            _FREQUENCIES,
+            spaced(0.0005, 0.06, 20),
+            OctaveNoise(2.0),
+            direction="rg",
         ),
         None,
     ),
@@ -92,25 +106,36 @@ _DETECTION = (
         "frequency-noise-yv",
         "Detection over frequency, noise, yellow-violet",
         Detection(
-            "frequency_cpd", _FREQUENCIES, spaced(0.005, 0.35, 20), pattern="noise", direction="yv"
+            "frequency_cpd",
+            _FREQUENCIES,
+            spaced(0.005, 0.35, 20),
+            OctaveNoise(2.0),
+            direction="yv",
         ),
         None,
     ),
     _Row(
         "luminance",
         "Detection over luminance",
-        Detection("luminance_cdm2", spaced(0.1, 200, 20), _CONTRASTS, frequency_cpd=2.0),
+        Detection("luminance_cdm2", spaced(0.1, 200, 20), _CONTRASTS, Gabor(2.0, sigma_deg=1.0)),
         {},
     ),
     _Row(
         "area",
         "Detection over area",
         Detection(
-            "area_deg2", spaced(math.pi * 0.1**2, math.pi, 20), _CONTRASTS, frequency_cpd=8.0
+            "area_deg2",
+            spaced(math.pi * 0.1**2, math.pi, 20),
+            _CONTRASTS,
+            Gabor(8.0, sigma_deg=1.0),
         ),
         {},
     ),
 )
+
+
+#: Between these contrasts of the mask the published protocol compares with people.
+_PUBLISHED_MASKS = (0.005, 0.25)
 
 
 def _cosine_from_left_deg(frequency_cpd: float) -> float:
@@ -123,42 +148,44 @@ _MASKING = (
         "masking-coherent",
         "Masking by a grating of the same phase",
         Masking(
-            "foley1994",
+            "mask_contrast",
             _MASKS,
             _MASKED,
-            frequency_cpd=2.0,
-            sigma_deg=0.5,
+            Gabor(2.0, sigma_deg=0.5, phase_deg=90.0),
+            masking_thresholds("foley1994"),
             luminance_cdm2=32.0,
-            phase_deg=90.0,
+            mask=Grating(2.0, phase_deg=90.0),
         ),
-        {"phase_deg": _cosine_from_left_deg(2.0)},
+        {
+            "pattern": Gabor(2.0, sigma_deg=0.5, phase_deg=_cosine_from_left_deg(2.0)),
+            "human": masking_thresholds("foley1994", scored=_PUBLISHED_MASKS),
+            "mask": Grating(2.0, phase_deg=_cosine_from_left_deg(2.0)),
+        },
         _SCENE_PUBLISHED_GREY,
     ),
     _Row(
         "masking-incoherent",
         "Masking by noise",
         Masking(
-            "gegenfurtner_kiper1992",
+            "mask_contrast",
             _MASKS,
             _MASKED,
-            frequency_cpd=1.2,
-            sigma_deg=0.8,
+            Gabor(1.2, sigma_deg=0.8),
+            masking_thresholds("gegenfurtner_kiper1992"),
             luminance_cdm2=37.0,
-            noise_mask_cpd=12.0,
+            mask=Noise(0.0, 12.0),
         ),
-        {"phase_deg": _cosine_from_left_deg(1.2)},
+        {
+            "pattern": Gabor(1.2, sigma_deg=0.8, phase_deg=_cosine_from_left_deg(1.2)),
+            "human": masking_thresholds("gegenfurtner_kiper1992", scored=_PUBLISHED_MASKS),
+            "mask": Noise(0.0, 12.0, seed=8, generator="numpy-legacy", keep_mean=True),
+        },
         _SCENE_PUBLISHED_GREY,
     ),
 )
 
-#: What the published protocol has otherwise in all tests of a kind.
-_PUBLISHED_NOISE: dict[str, Any] = {
-    "noise_seed": 8,
-    "noise_generator": "numpy-legacy",
-    "one_draw": True,
-}
-_PUBLISHED_DETECTION = {**_PUBLISHED_NOISE, "human_unit": "cone"}
-_PUBLISHED_MASKING = {**_PUBLISHED_NOISE, "noise_keeps_mean": True, "scored": (0.005, 0.25)}
+#: What the published protocol has otherwise in all tests.
+_PUBLISHED: dict[str, Any] = {"human": CastleCSF("cone"), "one_draw": True}
 
 
 def tests(options: MatchOptions) -> list[Test]:
@@ -168,25 +195,19 @@ def tests(options: MatchOptions) -> list[Test]:
     def scene(published_scene: Scene) -> Scene:
         return options.shown_in(published_scene if published else _SCENE)
 
-    def near_threshold(
-        row: _Row[AnyTask], human: str, error_db: float, changes: dict[str, Any]
-    ) -> Test:
-        own = {**changes, **(row.published or {})} if published else {"noise_seed": options.seed}
+    def near_threshold(row: _Row) -> Test:
         experiment = NearThreshold(
             row.id,
             row.title,
-            human,
-            replace(row.task, **own),
+            replace(row.task, **{**_PUBLISHED, **(row.published or {})})
+            if published
+            else row.task.with_seed(options.seed),
             scene(row.published_scene),
             RATIOS,
             drop=not published,
         )
         by_default = row.published is not None
-        return Test(experiment, Alignment(error_db), threshold_panels, by_default=by_default)
-
-    def masked(row: _Row[Masking]) -> Test:
-        data = row.task.data
-        return near_threshold(row, data, DATASETS[data].uncertainty_db, _PUBLISHED_MASKING)
+        return Test(experiment, Alignment(), threshold_panels, by_default=by_default)
 
     matching = FrequencyMatching(
         "matching-frequency",
@@ -202,13 +223,11 @@ def tests(options: MatchOptions) -> list[Test]:
         matching,
         id="matching-frequency-noise",
         title="Matching contrast of noise across frequency",
-        pattern="noise",
-        noise_seed=options.seed,
+        pattern=OctaveNoise(5.0, seed=options.seed),
     )
     match_error = MatchingError(DATASETS[matching.reference].uncertainty_db)
     every = [
-        *(near_threshold(r, "ashraf2024", CSF_ERROR_DB, _PUBLISHED_DETECTION) for r in _DETECTION),
-        *map(masked, _MASKING),
+        *map(near_threshold, (*_DETECTION, *_MASKING)),
         Test(matching, match_error, matching_panels),
         Test(noise_matching, match_error, matching_panels, by_default=False),
     ]

@@ -19,13 +19,12 @@ import numpy as np
 from fechner.experiments import (
     ColourMatching,
     Detection,
-    FlickerDetection,
     FrequencyMatching,
     Masking,
     NearThreshold,
 )
 from fechner.experiments.base import Scene
-from fechner.human import DATASETS
+from fechner.human import DATASETS, CastleCSF, ElaTCSF, masking_thresholds
 from fechner.scores import (
     Alignment,
     ColourMatchingError,
@@ -34,9 +33,19 @@ from fechner.scores import (
     matching_panels,
     threshold_panels,
 )
-from fechner.stimuli import OPPONENT, OPPONENT_HAMMOU2025, Field, display
+from fechner.stimuli import (
+    OPPONENT,
+    OPPONENT_HAMMOU2025,
+    Disk,
+    Field,
+    Gabor,
+    Grating,
+    Noise,
+    OctaveNoise,
+    display,
+)
 from fechner.suites.base import Suite, Test
-from fechner.suites.common import CSF_ERROR_DB, RATIOS, MatchOptions, spaced
+from fechner.suites.common import RATIOS, MatchOptions, spaced
 
 _FREQUENCIES = spaced(0.5, 32, 20)
 _CONTRASTS = spaced(0.001, 1, 20)
@@ -52,32 +61,23 @@ class _Row:
 
     Parameters
     ----------
-    human
-        Key of the human reference in the bibliography.
-    human_error_db
-        Standard deviation of human thresholds around it.
     published, published_field
         Other parameters of the task, and of the field; None for tests that were not published,
         which are run only if named.
     published_peak_cdm2
         Peak of the display.
-    random
-        Whether its stimuli are drawn at random, by the user's seed.
     """
 
     id: str
     title: str
-    human: str
-    human_error_db: float
-    task: Detection | Masking | FlickerDetection
+    task: Detection
     field: Field
     published: dict[str, Any] | None = made_by(default_factory=dict)
     published_field: dict[str, Any] = made_by(default_factory=dict)
     published_peak_cdm2: float = 100.0
-    random: bool = False
 
 
-_IN_AMPLITUDE = {"human_unit": "amplitude"}
+_IN_AMPLITUDE = {"human": CastleCSF("amplitude")}
 
 
 def _gabors(**parameters: Any) -> Detection:
@@ -85,7 +85,12 @@ def _gabors(**parameters: Any) -> Detection:
     return Detection(
         "frequency_cpd",
         _FREQUENCIES,
-        **{"contrasts": _CONTRASTS, "luminance_cdm2": 21.4, "sigma_deg": 2.0, **parameters},
+        **{
+            "contrasts": _CONTRASTS,
+            "pattern": Gabor(2.0, sigma_deg=2.0),
+            "luminance_cdm2": 21.4,
+            **parameters,
+        },
     )
 
 
@@ -93,8 +98,6 @@ _ROWS = (
     _Row(
         "frequency-ach",
         "Detection over frequency, Gabor, achromatic",
-        "ashraf2024",
-        CSF_ERROR_DB,
         _gabors(),
         replace(_WIDE, ppd=66.0),
         published=_IN_AMPLITUDE,
@@ -102,8 +105,6 @@ _ROWS = (
     _Row(
         "frequency-rg",
         "Detection over frequency, Gabor, red-green",
-        "ashraf2024",
-        CSF_ERROR_DB,
         _gabors(contrasts=spaced(0.001, 0.12, 20), direction="rg"),
         replace(_WIDE, ppd=66.0),
         published=_IN_AMPLITUDE,
@@ -111,8 +112,6 @@ _ROWS = (
     _Row(
         "frequency-yv",
         "Detection over frequency, Gabor, yellow-violet",
-        "ashraf2024",
-        CSF_ERROR_DB,
         _gabors(contrasts=spaced(0.01, 0.8, 20), direction="yv"),
         replace(_WIDE, ppd=66.0),
         published=_IN_AMPLITUDE,
@@ -120,8 +119,6 @@ _ROWS = (
     _Row(
         "frequency-transient",
         "Detection over frequency, Gabor reversing at 8 Hz",
-        "ashraf2024",
-        CSF_ERROR_DB,
         _gabors(flicker_hz=8.0),
         # Large enough for the window: the published field cuts off 31 % of its energy.
         Field(384, 384, 66.0, frames=60, fps=60.0),
@@ -131,24 +128,17 @@ _ROWS = (
     _Row(
         "luminance",
         "Detection over luminance",
-        "ashraf2024",
-        CSF_ERROR_DB,
-        Detection(
-            "luminance_cdm2", spaced(0.1, 90, 20), _CONTRASTS, frequency_cpd=2.0, sigma_deg=2.0
-        ),
+        Detection("luminance_cdm2", spaced(0.1, 90, 20), _CONTRASTS, Gabor(2.0, sigma_deg=2.0)),
         _WIDE,
         published=_IN_AMPLITUDE,
     ),
     _Row(
         "area",
         "Detection over area",
-        "ashraf2024",
-        CSF_ERROR_DB,
         Detection(
             "area_deg2",
             spaced(math.pi * 0.25**2, math.pi * 8.0**2, 20),
             _CONTRASTS,
-            frequency_cpd=2.0,
             luminance_cdm2=21.4,
         ),
         _WIDE,
@@ -157,55 +147,56 @@ _ROWS = (
     _Row(
         "masking-coherent",
         "Masking by a grating of the same phase",
-        "foley1994",
-        DATASETS["foley1994"].uncertainty_db,
         Masking(
-            "foley1994",
+            "mask_contrast",
             _MASKS,
             _MASKS,
-            frequency_cpd=2.0,
-            sigma_deg=0.5,
+            Gabor(2.0, sigma_deg=0.5, phase_deg=90.0),
+            masking_thresholds("foley1994"),
             luminance_cdm2=32.0,
-            phase_deg=90.0,
+            mask=Grating(2.0, phase_deg=90.0),
         ),
         replace(_SMALL, width_px=420, height_px=300),
-        published={"scored_at": _MASKS, "grating_in_float32": True},
+        published={
+            "human": masking_thresholds("foley1994", scored_at=_MASKS),
+            "mask": Grating(2.0, phase_deg=90.0, in_float32=True),
+        },
         published_peak_cdm2=150.0,
     ),
     _Row(
         "masking-incoherent",
         "Masking by noise",
-        "gegenfurtner_kiper1992",
-        DATASETS["gegenfurtner_kiper1992"].uncertainty_db,
         Masking(
-            "gegenfurtner_kiper1992",
+            "mask_contrast",
             _MASKS,
             _MASKS,
-            frequency_cpd=1.2,
-            sigma_deg=0.8,
+            Gabor(1.2, sigma_deg=0.8),
+            masking_thresholds("gegenfurtner_kiper1992"),
             luminance_cdm2=37.0,
-            noise_mask_cpd=12.0,
+            mask=Noise(0.0, 12.0),
         ),
         replace(_SMALL, width_px=300, height_px=300),
         published={
-            "scored_at": _MASKS,
-            "noise_seed": 2,
-            "noise_generator": "torch",
-            "noise_keeps_mean": True,
-            "one_draw": True,
-            "noise_halves_edge": True,
             # A cosine from the left edge of the field, three cycles from its centre.
-            "phase_deg": 90.0,
+            "pattern": Gabor(1.2, sigma_deg=0.8, phase_deg=90.0),
+            "human": masking_thresholds("gegenfurtner_kiper1992", scored_at=_MASKS),
+            "mask": Noise(0.0, 12.0, seed=2, generator="torch", keep_mean=True, halve_edge=True),
+            "one_draw": True,
         },
         published_peak_cdm2=173.0,
-        random=True,
     ),
     _Row(
         "flicker",
         "Detection of flicker over temporal frequency",
-        "cai2024_elatcsf",
-        CSF_ERROR_DB,
-        FlickerDetection(spaced(1, 50, 20), _CONTRASTS),
+        Detection(
+            "flicker_hz",
+            spaced(1, 50, 20),
+            _CONTRASTS,
+            Disk(2.0),
+            ElaTCSF(),
+            luminance_cdm2=21.4,
+            flicker_phase_deg=0.0,
+        ),
         replace(_SMALL, frames=240, fps=240.0),
         published={"values": tuple(np.linspace(0, 60, 21).tolist())},
         published_field={"frames": 120, "fps": 120.0},
@@ -213,32 +204,23 @@ _ROWS = (
     _Row(
         "frequency-noise",
         "Detection over frequency, noise, achromatic",
-        "ashraf2024",
-        CSF_ERROR_DB,
-        _gabors(pattern="noise"),
+        _gabors(pattern=OctaveNoise(2.0)),
         replace(_SMALL, ppd=66.0),
         published=None,
-        random=True,
     ),
     _Row(
         "frequency-noise-rg",
         "Detection over frequency, noise, red-green",
-        "ashraf2024",
-        CSF_ERROR_DB,
-        _gabors(pattern="noise", contrasts=spaced(0.0005, 0.06, 20), direction="rg"),
+        _gabors(pattern=OctaveNoise(2.0), contrasts=spaced(0.0005, 0.06, 20), direction="rg"),
         replace(_SMALL, ppd=66.0),
         published=None,
-        random=True,
     ),
     _Row(
         "frequency-noise-yv",
         "Detection over frequency, noise, yellow-violet",
-        "ashraf2024",
-        CSF_ERROR_DB,
-        _gabors(pattern="noise", contrasts=spaced(0.005, 0.35, 20), direction="yv"),
+        _gabors(pattern=OctaveNoise(2.0), contrasts=spaced(0.005, 0.35, 20), direction="yv"),
         replace(_SMALL, ppd=66.0),
         published=None,
-        random=True,
     ),
 )
 
@@ -258,17 +240,17 @@ def tests(options: MatchOptions) -> list[Test]:
         return options.shown_in(found)
 
     def near_threshold(row: _Row) -> Test:
-        drawn = {"noise_seed": options.seed} if row.random else {}
         experiment = NearThreshold(
             row.id,
             row.title,
-            row.human,
-            replace(row.task, **((row.published or {}) if published else drawn)),
+            replace(row.task, **(row.published or {}))
+            if published
+            else row.task.with_seed(options.seed),
             scene(row.field, row.published_field, row.published_peak_cdm2),
             RATIOS,
             drop=not published,
         )
-        scorer = Alignment(row.human_error_db, absolute=published)
+        scorer = Alignment(absolute=published)
         by_default = row.published is not None
         return Test(experiment, scorer, threshold_panels, by_default=by_default)
 
@@ -286,8 +268,7 @@ def tests(options: MatchOptions) -> list[Test]:
         across_frequency,
         id="matching-frequency-noise",
         title="Matching contrast of noise across frequency",
-        pattern="noise",
-        noise_seed=options.seed,
+        pattern=OctaveNoise(5.0, seed=options.seed),
     )
     match_error = MatchingError(
         DATASETS[across_frequency.reference].uncertainty_db,

@@ -21,12 +21,20 @@ from fechner.experiments import (
     BandRobustness,
     Detection,
     EveryLevel,
-    NaturalDetection,
 )
 from fechner.experiments.bands import Kind
 from fechner.experiments.base import Scene
+from fechner.human import StandardSpatialObserver
 from fechner.scores import BandAccuracy, BandPanels, ContrastSensitivity, SensitivityPanels
-from fechner.stimuli import OPPONENT, Album, Field, display, open_album
+from fechner.stimuli import (
+    OPPONENT,
+    Album,
+    Field,
+    NaturalBand,
+    OctaveNoise,
+    display,
+    open_album,
+)
 from fechner.suites.base import Suite, Test
 from fechner.suites.common import PlacementOptions, spaced
 from fechner.suites.options import DisplayOptions, option
@@ -40,7 +48,7 @@ _FREQUENCIES = spaced(0.5, 32, 10)
 _CONTRASTS = (0.0, *spaced(0.001, 0.8, 30))
 _PUBLISHED_CONTRASTS = tuple(float(c) for c in np.linspace(0, 0.8, 160))
 
-_TASK = Detection("frequency_cpd", _FREQUENCIES, _CONTRASTS, pattern="noise", luminance_cdm2=40.0)
+_TASK = Detection("frequency_cpd", _FREQUENCIES, _CONTRASTS, OctaveNoise(2.0), luminance_cdm2=40.0)
 _SCENE = Scene(Field(256, 256, 64.0), display("verbal"), OPPONENT)
 _SCENE_PUBLISHED = replace(_SCENE, display=display("verbal-published"), resize=True)
 
@@ -119,7 +127,7 @@ def tests(options: VerbalOptions) -> list[Test]:
     contrasts = _PUBLISHED_CONTRASTS if published else _CONTRASTS
     task = _TASK
     if options.stimuli == "photographs" and album is not None:
-        task = NaturalDetection(**vars(_TASK), photographs=album.photographs)
+        task = replace(_TASK, pattern=NaturalBand(2.0, album.photographs))
     prompts = chosen_prompts(options.prompts)
     scorer = ContrastSensitivity(published=published)
 
@@ -132,12 +140,11 @@ def tests(options: VerbalOptions) -> list[Test]:
         experiment = Asking(
             test,
             title,
-            "watson_malo2002",
             task,
             scene,
             placement,
             labels=prompts.labels,
-            human_unit="peak" if published else "rms",
+            human=StandardSpatialObserver("peak" if published else "rms"),
             seed=options.seed,
             drop=not published,
             **more,

@@ -3,7 +3,7 @@
 import pytest
 
 from fechner.observers.torchvision_fix import import_torchvision
-from fechner.stimuli import OPPONENT, Field, Frames, Layer, Stimulus, display, octave_noise, paint
+from fechner.stimuli import OPPONENT, Field, Frames, Layer, OctaveNoise, Stimulus, display, paint
 
 import_torchvision()
 
@@ -23,7 +23,7 @@ def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def frames() -> Frames:
     """Noise of four contrasts on grey, the first of which is nothing."""
     grey, along = OPPONENT.background_xyz(40.0), OPPONENT.modulation_xyz("ach", 40.0)
-    noise = octave_noise(4.0, seed=1)
+    noise = OctaveNoise(4.0, seed=1)
     return paint(
         [Stimulus(grey, (Layer(noise, along, contrast),)) for contrast in CONTRASTS],
         Field(64, 64, 64.0),

@@ -81,8 +81,8 @@ class Measured:
 
     @property
     def tests(self) -> list[Test]:
-        """The tests of its run."""
-        return self.contender.run.tests
+        """The tests of its run that are scored: those with somebody to compare with."""
+        return [test for test in self.contender.run.tests if test.experiment.reference]
 
     def not_asked(self, tests: Sequence[str]) -> list[str]:
         """Say which of some tests need what it lacks."""

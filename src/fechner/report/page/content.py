@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from fechner.errors import RunFolderError
 from fechner.report.contenders import Group
 from fechner.report.page.replies import Replies, replies_to
 from fechner.runs import Result
@@ -244,9 +246,16 @@ class Chapter:
     def places(self, contender: int) -> list[Place]:
         """Return where a contender was read out, the last layer first, as far as a page holds it.
 
-        Read-outs of the last layer come first, then the other layers from last to first.
+        Read-outs of the last layer come first, then the other layers from last to first. One that
+        has no scores is shown where its first test was measured.
         """
         found = {place_of(result): result for number, result in self.results if number == contender}
+        own = self.group.contenders[contender]
+        for test in () if found else own.run.tests:
+            with suppress(RunFolderError):  # said among the problems already
+                if (data := own.data(test.id)) is not None:
+                    layers, readouts = data["layer"].values[::-1], data["readout"].values
+                    return [(str(a), str(b)) for a in layers for b in readouts][:_PLACES]
         first = [place for place, result in found.items() if result.last]
         return [*first, *(place for place in reversed(found) if place not in first)][:_PLACES]
 

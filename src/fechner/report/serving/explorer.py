@@ -22,11 +22,11 @@ from fechner.stimuli import (
     Grating,
     Layer,
     Noise,
+    OctaveNoise,
     Pattern,
     Stimulus,
     displays,
     gamut_limit,
-    octave_noise,
     paint,
 )
 from fechner.stimuli.colour import DIRECTIONS
@@ -242,7 +242,7 @@ class Point:
             return Gabor(self.frequency, self.sigma, self.orientation, self.phase)
         if self.pattern == "grating":
             return Grating(self.frequency, self.orientation, self.phase)
-        return octave_noise(self.frequency) if self.pattern == "noise" else Disk(self.sigma)
+        return OctaveNoise(self.frequency) if self.pattern == "noise" else Disk(self.sigma)
 
 
 def picture(point: Point) -> bytes:

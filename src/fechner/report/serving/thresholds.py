@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fechner import human
-from fechner.experiments import Detection, Masking
+from fechner.experiments import Detection
+from fechner.experiments.abscissae import abscissa
 from fechner.references import reference
-from fechner.report.serving.explorer import NOISE_MASK_CPD, SETTINGS, Number, Point
+from fechner.report.serving.explorer import SETTINGS, Number, Point
 from fechner.stimuli import OPPONENT
+from fechner.stimuli.patterns import area_deg2
 
 if TYPE_CHECKING:
     from fechner.stimuli.contrast import Floats
@@ -25,6 +26,9 @@ _SAME = 0.1
 
 #: Human data for each kind of mask.
 _MASKED = {"grating": "foley1994", "noise": "gegenfurtner_kiper1992"}
+
+#: What thresholds are drawn over, and its setting, for patterns that have no spatial frequency.
+_OVER = {"disc": ("radius_deg", "sigma")}
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,8 @@ def judge(point: Point) -> Verdict:
     caveat = ""
     if point.mask != "none":
         data = human.load(_MASKED[point.mask])
-        x, thresholds = _masked(point)
+        measured = human.masking_thresholds(_MASKED[point.mask])
+        x, thresholds = np.array(measured.at), np.array(measured.contrasts)
         if _same_conditions(point, data.about) and x[0] <= point.mask_contrast <= x[-1]:
             threshold = _interpolate(point.mask_contrast, x, thresholds)
             return Verdict(
@@ -93,43 +98,30 @@ def judge(point: Point) -> Verdict:
                 ),
             )
         caveat = _why_not(data.about, x)
-    (threshold,) = _detected(point, np.array([_abscissa(point)]))
-    number = SETTINGS["sigma" if point.pattern == "disc" else "frequency"]
+    over, setting = _OVER.get(point.pattern, ("frequency_cpd", "frequency"))
+    at = float(getattr(point, setting))
+    (threshold,) = _detected(point, over, np.array([at]))
+    number = SETTINGS[setting]
     assert isinstance(number, Number)
     x = np.geomspace(number.low, number.high, 64)
-    label = "radius (degrees)" if point.pattern == "disc" else "spatial frequency (cycles/degree)"
     return Verdict(
         float(threshold),
         point.contrast / float(threshold),
         _source(point),
         caveat,
-        Curve(x, _detected(point, x), _abscissa(point), point.contrast, label),
+        Curve(x, _detected(point, over, x), at, point.contrast, abscissa(over).label),
     )
 
 
-def _abscissa(point: Point) -> float:
-    return point.sigma if point.pattern == "disc" else point.frequency
-
-
-def _detected(point: Point, x: Floats) -> Floats:
-    """Return castleCSF's thresholds without a mask, over radius for discs, else over frequency."""
-    if point.pattern == "disc":
-        modulation = OPPONENT.modulation_lms(point.direction, point.luminance)
-        background = OPPONENT.background_lms(point.luminance)
-        sensitivity = human.castle_csf_disc(x, direction=modulation, background_lms=background)
-        thresholds: Floats = 1 / human.convert_sensitivity(
-            sensitivity, to="dkl", direction=modulation, background_lms=background
-        )
-        return thresholds
+def _detected(point: Point, over: str, x: Floats) -> Floats:
+    """Return castleCSF's thresholds without a mask."""
     task = Detection(
-        "frequency_cpd",
+        over,
         tuple(x.tolist()),
         (),
-        pattern="noise" if point.pattern == "noise" else "gabor",
+        point.target.pattern,
         direction=point.direction,
         luminance_cdm2=point.luminance,
-        sigma_deg=point.sigma,
-        human_area_deg2=point.field.area_deg2 if point.pattern == "grating" else None,
     )
     return task.human_thresholds(point.field, OPPONENT)
 
@@ -138,22 +130,8 @@ def _source(point: Point) -> str:
     model = f"castleCSF ({reference('ashraf2024').short})"
     if point.pattern == "disc":
         return f"{model}, for a disc."
-    area = math.pi * point.sigma**2 if point.pattern == "gabor" else point.field.area_deg2
+    area = area_deg2(point.target.pattern, point.field)
     return f"{model}, for an area of {area:.3g} square degrees."
-
-
-def _masked(point: Point) -> tuple[Floats, Floats]:
-    """Return contrasts of the mask and thresholds of the human data for a kind of mask."""
-    task = Masking(
-        _MASKED[point.mask],
-        (),
-        (),
-        frequency_cpd=point.frequency,
-        sigma_deg=point.sigma,
-        luminance_cdm2=point.luminance,
-        noise_mask_cpd=NOISE_MASK_CPD if point.mask == "noise" else None,
-    )
-    return np.array(task.score_abscissae), task.human_thresholds(point.field, OPPONENT)
 
 
 def _same_conditions(point: Point, data: human.HumanData) -> bool:

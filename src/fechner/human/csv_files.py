@@ -1,0 +1,114 @@
+"""CSV files of a user's own: what is wrong with one is said in a sentence, with its line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from fechner.errors import FechnerError, nearest
+
+#: What else separates columns in files that call themselves CSV.
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
+def read_rows(
+    path: Path, columns: Sequence[str], optional: Sequence[str] = (), comments: bool = False
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Read the rows of a file by the names of its columns, each with the number of its line.
+
+    Parameters
+    ----------
+    columns, optional
+        Columns that it must have, and that it may have; others are handed on as they are.
+    comments
+        Whether lines that begin with ``#`` are passed over.
+    """
+    text = io.StringIO(_text(path, columns), newline="")
+    lines = csv.reader(
+        ("\n" if comments and line.startswith("#") else line for line in text), strict=True
+    )
+    header: list[str] = []
+    try:
+        for cells in lines:
+            if not any(cell.strip() for cell in cells):
+                continue
+            if not header:
+                header = [name.strip().lower() for name in cells]
+                _check_header(path, header, columns, optional)
+                continue
+            if len(cells) != len(header):
+                why = f"has {len(cells)} cells, but there are {len(header)} columns"
+                refuse(path, lines.line_num, f"{why}; put quotes around text with commas")
+            yield (
+                lines.line_num,
+                {name: cell.strip() for name, cell in zip(header, cells, strict=True)},
+            )
+    except csv.Error as error:
+        refuse(path, lines.line_num, f"is no row of a CSV ({error})")
+    if not header:
+        raise FechnerError(f"{path} has comments alone; it needs the columns {', '.join(columns)}.")
+
+
+def number(path: Path, line: int, name: str, text: str) -> float:
+    """Read a finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        comma = "; write decimals with a point" if "," in text else "; write one"
+        refuse(path, line, f"has '{text}' for {name}, which is no number{comma}")
+    return value
+
+
+def refuse(path: Path, line: int, why: str) -> NoReturn:
+    """Say what is wrong with a line."""
+    raise FechnerError(f"{path}, line {line}: it {why}.")
+
+
+def _text(path: Path, columns: Sequence[str]) -> str:
+    """Return what is in a file, without the mark that some programs begin text with."""
+    try:
+        content = path.read_bytes()
+    except IsADirectoryError:
+        raise FechnerError(f"{path} is a folder; name the CSV file in it.") from None
+    except OSError as error:
+        raise FechnerError(f"{path} cannot be read: {error.strerror or error}.") from None
+    if not content.strip():
+        raise FechnerError(f"{path} is empty; it needs the columns {', '.join(columns)}.")
+    try:
+        if b"\0" in content:  # UTF-16, or no text at all
+            raise ValueError
+        return content.decode("utf-8-sig")
+    except ValueError:
+        raise FechnerError(f"{path} is not text in UTF-8; save it as CSV in UTF-8.") from None
+
+
+def _check_header(
+    path: Path, header: Sequence[str], columns: Sequence[str], optional: Sequence[str]
+) -> None:
+    """Say what is wrong with the names of the columns."""
+    if len(header) == 1:
+        for sign, name in _SEPARATORS.items():
+            if sign in header[0]:
+                raise FechnerError(
+                    f"{path} has {name} between its columns; save it with commas, and numbers "
+                    "with a decimal point."
+                )
+    missing = [name for name in columns if name not in header]
+    if missing:
+        others = [name for name in header if name not in (*columns, *optional)]
+        near = nearest(missing[0], others)
+        hint = f" ('{near}' may be '{missing[0]}')" if near else ""
+        kind = "column" if len(missing) == 1 else "columns"
+        raise FechnerError(
+            f"{path} lacks the {kind} {', '.join(missing)}{hint}; its first line names "
+            f"{', '.join(columns)} and, if they are known, {' and '.join(optional)}."
+        )
+    for name in (*columns, *optional):
+        if header.count(name) > 1:
+            raise FechnerError(f"{path} has {header.count(name)} columns '{name}'; keep one.")
