@@ -6,6 +6,7 @@ one place and the command line, the report page and the docstrings all show the 
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -110,8 +111,7 @@ def reference(key: str) -> Reference:
     Parameters
     ----------
     key : str
-        Key in the bibliography; or a citation of a user's own, which is more than one word, or
-        nothing.
+        Key in the bibliography, in small letters; anything else is a citation itself.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def reference(key: str) -> Reference:
     'Doe & Roe 2026'
     """
     known = references()
-    if not key or " " in key:
+    if not re.fullmatch("[a-z][a-z0-9_]*", key):
         return Reference(key, "", 0, key, "")
     if key not in known:
         raise UnknownReferenceError("reference", key, known, "add the work to references.toml")

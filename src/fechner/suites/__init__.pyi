@@ -1,0 +1,17 @@
+from .base import Suite as Suite
+from .base import Test as Test
+from .catalogue import suite as suite
+from .catalogue import suites as suites
+from .common import RATIOS as RATIOS
+from .common import spaced as spaced
+from .options import DisplayOptions as DisplayOptions
+from .options import Mode as Mode
+from .options import Options as Options
+from .options import option as option
+from .prompts import Prompts as Prompts
+from .prompts import published_prompts as published_prompts
+from .prompts import read_prompts as read_prompts
+from .published import PRESETS as PRESETS
+from .published import expand as expand
+from .published import preset as preset
+from .published import published_scores as published_scores
