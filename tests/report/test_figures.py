@@ -248,7 +248,7 @@ def test_observers_of_another_run_are_added(shown_run: Run, tmp_path: Path) -> N
 def test_runs_that_were_asked_other_things_are_not_mixed(shown_run: Run, tmp_path: Path) -> None:
     other = renamed(shown_run, tmp_path / "other", ["pixels"])
     manifest = json.loads((other.folder / "manifest.json").read_text("utf-8"))
-    manifest["seed"] = 1
+    manifest["ppd"] = 50.0
     (other.folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
     with pytest.raises(FechnerError, match=r"not asked the same questions \(encoders; encoders, "):
         figure([shown_run, other.folder])
@@ -258,7 +258,13 @@ def test_runs_that_differ_in_other_tests_are_put_together(tmp_path: Path) -> Non
     """As in comparisons: what a test does not depend on does not keep its answers apart."""
     settings = {"suite": "encoders", "scores_only": True, "threads": 1, "progress": False}
     first, second = (
-        evaluate(observer, tests=[MATCHING, "area"], seed=seed, out=tmp_path / observer, **settings)
+        evaluate(
+            observer,
+            tests=[MATCHING, "frequency-noise"],
+            seed=seed,
+            out=tmp_path / observer,
+            **settings,
+        )
         for seed, observer in enumerate(["pixels", "standard-observer"])
     )
     drawn = figure([first, second], MATCHING, dpi=80)
@@ -266,8 +272,8 @@ def test_runs_that_differ_in_other_tests_are_put_together(tmp_path: Path) -> Non
     found = compare(first, second, tests=[MATCHING])
     assert found.warnings == ()
     with pytest.raises(FechnerError, match=r"not asked the same .*\(encoders; encoders, seed 1\)"):
-        figure([first, second], "area")
-    found = compare(first, second, tests=["area"])
+        figure([first, second], "frequency-noise")
+    found = compare(first, second, tests=["frequency-noise"])
     assert "Not all were asked the same questions" in found.warnings[0]
 
 
