@@ -17,6 +17,7 @@ from typing import Any, get_args
 import typer
 
 from fechner.cli.app import app
+from fechner.cli.run import command as run
 from fechner.references import reference, references
 from fechner.stimuli.manipulations import MANIPULATIONS
 from fechner.stimuli.objects import OBJECT_MANIPULATIONS
@@ -32,16 +33,11 @@ def cli_page() -> str:
     root = typer.main.get_command(app)
     lines = ["# Command line", "", _NOTE, "", _markdown(root.help), ""]
     lines += ["`fechner --version` shows the version; every command has `--help`.", ""]
-    of_suites = root.of_suites
     for words, command in _commands(("fechner",), root):
-        name = words[-1]
-        if name not in of_suites:
-            lines += _command(" ".join(words), command)
-            continue
-        general = of_suites[name].build(name, None)
-        lines += _command(" ".join(words), general)
-        for suite in suites() if name == "run" else ():
-            lines += _of_suite(suite, of_suites[name].build(name, suite), general)
+        lines += _command(" ".join(words), command)
+        if words == ("fechner", "run"):
+            for suite in suites():
+                lines += _of_suite(suite, run.build("run", suite), command)
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -1,48 +1,19 @@
-"""The command line. Every command lives in its own file and loads what it needs when it runs."""
+"""The command line. A command is a module, loaded when it is called."""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import typer
 
 import fechner
-from fechner.cli import (
-    compare,
-    conditions,
-    consistency,
-    doctor,
-    export,
-    export_trials,
-    fields,
-    figure,
-    layers,
-    listing,
-    objects,
-    people,
-    redundancy,
-    report,
-    reread,
-    run,
-    scores,
-    serve,
-    show,
-    validate,
-)
-from fechner.cli.options import Commands
+from fechner.cli.commands import Commands
 from fechner.errors import FechnerError
-
-
-class _Commands(Commands):
-    """All commands."""
-
-    of_suites: ClassVar = {"run": run.RUN, "show": show.SHOW}
-
 
 app = typer.Typer(
     name="fechner",
-    cls=_Commands,
+    cls=Commands,
     help="Psychophysics for machine vision: show a model what people were shown, "
     "and see how close its answers come.",
     no_args_is_help=True,
@@ -64,28 +35,6 @@ def _options(
     ] = False,
 ) -> None:
     """Take options that belong to no command."""
-
-
-for _name, _command in _Commands.of_suites.items():
-    app.command(_name)(_command.without_flags)
-app.command("scores")(scores.command)
-app.command("compare")(compare.command)
-app.command("report")(report.command)
-app.command("reread")(reread.command)
-app.command("figure")(figure.command)
-app.command("export")(export.command)
-app.command("objects")(objects.command)
-app.command("people")(people.command)
-app.command("export-trials")(export_trials.command)
-app.command("consistency")(consistency.command)
-app.command("conditions")(conditions.command)
-app.command("serve")(serve.command)
-app.add_typer(listing.app, name="list")
-app.command("layers")(layers.command)
-app.command("fields")(fields.command)
-app.command("redundancy")(redundancy.command)
-app.command("validate")(validate.command)
-app.command("doctor")(doctor.command)
 
 
 def main() -> None:

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from fechner.observers.abilities import Wants
     from fechner.suites import Test
 
-app = typer.Typer(
+command = typer.Typer(
+    name="list",
+    add_completion=False,
     help="List observers, metrics, suites, tests, human references or displays.",
     no_args_is_help=True,
 )
@@ -33,7 +35,7 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     console.print(table)
 
 
-@app.command()
+@command.command()
 def observers(
     preset: Annotated[
         str | None, typer.Option(help="Only those of a published table, such as cai2025.")
@@ -66,7 +68,7 @@ def observers(
     typer.echo(f"many at once: {presets} (`fechner list observers --preset cai2025`)")
 
 
-@app.command()
+@command.command()
 def metrics() -> None:
     """List quality metrics with what each declares of itself."""
     from fechner.observers.catalogue import declared_metrics
@@ -112,7 +114,7 @@ def _show_preset(name: str) -> None:
     typer.echo(f"`{command}` sets their scores beside the printed ones")
 
 
-@app.command()
+@command.command()
 def suites() -> None:
     """List suites."""
     from fechner.references import reference
@@ -138,7 +140,7 @@ def _number_of_tests(tests: Sequence[Test]) -> str:
     return f"{by_default} + {more}" if more else str(by_default)
 
 
-@app.command("tests")
+@command.command("tests")
 def show_tests(
     suite: Annotated[str | None, typer.Option(help="Only this suite.")] = None,
 ) -> None:
@@ -177,7 +179,7 @@ def show_tests(
     )
 
 
-@app.command()
+@command.command()
 def human() -> None:
     """List human data and models."""
     from fechner.human import HUMAN
@@ -192,7 +194,7 @@ def human() -> None:
     )
 
 
-@app.command()
+@command.command()
 def displays() -> None:
     """List named displays."""
     from fechner.stimuli import displays as named

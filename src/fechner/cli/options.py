@@ -9,10 +9,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
-from typer.core import TyperGroup
 
 if TYPE_CHECKING:
     from fechner.suites.options import Option
@@ -39,18 +38,19 @@ class SuiteCommand:
     find: Callable[[Sequence[str]], str | None]
     settings: bool = False
 
-    @property
-    def without_flags(self) -> Callable[..., None]:
-        """The command as it is listed among others."""
-        return _with_flags(self.function, {})
+    def for_arguments(self, name: str, args: Sequence[str]) -> Any:
+        """Return the command with the flags of the suite that arguments name."""
+        suite_name = self.find(args)
+        if suite_name is None and {"-h", "--help"}.isdisjoint(args):
+            suite_name = DEFAULT_SUITE
+        command = self.build(name, suite_name)
+        if suite_name is not None:
+            _check_flags(command, suite_name, args)
+        return command
 
-    def build(self, name: str, suite_name: str | None) -> Any:
+    def build(self, name: str, suite_name: str | None = None) -> Any:
         """Return the command with the flags of a suite, or those of every suite if it is None."""
-        app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
-        app.command(name, context_settings={"help_option_names": ["-h", "--help"]})(
-            _with_flags(self.function, self._flags(suite_name))
-        )
-        return typer.main.get_command(app)
+        return as_command(name, _with_flags(self.function, self._flags(suite_name)))
 
     def _flags(self, suite_name: str | None) -> dict[str, inspect.Parameter]:
         from fechner.suites.catalogue import suite
@@ -70,23 +70,11 @@ class SuiteCommand:
         return found
 
 
-class Commands(TyperGroup):
-    """All commands; those that take the options of a suite are built for it."""
-
-    of_suites: ClassVar[Mapping[str, SuiteCommand]] = {}
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that arguments name, with its own arguments."""
-        name, *rest = args
-        if name not in self.of_suites:
-            return super().resolve_command(ctx, args)
-        suite_name = self.of_suites[name].find(rest)
-        if suite_name is None and {"-h", "--help"}.isdisjoint(rest):
-            suite_name = DEFAULT_SUITE
-        command = self.of_suites[name].build(name, suite_name)
-        if suite_name is not None:
-            _check_flags(command, suite_name, rest)
-        return name, command, rest
+def as_command(name: str, function: Callable[..., None]) -> Any:
+    """Return a function as a command of the command line."""
+    app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+    app.command(name, context_settings={"help_option_names": ["-h", "--help"]})(function)
+    return typer.main.get_command(app)
 
 
 def _check_flags(command: Any, suite_name: str, args: Sequence[str]) -> None:

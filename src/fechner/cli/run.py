@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fechner.suites.options import Option
 
 
-def command(
+def _run(
     observers: Annotated[
         list[str] | None,
         typer.Argument(
@@ -71,7 +71,7 @@ def command(
         from fechner.observers import catalogue
         from fechner.observers.memory import keep_freed_memory
         from fechner.report.tables import to_spread, to_text
-        from fechner.runs import evaluate, preview
+        from fechner.runs.start import evaluate
         from fechner.suites.catalogue import suite as find_suite
         from fechner.suites.options import options_of
 
@@ -94,6 +94,8 @@ def command(
     ]
     asked = {"suite": own, "tests": split_names(tests), **given}
     if dry_run:
+        from fechner.runs.preview import preview
+
         _say_what_would_be_done(
             [
                 preview(*named, **{**asked, **each, "out": folder})
@@ -158,7 +160,7 @@ def _suite_in(args: Sequence[str]) -> str | None:
     return found
 
 
-RUN = SuiteCommand(command, _suite_in, settings=True)
+command = SuiteCommand(_run, _suite_in, settings=True)
 
 
 def _listed(path: Path) -> list[str]:

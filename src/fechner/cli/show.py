@@ -12,7 +12,7 @@ from fechner.cli.names import split_names
 from fechner.cli.options import SuiteCommand
 
 
-def command(
+def _show(
     suite: Annotated[str, typer.Argument(help="Suite, e.g. encoders, or path/to/file.py:NAME.")],
     tests: Annotated[
         str | None,
@@ -50,4 +50,4 @@ def _suite_in(args: Sequence[str]) -> str | None:
     return next(known, words[0] if words else None)
 
 
-SHOW = SuiteCommand(command, _suite_in)
+command = SuiteCommand(_show, _suite_in)

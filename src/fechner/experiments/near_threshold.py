@@ -43,6 +43,10 @@ _ABSCISSAE_PER_SURFACE_PIECE = 5
 _PIXELS = 224 * 224
 
 
+#: Contrasts that are scored, as multiples of the human threshold: ten from half to twice.
+RATIOS = tuple(float(ratio) for ratio in np.geomspace(0.5, 2, 10))
+
+
 @dataclass(frozen=True)
 class NearThreshold:
     """Measure responses at multiples of the human threshold, and over the whole plane.
@@ -63,7 +67,7 @@ class NearThreshold:
     title: str
     task: Detection
     scene: Scene
-    ratios: tuple[float, ...]
+    ratios: tuple[float, ...] = RATIOS
     drop: bool = True
     version: int = 1
 

@@ -20,7 +20,6 @@ from fechner.observers.abilities import (
     Wants,
     abilities,
 )
-from fechner.observers.answering.first_questions import ask_first
 from fechner.observers.arguments import what_was_raised
 from fechner.observers.complexity import Complexity, count
 from fechner.observers.functions import FunctionComparer
@@ -137,6 +136,8 @@ def validate(
                 answerer: Answers = lift(observer, "answers", readouts, layers)
                 frames = _frames(answerer.wants, (0.0, _CONTRASTS[-1]), device)
                 found.facts["input"] = _input(answerer, frames)
+                from fechner.observers.answering.first_questions import ask_first
+
                 ask_first(answerer, frames, found)
             else:
                 _look_into(observer, found)

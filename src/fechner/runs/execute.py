@@ -7,12 +7,11 @@ from concurrent.futures import Executor
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fechner.errors import BudgetError, FechnerError, RunFolderError, WorkerError
 from fechner.observers.abilities import Ability
 from fechner.observers.memory import no_more_than_there_is
-from fechner.runs.elsewhere import Elsewhere, send
 from fechner.runs.ledger import Ledger
 from fechner.runs.log import FILE as LOG
 from fechner.runs.log import Lines, log_of, logged
@@ -24,9 +23,12 @@ from fechner.runs.progress import Listener
 from fechner.runs.session import Session
 from fechner.runs.trials import FILE as TRIALS
 from fechner.runs.trials import Budget, Trials
-from fechner.runs.workers import Workers
 from fechner.suites import Test
 from fechner.suites.base import may_ask, not_asked
+
+if TYPE_CHECKING:
+    from fechner.runs.elsewhere import Elsewhere
+    from fechner.runs.workers import Workers
 
 
 def execute(
@@ -60,7 +62,7 @@ def execute(
     plans = {name: jobs(name, tests, scores_only) for name in observers}
     listener.start(sum(job.piece.work for plan in plans.values() for job in plan))
     several = workers > 1 or executor is not None
-    with Workers(workers, folder, executor) if several else nullcontext() as others:
+    with _workers(workers, folder, executor) if several else nullcontext() as others:
         setup = Setup.of(manifest, trust_remote_code)
         run = _Run(folder, manifest, setup, tests, listener, others, budget)
         for name, plan in plans.items():
@@ -76,6 +78,12 @@ def execute(
                     manifest.left_out[name] = str(error)
                     manifest.write(folder)
                     listener.say(f"{name} was left out: {error}")
+
+
+def _workers(number: int, folder: Path, executor: Executor | None) -> Workers:
+    from fechner.runs.workers import Workers
+
+    return Workers(number, folder, executor)
 
 
 @dataclass(frozen=True)
@@ -144,6 +152,8 @@ class _Run:
         self, name: str, given: Any, lifted: dict[Ability, Any], plan: list[Job]
     ) -> Elsewhere | None:
         """Return other processes that measure an observer, or say why they do not."""
+        from fechner.runs.elsewhere import Elsewhere, send
+
         assert self.workers is not None
         threads = self.manifest.threads
         sent = send(self.workers, self.setup, name, given, lifted, plan, threads)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from fechner.errors import BudgetError, FechnerError, RunFolderError, UnansweredError
 from fechner.experiments import Experiment, Piece, Presenter, TrialLog
-from fechner.experiments.conversation import Conversation
 from fechner.observers.abilities import Ability, AnswersStream
 from fechner.observers.memory import is_out_of_memory
 from fechner.runs.plan import Job
@@ -18,6 +17,8 @@ from fechner.runs.store import as_file
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from fechner.experiments.conversation import Conversation
 
 #: Answers to the tests that one comes after, None where an observer cannot be asked.
 Answers = tuple["xr.Dataset | None", ...]
@@ -94,7 +95,11 @@ class Here:
         self._finished: list[tuple[int, Outcome]] = []
         self._asked: dict[int, _Measurement] = {}
         streams = [each for each in lifted.values() if isinstance(each, AnswersStream)]
-        self._conversation = Conversation(streams[0]) if streams else None
+        self._conversation: Conversation | None = None
+        if streams:
+            from fechner.experiments import conversation
+
+            self._conversation = conversation.Conversation(streams[0])
         self._most = streams[0].most_under_way if streams else 1
         for each in streams:
             if hasattr(each, "batch_log"):

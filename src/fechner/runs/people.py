@@ -14,12 +14,12 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from fechner.errors import FechnerError, RunFolderError, UnknownNameError
-from fechner.experiments import GivenConditions, ItemResponse
-from fechner.human.trials import HumanTrial, HumanTrials, read_trials
 from fechner.observers.classes import readable_names
 from fechner.runs.store import write_atomically
 
 if TYPE_CHECKING:
+    from fechner.experiments import GivenConditions, ItemResponse
+    from fechner.human.trials import HumanTrial, HumanTrials
     from fechner.runs.run import Run
     from fechner.stimuli.picture_sets import PictureSet
 
@@ -31,12 +31,16 @@ _NAMED = 5
 
 def given_to_people(run: Run) -> dict[str, GivenConditions]:
     """Return the experiments of a run whose pictures come in conditions, by the test's id."""
+    from fechner.experiments import GivenConditions
+
     experiments = ((test.id, test.experiment) for test in run.tests)
     return {name: each for name, each in experiments if isinstance(each, GivenConditions)}
 
 
 def asked_of_people(run: Run) -> dict[str, ItemResponse]:
     """Return the experiments of a run whose trials people can be asked, by the test's id."""
+    from fechner.experiments import ItemResponse
+
     found = {
         test.id: test.experiment for test in run.tests if isinstance(test.experiment, ItemResponse)
     }
@@ -63,6 +67,8 @@ def people_of(folder: Path | str) -> HumanTrials | None:
 
 @lru_cache(maxsize=8)
 def _read(path: Path, changed: int, size: int) -> HumanTrials:
+    from fechner.human.trials import read_trials
+
     return read_trials(path)
 
 
@@ -141,7 +147,7 @@ def checked_people(run: Run, trials: HumanTrials) -> HumanTrials:
             checked.append(_checked(run, known, row, pictures))
         except UnknownNameError as error:
             raise FechnerError(f"trial {number} of {len(trials)}: {error}") from None
-    return HumanTrials.of(checked)
+    return type(trials).of(checked)
 
 
 def _checked(

@@ -15,14 +15,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fechner.errors import BudgetError, InvalidRepliesError, RunFolderError
 from fechner.experiments.presenter import Trace
-from fechner.observers.answering.batches import Batch
-from fechner.observers.answering.words import answer_start
 from fechner.observers.questions import Answer, Question
 from fechner.runs.store import full_disk
+
+if TYPE_CHECKING:
+    from fechner.observers.answering.batches import Batch
 
 FILE = "trials.sqlite"
 
@@ -298,6 +299,8 @@ class Trials:
                 "ORDER BY rowid",
                 (self.observer,),
             ).fetchall()
+        from fechner.observers.answering.batches import Batch
+
         return [Batch(name, tuple(json.loads(requests)), number) for name, requests, number in rows]
 
     def write_batch(self, batch: Batch) -> None:
@@ -345,6 +348,8 @@ class Trials:
 
 def _what_to_do(invalid: Sequence[tuple[str, str]], of: int) -> str:
     """Say what is wrong with replies that are none of the options, and what may help."""
+    from fechner.observers.answering.words import answer_start
+
     cut = [each for each in invalid if each[1] == "length" or answer_start(each[0]) is None]
     unfinished = 2 * len(cut) > len(invalid)
     text = " ".join((cut if unfinished else invalid)[-1][0].split())

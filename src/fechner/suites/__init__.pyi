@@ -2,7 +2,6 @@ from .base import Suite as Suite
 from .base import Test as Test
 from .catalogue import suite as suite
 from .catalogue import suites as suites
-from .common import RATIOS as RATIOS
 from .common import spaced as spaced
 from .options import DisplayOptions as DisplayOptions
 from .options import Mode as Mode

@@ -21,10 +21,6 @@ def spaced(low: float, high: float, n: int) -> tuple[float, ...]:
     return tuple(float(value) for value in np.geomspace(low, high, n))
 
 
-#: Contrasts of scores, as multiples of the human threshold.
-RATIOS = spaced(0.5, 2, 10)
-
-
 @dataclass(frozen=True, kw_only=True)
 class MatchOptions(DisplayOptions):
     """Options of suites in which contrast is matched across frequency."""

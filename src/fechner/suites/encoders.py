@@ -27,7 +27,7 @@ from fechner.stimuli import (
     display,
 )
 from fechner.suites.base import Suite, Test
-from fechner.suites.common import RATIOS, MatchOptions, spaced
+from fechner.suites.common import MatchOptions, spaced
 
 _FREQUENCIES = spaced(0.5, 32, 20)
 _CONTRASTS = spaced(0.001, 1, 20)
@@ -203,7 +203,6 @@ def tests(options: MatchOptions) -> list[Test]:
             if published
             else row.task.with_seed(options.seed),
             scene(row.published_scene),
-            RATIOS,
             drop=not published,
         )
         by_default = row.published is not None
