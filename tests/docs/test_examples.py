@@ -1,7 +1,7 @@
 """What pages show is run: Python blocks in one namespace per page, `fechner` lines in order.
 
-A Python block whose first line is the name of a file is written to that file. A block of text
-right after a block that was run is its output; numbers may differ a little, ``...`` is anything.
+A Python or CSV block whose first line is the name of a file is written to that file. A block of
+text right after a block that was run is its output; numbers may differ a little, ``...`` is anything.
 ``<!-- not run: why -->`` before a shell block leaves it out; no Python block is left out.
 """
 
@@ -64,6 +64,8 @@ def test_what_a_page_shows_can_be_done(
         if block.kind == "python":
             assert not block.skip, f"{page.name} leaves out Python:\n{block.text}"
             output = _python(block.text, namespace)
+        elif block.kind == "text" and (file := re.match(r"# (\w+\.csv)", block.text)):
+            Path(file[1]).write_text(block.text, "utf-8")
         elif block.kind == "sh":
             output = None if block.skip else _shell(block.text)
         elif block.kind == "text" and block.follows and output is not None:

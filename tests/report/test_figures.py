@@ -248,7 +248,7 @@ def test_observers_of_another_run_are_added(shown_run: Run, tmp_path: Path) -> N
 def test_runs_that_were_asked_other_things_are_not_mixed(shown_run: Run, tmp_path: Path) -> None:
     other = renamed(shown_run, tmp_path / "other", ["pixels"])
     manifest = json.loads((other.folder / "manifest.json").read_text("utf-8"))
-    manifest["ppd"] = 50.0
+    manifest["options"]["ppd"] = 50.0
     (other.folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
     with pytest.raises(FechnerError, match=r"not asked the same questions \(encoders; encoders, "):
         figure([shown_run, other.folder])

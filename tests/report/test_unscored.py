@@ -36,15 +36,14 @@ def _tests(options: object) -> list[suites.Test]:
 
 
 @pytest.fixture
-def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def measure(tmp_path: Path):
     mine = Suite("mine", "Mine", "cai2025", _tests)
-    monkeypatch.setitem(suites.SUITES, "mine", mine)
 
     def measured(*tests: str) -> Run:
         observer = observe(saturating, name="saturating", version="1")
         out = tmp_path / "-".join(tests)
         return fechner.evaluate(
-            observer, "pixels", suite="mine", tests=list(tests), out=out, progress=False
+            observer, "pixels", suite=mine, tests=list(tests), out=out, progress=False
         )
 
     return measured
@@ -61,8 +60,8 @@ def test_it_stands_beside_tests_that_are_scored(measure, tmp_path: Path) -> None
     page = run.report(tmp_path / "page.html").read_text("utf-8")
     assert "No human reference: nothing is scored." in page
     assert "phase (degrees)" in page
-    comparison, problems = compare([run])
-    assert problems == []
+    comparison = compare(run)
+    assert comparison.problems == ()
     (pair,) = comparison.pairs
     assert [finding.test for finding in pair.findings] == ["frequency"]
 
@@ -76,4 +75,4 @@ def test_it_may_be_all_that_there_is(measure, tmp_path: Path) -> None:
     page = run.report(tmp_path / "page.html").read_text("utf-8")
     assert "There are no human thresholds to compare with" in page
     with pytest.raises(FechnerError):
-        compare([run])
+        compare(run)

@@ -141,16 +141,20 @@ def test_an_option_of_another_suite_gets_one_sentence(arguments: list, sentence:
 
 
 WITH_AN_OPTION = """
-from dataclasses import dataclass, replace
-import following
-from fechner.suites import Options, Suite, option
+from dataclasses import dataclass
+from fechner.experiments import Detection, NearThreshold, Scene
+from fechner.scores import Alignment, threshold_panels
+from fechner.stimuli import OPPONENT, Field, display
+from fechner.suites import Options, Suite, Test, option
 
 @dataclass(frozen=True, kw_only=True)
 class Own(Options):
     loud: float = option(0.5, help="How loud it is.", unit="dB", low=0, words="at {}")
 
 def tests(options):
-    return following.tests(options)
+    task = Detection("frequency_cpd", (1.0, 2.0, 4.0), (0.01, 0.1, 1.0))
+    scene = Scene(Field(64, 64, 16.0), display("encoders"), OPPONENT)
+    return [Test(NearThreshold("alone", "Alone", task, scene), Alignment(), threshold_panels)]
 
 SUITE = Suite("loud", "Loud", "Doe & Roe 2026. Plaids.", tests, Own)
 """

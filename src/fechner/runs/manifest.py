@@ -117,8 +117,10 @@ class Manifest:
                     "or run it again in another folder."
                 )
             return cls(**content, folder=folder)
-        except (ValueError, TypeError, KeyError) as error:
-            raise RunFolderError(f"{path} cannot be read ({error!r}).") from error
+        except KeyError as error:
+            raise RunFolderError(f"{path} cannot be read (it has no {error}).") from error
+        except (ValueError, TypeError) as error:
+            raise RunFolderError(f"{path} cannot be read ({error}).") from error
 
 
 def origin_of(own: Suite) -> dict[str, Any]:

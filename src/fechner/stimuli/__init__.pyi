@@ -18,6 +18,7 @@ from .display import displays as displays
 from .display import gamut_limit as gamut_limit
 from .display import open_display as open_display
 from .field import Field as Field
+from .field import pixels_per_degree as pixels_per_degree
 from .gamut import contrast_limit as contrast_limit
 from .gamut import fits_gamut as fits_gamut
 from .manipulated import Manipulated as Manipulated

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
@@ -142,3 +143,14 @@ def _grid(field: Field, device: str) -> tuple[Tensor, Tensor]:
         return (steps - (n - 1) / 2) / field.ppd
 
     return axis(field.width_px)[None, :], -axis(field.height_px)[:, None]
+
+
+def pixels_per_degree(*, distance_cm: float, screen_width_cm: float, screen_width_px: int) -> float:
+    """Return how many pixels of a screen fill the degree of visual angle straight ahead.
+
+    Examples
+    --------
+    >>> round(pixels_per_degree(distance_cm=57, screen_width_cm=52, screen_width_px=1920), 2)
+    36.73
+    """
+    return 2 * distance_cm * math.tan(math.radians(0.5)) * screen_width_px / screen_width_cm

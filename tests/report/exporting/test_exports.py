@@ -270,7 +270,8 @@ def test_observers_of_several_runs_stand_side_by_side(
         assert (as_latex(label) if suffix == ".tex" else as_markdown(label)) in text
     # With other options, questions are not the same, and tables are apart.
     manifest = json.loads((copy.folder / "manifest.json").read_text())
-    (copy.folder / "manifest.json").write_text(json.dumps({**manifest, "seed": 7}))
+    manifest["options"]["seed"] = 7
+    (copy.folder / "manifest.json").write_text(json.dumps(manifest))
     export([run, Run(copy.folder)], str(file), observers=["pixels"], tests=[TESTS[1]])
     text = file.read_text("utf-8")
     assert text.count("seed 7") == 1

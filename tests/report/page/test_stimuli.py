@@ -12,8 +12,7 @@ from PIL import Image
 from fechner.experiments import Experiment
 from fechner.report.page.stimuli import Shown, Sprite, sprite
 from fechner.report.tiles import cycle_of, painted, tile_rows, view_of
-from fechner.suites import suite
-from fechner.suites.base import Mode
+from fechner.suites import Mode, suite
 
 
 @pytest.fixture(scope="module", autouse=True)
