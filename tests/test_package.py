@@ -35,6 +35,47 @@ def test_what_is_exported_exists_and_is_sorted(module: str) -> None:
         assert getattr(loaded, name) is not None
 
 
+def test_the_names_to_learn_have_an_example() -> None:
+    names = [
+        "evaluate",
+        "observe",
+        "Run",
+        "Suite",
+        "Test",
+        "Stimulus",
+        "Field",
+        "Display",
+        "compare",
+        "figure",
+        "fit",
+    ]
+    for name in names:
+        assert ">>>" in (getattr(fechner, name).__doc__ or ""), name
+    for room in ROOMS[:8] + ["report"]:
+        assert getattr(fechner, room).__doc__
+
+
+def test_importing_loads_nothing_yet() -> None:
+    code = "import fechner, sys; print(sorted(m for m in sys.modules if m.startswith('fechner.')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_a_run_imports_what_it_uses(tmp_path: Path) -> None:
+    """A run of one suite leaves the others, their experiments and all reports alone."""
+    code = (
+        "import sys; sys.argv[1:] = 'run pixels --tests area --scores-only --out run'.split()\n"
+        "from fechner.cli.app import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(len([m for m in sys.modules if m.split('.')[0] == 'fechner']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert int(done.stdout.splitlines()[-1]) <= 130
+
+
 def test_unknown_attribute_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="attribute nothing"):
         fechner.nothing  # noqa: B018

@@ -1,7 +1,7 @@
 """What pages show is run: Python blocks in one namespace per page, `fechner` lines in order.
 
-A Python or CSV block whose first line is the name of a file is written to that file. A block of
-text right after a block that was run is its output; numbers may differ a little, ``...`` is anything.
+A block of Python or text whose first line is the name of a file is written to that file. Text right
+after a block that was run is its output; numbers may differ a little, ``...`` is anything.
 ``<!-- not run: why -->`` before a shell block leaves it out; no Python block is left out.
 """
 

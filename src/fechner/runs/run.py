@@ -64,6 +64,14 @@ class Run:
     ----------
     suite
         Its suite, where that was given in Python; it is found by itself otherwise.
+
+    Examples
+    --------
+    >>> import fechner
+    >>> run = fechner.evaluate("pixels", tests="area", scores_only=True, progress=False)
+    >>> again = fechner.Run(run.folder)
+    >>> again.observers, [test.id for test in again.tests]
+    (['pixels'], ['area'])
     """
 
     def __init__(self, folder: Path | str, suite: Suite | None = None) -> None:

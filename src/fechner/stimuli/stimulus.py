@@ -58,6 +58,13 @@ class Stimulus:
     overlay
         What is added after both were encoded for a display, less its mean. Light does not add up
         like that; it is for stimuli that were published so.
+
+    Examples
+    --------
+    >>> from fechner.stimuli import OPPONENT, Gabor
+    >>> gabor = Layer(Gabor(4.0, sigma_deg=0.5), OPPONENT.modulation_xyz("ach", 40), contrast=0.1)
+    >>> round(Stimulus(OPPONENT.background_xyz(40), (gabor,)).background_xyz[1], 6)
+    40.0
     """
 
     background_xyz: Triple

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from fechner.errors import FechnerError, UnknownNameError, nearest
 from fechner.experiments import Experiment
@@ -39,6 +39,17 @@ class Test:
         Whether it is run when no tests are named.
     fingerprint
         What its suite adds to what stored answers depend on; set by `Suite.build`.
+
+    Examples
+    --------
+    >>> from fechner.experiments import Detection, NearThreshold, Scene
+    >>> from fechner.scores import Alignment, threshold_panels
+    >>> from fechner.stimuli import OPPONENT, Field, display
+    >>> task = Detection("frequency_cpd", (1.0, 2.0, 4.0), (0.01, 0.1, 1.0))
+    >>> scene = Scene(Field(64, 64, 16.0), display("office"), OPPONENT)
+    >>> test = Test(NearThreshold("csf", "CSF", task, scene), Alignment(), threshold_panels)
+    >>> test.id
+    'csf'
     """
 
     experiment: Experiment
@@ -49,6 +60,9 @@ class Test:
     after: tuple[str, ...] = ()
     by_default: bool = True
     fingerprint: str = field(default="", repr=False)
+
+    #: Tells pytest that this is no class of unit tests, where a test module imports it.
+    __test__: ClassVar[bool] = False
 
     @property
     def id(self) -> str:
