@@ -215,11 +215,3 @@ def test_the_list_of_human_references() -> None:
     for kind in ("model", "data"):
         ordered = [entry.name for entry in HUMAN if entry.kind == kind]
         assert ordered == sorted(ordered)
-
-
-def test_public_names_are_there_and_sorted() -> None:
-    assert all(hasattr(human, name) for name in human.__all__)
-    constants = [name for name in human.__all__ if name.isupper()]
-    classes = [name for name in human.__all__ if name[0].isupper() and not name.isupper()]
-    functions = [name for name in human.__all__ if name[0].islower()]
-    assert human.__all__ == sorted(constants) + sorted(classes) + sorted(functions)
