@@ -113,7 +113,7 @@ def main() -> None:
     import torch
 
     from fechner.observers import lift, resolve
-    from fechner.observers.answering import encoding
+    from fechner.observers.chat import encoding
     from fechner.stimuli import Field, Frames, display
     from fechner.suites import published_prompts
 

@@ -12,7 +12,7 @@ from fechner.errors import BudgetError, ObserverError
 from fechner.experiments import Presenter, Scene
 from fechner.experiments.recognition import NONE_OF_THEM, NOT_SHOWN, prompt_for, recognise
 from fechner.observers import Answer, Question, Wants, lift, resolve
-from fechner.observers.answering.reading import parse
+from fechner.observers.chat.reading import parse
 from fechner.runs.trials import Budget, Trials
 from fechner.stimuli import (
     OPPONENT,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from observers.answering.server import FakeServer, completion
+from observers.chat.server import FakeServer, completion
 
 from fechner import FechnerError, Run, evaluate
 from fechner.report.contenders import groups

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from observers.answering.server import FakeServer, completion
+from observers.chat.server import FakeServer, completion
 from photographs import write_album
 from suites.test_verbal import person
 
 from fechner import evaluate
 from fechner.observers import Answer, Prompt, Question
-from fechner.observers.answering import reading, replies
+from fechner.observers.chat import reading, replies
 from fechner.observers.torchvision_fix import import_torchvision
 from fechner.runs import Run, reread, rereading
 from fechner.runs.trials import Trials

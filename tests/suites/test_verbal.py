@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from asking import Simulated, weibull
-from observers.answering.server import FakeServer, completion
+from observers.chat.server import FakeServer, completion
 from photographs import write_album
 
 from fechner import FechnerError, evaluate
 from fechner.errors import RunFolderError
 from fechner.human import standard_spatial_observer
-from fechner.observers.answering import sending
+from fechner.observers.chat import sending
 from fechner.observers.torchvision_fix import import_torchvision
 from fechner.runs import Run, preview
 from fechner.stimuli.patterns import drawn
@@ -101,7 +101,7 @@ def test_people_behind_an_address_are_recovered_from_png(tmp_path: Path) -> None
     assert scores["invalid-replies"].value == 0
 
 
-with (Path(__file__).parents[1] / "observers/answering/data/replies.csv").open(newline="") as _file:
+with (Path(__file__).parents[1] / "observers/chat/data/replies.csv").open(newline="") as _file:
     REPLIES = [row for row in csv.DictReader(_file) if row["options"] == "yes|no"]
 STYLES = [
     s
@@ -206,7 +206,7 @@ PROMPTS = ["Is there a pattern?", "Anything?"]
 KILLED = """
 import os, signal, sys
 from fechner import FechnerError, evaluate
-from fechner.observers.answering import sending
+from fechner.observers.chat import sending
 from fechner.runs import trials
 
 sending._FIRST_PAUSE_S = 0.01

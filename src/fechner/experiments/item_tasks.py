@@ -19,7 +19,7 @@ from fechner.experiments.preferred_views import Item, choice_in_words, preferred
 from fechner.experiments.presenter import Presenter
 from fechner.experiments.recognition import NONE_OF_THEM, Decided, choices_of, classify
 from fechner.observers.abilities import Ability
-from fechner.observers.choices import Among
+from fechner.observers.classes import Among
 from fechner.observers.dropout import Dropout
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fechner.experiments.item_response import ItemResponse
-    from fechner.observers.categories import Categories
+    from fechner.observers.classes import Categories
     from fechner.stimuli.pictures import Seed
 
     Floats = NDArray[np.float64]

@@ -19,8 +19,7 @@ from fechner.experiments.base import Piece, Sample, Scene, geometry
 from fechner.experiments.presenter import PROBLEMS, Presenter
 from fechner.experiments.recognition import choices_of, classify
 from fechner.observers.abilities import Ability, Need
-from fechner.observers.choices import Among
-from fechner.observers.classes import readable_names
+from fechner.observers.classes import Among, readable_names
 from fechner.stimuli import Stimulus
 from fechner.stimuli.picture_sets import PictureSet
 from fechner.stimuli.picture_sets.conditions import ConditionPictures, known_experiment
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-    from fechner.observers.categories import Categories
+    from fechner.observers.classes import Categories
 
 #: Pictures of a piece, about: seconds to a minute.
 _PICTURES = 256

@@ -19,8 +19,7 @@ from fechner.experiments.base import Scene
 from fechner.experiments.interview import GRADED, Request, ask
 from fechner.experiments.presenter import Presenter
 from fechner.observers.abilities import Answers, AnswersStream
-from fechner.observers.choices import Among, Choices, choices_for
-from fechner.observers.classes import readable_names
+from fechner.observers.classes import Among, Choices, choices_for, readable_names
 from fechner.observers.dropout import Dropout, dropping
 from fechner.observers.questions import Prompt
 from fechner.stimuli import Picture
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from fechner.observers.categories import Categories
+    from fechner.observers.classes import Categories
 
     Flags: TypeAlias = NDArray[np.bool_]
     Floats: TypeAlias = NDArray[np.float64]

@@ -8,7 +8,7 @@ from .abilities import Wants as Wants
 from .abilities import abilities as abilities
 from .catalogue import catalogue as catalogue
 from .catalogue import families as families
-from .criterion import AnswersByCriterion as AnswersByCriterion
+from .decisions import AnswersByCriterion as AnswersByCriterion
 from .entry import Entry as Entry
 from .entry import Family as Family
 from .functions import FunctionComparer as FunctionComparer

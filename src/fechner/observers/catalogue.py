@@ -20,7 +20,7 @@ from fechner.observers.models.entries import MODELS
 #: No encoder of Cai et al. (2025) was given normalised pictures.
 _RAW = {"encoders": {"normalise": "none"}}
 
-_ANSWERING = "fechner.observers.answering"
+_CHAT = "fechner.observers.chat"
 
 #: Settings of chat models that say how they are reached, and not what they are asked.
 _HOW_TO_ASK = ("key", "timeout_s", "tries", "at_once", "rpm", "batch", "price_in", "price_out")
@@ -137,28 +137,28 @@ FAMILIES = (
     Family(
         "openai/MODEL",
         "chat models of the service at OPENAI_BASE_URL, asked in words",
-        f"{_ANSWERING}.endpoint:Endpoint",
+        f"{_CHAT}.endpoint:Endpoint",
         "openai/gpt-4o-mini",
         needs=("openai",),
         extra="openai",
         prefix="openai/",
         ability="answers",
         reads="questions",
-        check=f"{_ANSWERING}.endpoint:check",
+        check=f"{_CHAT}.endpoint:check",
         operational=_HOW_TO_ASK,
     ),
     *(
         Family(
             f"{scheme}://HOST/v1#MODEL",
             "chat models of any server that speaks as OpenAI's does, asked in words",
-            f"{_ANSWERING}.endpoint:Endpoint",
+            f"{_CHAT}.endpoint:Endpoint",
             example,
             needs=("openai",),
             extra="openai",
             prefix=f"{scheme}://",
             ability="answers",
             reads="questions",
-            check=f"{_ANSWERING}.endpoint:check",
+            check=f"{_CHAT}.endpoint:check",
             operational=_HOW_TO_ASK,
         )
         for scheme, example in (

@@ -1,14 +1,33 @@
-"""Names of the classes that classifiers were trained on."""
+"""Classes: their names, categories of them, and what an observer chooses from.
+
+Classifiers name classes by ImageNet synset, by words or by numbers, pictures in any of these ways;
+categories put classes together as people name them, such as all dogs.
+"""
 
 from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
 from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-from fechner.errors import ObserverError, nearest
+from fechner.errors import FechnerError, ObserverError, UnknownNameError, nearest
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+#: All classes that a classifier knows, or those that are shown.
+Among = Literal["own", "shown"]
+
+#: Categories that come with the package, and their files.
+_BUILT_IN = {"16-class": "categories_16.csv"}
+
+#: Scores whose rows add up to 1 within this are probabilities already.
+_ROUNDING = 1e-3
 
 
 @cache
@@ -26,9 +45,17 @@ def imagenet() -> tuple[tuple[str, str], ...]:
 @cache
 def _synsets() -> dict[str, tuple[str, ...]]:
     """Return all names of each of ImageNet's synsets."""
-    text = (resources.files("fechner.observers") / "data/imagenet_classes.csv").read_text("utf-8")
-    rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
+    rows = _rows(_data("imagenet_classes.csv"))
     return {row["synset"]: tuple(name.strip() for name in row["names"].split(",")) for row in rows}
+
+
+def _data(file: str) -> str:
+    return (resources.files("fechner.observers") / "data" / file).read_text("utf-8")
+
+
+def _rows(text: str) -> csv.DictReader[str]:
+    lines = (line for line in text.splitlines() if line.strip() and not line.startswith("#"))
+    return csv.DictReader(lines)
 
 
 @cache
@@ -107,7 +134,9 @@ def matching_classes(own: Sequence[str], asked: Sequence[str]) -> tuple[int, ...
     """
     if not set(asked) <= set(own):
         asked = _named_as(own, asked)
-    exact, plain, synsets = (_places(own, how) for how in (_as_it_is, _one_plain, synsets_of))
+    exact = _places(own, lambda name: (name,))
+    plain = _places(own, lambda name: (plain_name(name),))
+    synsets = _places(own, synsets_of)
     found, missing = [], []
     for label in asked:
         candidates = (
@@ -121,10 +150,9 @@ def matching_classes(own: Sequence[str], asked: Sequence[str]) -> tuple[int, ...
         else:
             found.append(unique)
     if missing:
-        names = ", ".join(f"'{name}'{_suggestion(name, own)}" for name in missing[:5])
-        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+        named = [f"'{name}'{_suggestion(name, own)}" for name in missing[:5]]
         raise ObserverError(
-            f"it has no class for {names}{more}; name classes as it does, such as "
+            f"it has no class for {_listed(named, len(missing))}; name classes as it does, such as "
             f"'{own[0] if own else ''}', or by their ImageNet synset"
             + ("; numbers are known only where all are." if _numbers(missing) else ".")
         )
@@ -165,20 +193,16 @@ def _suggestion(name: str, own: Sequence[str]) -> str:
     return f" (did you mean '{near}'?)" if near else ""
 
 
+def _listed(some: Sequence[str], of: int) -> str:
+    return ", ".join(some) + (f" and {of - len(some)} more" if of > len(some) else "")
+
+
 def _places(names: Sequence[str], keys: Callable[[str], Sequence[str]]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for place, name in enumerate(names):
         for key in keys(name):
             found.setdefault(key, []).append(place)
     return found
-
-
-def _as_it_is(name: str) -> tuple[str, ...]:
-    return (name,)
-
-
-def _one_plain(name: str) -> tuple[str, ...]:
-    return (plain_name(name),)
 
 
 def synsets_of(name: str) -> tuple[str, ...]:
@@ -201,3 +225,262 @@ def plain_name(name: str) -> str:
     'english springer'
     """
     return " ".join(name.replace("_", " ").replace("-", " ").split()).casefold()
+
+
+@dataclass(frozen=True)
+class Categories:
+    """A map of classes to categories.
+
+    Parameters
+    ----------
+    name
+        What it is called.
+    members
+        Each category with its classes: synsets of ImageNet, or names.
+    reference
+        Key in the bibliography; empty for a user's own.
+    """
+
+    name: str
+    members: tuple[tuple[str, tuple[str, ...]], ...]
+    reference: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The categories."""
+        return tuple(category for category, _ in self.members)
+
+    def category_of(self, label: str) -> str:
+        """Return the category of a class, by synset or name; of a category, itself; else nothing.
+
+        Examples
+        --------
+        >>> sixteen = categories("16-class")
+        >>> [sixteen.category_of(label) for label in ("n02123045", "tabby", "cat", "tench")]
+        ['cat', 'cat', 'cat', '']
+        """
+        found = {self._lookup[key] for key in _keys(label) if key in self._lookup}
+        own = self._lookup.get(plain_name(label))
+        return own or (found.pop() if len(found) == 1 else "")
+
+    def categories_of(self, labels: Sequence[str]) -> tuple[str, ...]:
+        """Return the category of each class; numbers are places among ImageNet's classes.
+
+        Examples
+        --------
+        >>> categories("16-class").categories_of(["281", "404", "0"])
+        ('cat', 'airplane', '')
+        """
+        return tuple(map(self.category_of, synsets_of_numbers(labels)))
+
+    def indices(self, own: Sequence[str]) -> dict[str, list[int]]:
+        """Return which of an observer's own classes belong to each category; each needs one.
+
+        Parameters
+        ----------
+        own
+            The observer's classes: synsets, names, numbers of ImageNet's, or categories.
+
+        Examples
+        --------
+        >>> categories("16-class").indices(class_names(1000))["bicycle"]
+        [444, 671]
+        """
+        found: dict[str, list[int]] = {category: [] for category in self.names}
+        for place, category in enumerate(self.categories_of(own)):
+            if category in found:
+                found[category].append(place)
+        if missing := [category for category, places in found.items() if not places]:
+            raise ObserverError(
+                f"it has no class of {', '.join(missing)} in the categories '{self.name}'; ask "
+                "about others, or give --categories FILE, a CSV of its classes (class,category)."
+            )
+        return found
+
+    @classmethod
+    def known(cls, plain: Mapping[str, Any]) -> Categories:
+        """Return categories from their own fields as plain values, as a run keeps them."""
+        members = tuple((category, tuple(classes)) for category, classes in plain["members"])
+        return cls(plain["name"], members, plain["reference"])
+
+    @cached_property
+    def _lookup(self) -> dict[str, str]:
+        """Categories by everything that a class of theirs may be called; categories go first."""
+        found = {
+            key: category
+            for category, classes in self.members
+            for label in classes
+            for key in _keys(label)
+        }
+        return {**found, **{plain_name(category): category for category in self.names}}
+
+
+def categories(name: Path | str) -> Categories:
+    """Return categories that come with the package, or a user's own.
+
+    Parameters
+    ----------
+    name
+        ``"16-class"``: the basic categories of Geirhos et al. (2018), 207 classes of ImageNet; or
+        the path of a CSV file (`read_categories`).
+
+    Examples
+    --------
+    >>> len(categories("16-class").names)
+    16
+    """
+    if name in _BUILT_IN:
+        return _built_in(str(name))
+    path = Path(name)
+    if path.suffix or path.exists():
+        return read_categories(path)
+    listed = f"there are {', '.join(_BUILT_IN)}, or the path of a CSV file"
+    raise UnknownNameError("set of categories", str(name), _BUILT_IN, listed)
+
+
+@cache
+def _built_in(name: str) -> Categories:
+    return Categories(name, _members(_data(_BUILT_IN[name]), name), "geirhos2018")
+
+
+def read_categories(path: Path | str) -> Categories:
+    """Read categories from a CSV file with the columns ``class`` and ``category``.
+
+    Classes are named by their ImageNet synset or as the observer or the pictures name them.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not text"
+        raise FechnerError(f"the categories in {path} cannot be read: {why}.") from None
+    return Categories(path.stem, _members(text, str(path)))
+
+
+def _members(text: str, source: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    reader = _rows(text)
+    if not set(reader.fieldnames or ()) >= {"class", "category"}:
+        raise FechnerError(f"{source} needs the columns class and category in its first line.")
+    category_of: dict[str, str] = {}
+    found: dict[str, list[str]] = {}
+    for number, row in enumerate(reader, 1):
+        label, category = ((row[column] or "").strip() for column in ("class", "category"))
+        if not label or not category:
+            raise FechnerError(f"class {number} of {source} has no name or no category.")
+        for key in _keys(label):
+            if category_of.setdefault(key, category) != category:
+                raise FechnerError(
+                    f"{source} puts {label} into {category_of[key]} and into {category}; choose "
+                    "one."
+                )
+        if label not in found.setdefault(category, []):
+            found[category].append(label)
+    if len(found) < 2:
+        raise FechnerError(f"{source} has fewer than two categories to choose between.")
+    return tuple((category, tuple(found[category])) for category in sorted(found))
+
+
+def _keys(label: str) -> tuple[str, ...]:
+    """Return what a class may be looked up by: its synset, or its name."""
+    return (*synsets_of(label), plain_name(label))
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Choices, and which of them is right for each class that is shown.
+
+    Parameters
+    ----------
+    names
+        What there is to choose from.
+    expected
+        The place among them of each class that is shown.
+    groups
+        Places of a classifier's own classes that make up each choice; None where its own classes
+        are the choices, or where it is asked in words.
+    """
+
+    names: tuple[str, ...]
+    expected: tuple[int, ...]
+    groups: tuple[tuple[int, ...], ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def chance(self) -> float:
+        """Share that guessing gets right."""
+        return 1 / len(self.names)
+
+    def probabilities(self, scores: Tensor) -> Tensor:
+        """Return how probable each choice is, [.., choices], by scores of a classifier's classes.
+
+        A category is as probable as its classes are on average, as in Geirhos et al. (2018).
+
+        Examples
+        --------
+        >>> import torch
+        >>> two = Choices(("cat", "dog"), (0, 1), groups=((0, 2), (1,)))
+        >>> [round(p, 3) for p in two.probabilities(torch.tensor([0.0, 1.0, 1.0])).tolist()]
+        [0.406, 0.594]
+        """
+        import torch
+
+        scores = scores.double()
+        if self.groups is not None and all(len(group) == 1 for group in self.groups):
+            # Nothing else can be chosen, so nothing else takes a share.
+            return _shares(scores[..., [group[0] for group in self.groups]])
+        shares = _shares(scores)
+        if self.groups is None:
+            return shares
+        means = torch.stack([shares[..., list(group)].mean(dim=-1) for group in self.groups], -1)
+        return means / means.sum(dim=-1, keepdim=True)
+
+
+def _shares(scores: Tensor) -> Tensor:
+    """Return the softmax of scores; those that are probabilities are left as they are."""
+    total = scores.sum(dim=-1)
+    if bool((scores >= 0).all()) and bool(((total - 1).abs() < _ROUNDING).all()):
+        return scores
+    return scores.softmax(dim=-1)
+
+
+def choices_for(
+    own: Sequence[str] | None,
+    shown: Sequence[str],
+    among: Among = "own",
+    categories: Categories | None = None,
+) -> Choices:
+    """Return what an observer chooses from.
+
+    Parameters
+    ----------
+    own
+        Names of all classes that a classifier knows; None for an observer that reads words and
+        chooses among what is shown.
+    shown
+        Names of the classes that are shown.
+    categories
+        Groups of classes to choose among instead.
+
+    Examples
+    --------
+    >>> choices_for(["n02123045", "n01440764", "n03888257"], ["parachute", "tench"]).expected
+    (2, 1)
+    """
+    if categories is not None:
+        wanted = categories.categories_of(shown)
+        if lost := [repr(label) for label, name in zip(shown, wanted, strict=True) if not name]:
+            raise ObserverError(
+                f"{_listed(lost[:5], len(lost))} belong to no category of '{categories.name}'; "
+                "leave them out of the pictures."
+            )
+        names = tuple(dict.fromkeys(wanted)) if own is None else categories.names
+        groups = None if own is None else tuple(map(tuple, categories.indices(own).values()))
+        return Choices(names, tuple(names.index(name) for name in wanted), groups)
+    if own is None:
+        return Choices(tuple(shown), tuple(range(len(shown))))
+    places = matching_classes(own, shown)
+    if among == "own":
+        return Choices(tuple(own), places)
+    return Choices(tuple(shown), tuple(range(len(shown))), tuple((place,) for place in places))

@@ -21,7 +21,7 @@ from fechner.observers.abilities import (
     abilities,
 )
 from fechner.observers.classes import matching_classes
-from fechner.observers.criterion import AnswersByCriterion
+from fechner.observers.decisions import AnswersByCriterion
 from fechner.observers.network import NetworkThatAnswers
 from fechner.observers.readouts import check_readouts, energy_of, read_out
 from fechner.observers.taps import choose_layers

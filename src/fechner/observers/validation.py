@@ -136,7 +136,7 @@ def validate(
                 answerer: Answers = lift(observer, "answers", readouts, layers)
                 frames = _frames(answerer.wants, (0.0, _CONTRASTS[-1]), device)
                 found.facts["input"] = _input(answerer, frames)
-                from fechner.observers.answering.first_questions import ask_first
+                from fechner.observers.questions import ask_first
 
                 ask_first(answerer, frames, found)
             else:

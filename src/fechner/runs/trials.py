@@ -23,7 +23,7 @@ from fechner.observers.questions import Answer, Question
 from fechner.runs.store import full_disk
 
 if TYPE_CHECKING:
-    from fechner.observers.answering.batches import Batch
+    from fechner.observers.chat.batches import Batch
 
 FILE = "trials.sqlite"
 
@@ -299,7 +299,7 @@ class Trials:
                 "ORDER BY rowid",
                 (self.observer,),
             ).fetchall()
-        from fechner.observers.answering.batches import Batch
+        from fechner.observers.chat.batches import Batch
 
         return [Batch(name, tuple(json.loads(requests)), number) for name, requests, number in rows]
 
@@ -348,7 +348,7 @@ class Trials:
 
 def _what_to_do(invalid: Sequence[tuple[str, str]], of: int) -> str:
     """Say what is wrong with replies that are none of the options, and what may help."""
-    from fechner.observers.answering.words import answer_start
+    from fechner.observers.chat.words import answer_start
 
     cut = [each for each in invalid if each[1] == "length" or answer_start(each[0]) is None]
     unfinished = 2 * len(cut) > len(invalid)

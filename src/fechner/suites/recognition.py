@@ -30,9 +30,7 @@ from fechner.experiments import (
 from fechner.experiments.base import Scene
 from fechner.experiments.item_tasks import ItemTask
 from fechner.human.model_vs_human import given_test
-from fechner.observers.categories import Categories, categories
-from fechner.observers.choices import Among
-from fechner.observers.classes import readable_names
+from fechner.observers.classes import Among, Categories, categories, readable_names
 from fechner.observers.dropout import Dropout
 from fechner.scores import (
     ConditionPanels,

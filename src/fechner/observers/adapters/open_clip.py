@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fechner.errors import MissingExtraError, ObserverError, UnknownNameError
 from fechner.observers.abilities import Dtype
-from fechner.observers.answering.contrastive import Contrastive
+from fechner.observers.decisions import Contrastive
 from fechner.observers.hub import fetching
 from fechner.observers.network import Network, NetworkEncoder
 from fechner.observers.normalisation import Normalisation

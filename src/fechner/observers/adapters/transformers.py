@@ -32,7 +32,7 @@ from fechner.observers.adapters.transformers_kinds import (
     READOUTS,
     Kind,
 )
-from fechner.observers.answering.generative import Decoding
+from fechner.observers.chat.generative import Decoding
 from fechner.observers.network import Network
 from fechner.observers.normalisation import NONE, Normalisation
 from fechner.observers.questions import Reads

@@ -13,9 +13,9 @@ from fechner.observers.adapters.transformers_files import (
     whole_model,
 )
 from fechner.observers.adapters.transformers_kinds import Kind
-from fechner.observers.answering.contrastive import Contrastive
-from fechner.observers.answering.generative import Decoding, Generative
-from fechner.observers.answering.preparing import Preparation, identity_of_tokenizer
+from fechner.observers.chat.generative import Decoding, Generative
+from fechner.observers.chat.preparing import Preparation, identity_of_tokenizer
+from fechner.observers.decisions import Contrastive
 from fechner.observers.network import NetworkEncoder
 from fechner.observers.weights import hash_weights
 

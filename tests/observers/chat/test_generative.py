@@ -11,15 +11,15 @@ import pytest
 import torch
 import transformers
 from looking import as_frames, features
-from observers.answering.tiny import CHAT_TEMPLATE, tiny_llava
-from observers.answering.tiny_models import QWEN_MARKS, soft_llava, tiny_qwen
+from observers.chat.tiny import CHAT_TEMPLATE, tiny_llava
+from observers.chat.tiny_models import QWEN_MARKS, soft_llava, tiny_qwen
 
 from fechner.errors import ObserverError
 from fechner.observers import Prompt, Question, abilities, lift, network, resolve
 from fechner.observers.adapters import transformers as adapter
 from fechner.observers.adapters import transformers_answering
-from fechner.observers.answering.generative import Decoding, Generative
-from fechner.observers.answering.preparing import Preparation
+from fechner.observers.chat.generative import Decoding, Generative
+from fechner.observers.chat.preparing import Preparation
 from fechner.observers.network import NetworkThatAnswers
 from fechner.observers.questions import Answer
 from fechner.observers.weights import MissingWeightsError

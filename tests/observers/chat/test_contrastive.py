@@ -11,14 +11,14 @@ import pytest
 import torch
 import transformers
 from looking import as_frames, features
-from observers.answering.tiny_models import MEAN, STD, TEXT_LENGTH, shaken, two_towers
+from observers.chat.tiny_models import MEAN, STD, TEXT_LENGTH, shaken, two_towers
 
 from fechner.errors import MissingExtraError, ObserverError
 from fechner.observers import Prompt, Question, abilities, lift, network, resolve
 from fechner.observers.adapters import open_clip as open_clip_adapter
 from fechner.observers.adapters import transformers as adapter
 from fechner.observers.adapters import transformers_answering
-from fechner.observers.answering.contrastive import Contrastive
+from fechner.observers.decisions import Contrastive
 from fechner.observers.network import NetworkThatAnswers
 from fechner.observers.questions import Answer
 from fechner.stimuli import Frames

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 
-from fechner.observers.answering.statements import (
+from fechner.observers.chat.statements import (
     Clause,
     asks_for,
     claims,
@@ -29,7 +29,7 @@ from fechner.observers.answering.statements import (
     tokens,
     without_phrases,
 )
-from fechner.observers.answering.words import answer_start, plain
+from fechner.observers.chat.words import answer_start, plain
 
 #: The version of these rules: raised when any reply is read otherwise, and stored with answers.
 READER = 2

@@ -32,7 +32,7 @@ Clause = list[str]
 @cache
 def lexicon() -> Mapping[str, Any]:
     """Return the word lists: sets of words, and tuples where the order matters or for phrases."""
-    place = resources.files("fechner.observers.answering") / "lexicon.toml"
+    place = resources.files("fechner.observers.chat") / "lexicon.toml"
 
     def read(value: Any) -> Any:
         if isinstance(value, dict):

@@ -4,7 +4,7 @@ from math import log
 
 import pytest
 
-from fechner.observers.answering.words import (
+from fechner.observers.chat.words import (
     answer_start,
     first_answer_token,
     first_token_probabilities,

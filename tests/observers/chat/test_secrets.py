@@ -6,12 +6,12 @@ import traceback
 from typing import Any
 
 import pytest
-from observers.answering.server import FakeServer, FastClock, completion
+from observers.chat.server import FakeServer, FastClock, completion
 
 from fechner.errors import FechnerError
 from fechner.observers import Prompt, Question, resolve
-from fechner.observers.answering.endpoint import Endpoint
-from fechner.observers.answering.server import Server
+from fechner.observers.chat.endpoint import Endpoint
+from fechner.observers.chat.server import Server
 from fechner.observers.validation import validate
 from fechner.stimuli import Frames
 

@@ -5,7 +5,7 @@ import re
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from observers.answering.server import FakeServer, Request, _send
+from observers.chat.server import FakeServer, Request, _send
 
 
 class BatchServer(FakeServer):

@@ -12,7 +12,7 @@ from urllib.request import urlopen
 
 import pytest
 import torch
-from observers.answering.tiny import tiny_llava
+from observers.chat.tiny import tiny_llava
 from PIL import Image
 from processes import running
 

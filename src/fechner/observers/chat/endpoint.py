@@ -18,11 +18,11 @@ from urllib.parse import urlsplit
 
 from fechner.errors import FechnerError, ObserverError
 from fechner.observers.abilities import Wants
-from fechner.observers.answering.batches import Batches, BatchLog, InMemory
-from fechner.observers.answering.pictures import Pictures, RecentPictures
-from fechner.observers.answering.replies import EmptyReplyError, read
-from fechner.observers.answering.sending import Sender
-from fechner.observers.answering.server import SERVICE_KEY, DeclinedError, Server, secret
+from fechner.observers.chat.batches import Batches, BatchLog, InMemory
+from fechner.observers.chat.pictures import Pictures, RecentPictures
+from fechner.observers.chat.replies import EmptyReplyError, read
+from fechner.observers.chat.sending import Sender
+from fechner.observers.chat.server import SERVICE_KEY, DeclinedError, Server, secret
 from fechner.observers.names import take_apart
 from fechner.observers.questions import Answer, Question, Reads
 from fechner.stimuli import Frames

@@ -5,11 +5,11 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from observers.answering.server import FastClock
+from observers.chat.server import FastClock
 
 from fechner.errors import ObserverError
-from fechner.observers.answering import sending
-from fechner.observers.answering.sending import RequestError, Sender
+from fechner.observers.chat import sending
+from fechner.observers.chat.sending import RequestError, Sender
 
 
 def sender(**settings: Any) -> Sender:

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from observers.answering.server import picture
+from observers.chat.server import picture
 from PIL import Image
 
 from fechner.errors import ObserverError
-from fechner.observers.answering import pictures
-from fechner.observers.answering.pictures import Pictures, png
+from fechner.observers.chat import pictures
+from fechner.observers.chat.pictures import Pictures, png
 from fechner.stimuli import Field, Frames, display
 
 

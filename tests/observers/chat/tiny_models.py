@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 import transformers
-from observers.answering.tiny import CHAT_TEMPLATE, tiny_llava
+from observers.chat.tiny import CHAT_TEMPLATE, tiny_llava
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
 SMALL = {

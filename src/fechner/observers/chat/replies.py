@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fechner.observers.answering.reading import READER, parse
-from fechner.observers.answering.sending import RequestError
-from fechner.observers.answering.words import (
+from fechner.observers.chat.reading import READER, parse
+from fechner.observers.chat.sending import RequestError
+from fechner.observers.chat.words import (
     first_answer_token,
     first_token_probabilities,
 )

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from fechner.observers.answering.statements import fold, lexicon
+from fechner.observers.chat.statements import fold, lexicon
 
 #: How models mark what they think before they answer, in the brackets of several families.
 _THINKING = r"(?:seed:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis)"

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from observers.answering.batch_server import BatchServer
-from observers.answering.server import FastClock
+from observers.chat.batch_server import BatchServer
+from observers.chat.server import FastClock
 
 from fechner import Run, evaluate
 from fechner.errors import UnansweredError
 from fechner.observers import Answer, Prompt, Question, resolve
-from fechner.observers.answering import batches
-from fechner.observers.answering.endpoint import Endpoint
+from fechner.observers.chat import batches
+from fechner.observers.chat.endpoint import Endpoint
 from fechner.stimuli import Frames
 
 
@@ -147,8 +147,8 @@ KILLED_ELSEWHERE = ("uploaded", "written down", "being read")
 KILLED = """
 import os, signal, sys
 from fechner import evaluate
-from fechner.observers.answering import batches
-from fechner.observers.answering.server import Server
+from fechner.observers.chat import batches
+from fechner.observers.chat.server import Server
 from fechner.runs.trials import Trials
 
 batches._FIRST_POLL_S = 0.001

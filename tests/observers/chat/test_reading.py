@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fechner.observers.answering.reading import READER, parse
+from fechner.observers.chat.reading import READER, parse
 
 QUESTION = "Is there a pattern on the image? Respond just yes or no"
 

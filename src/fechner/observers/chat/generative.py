@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from fechner.errors import ObserverError
 from fechner.observers.abilities import Wants
-from fechner.observers.answering.encoding import EncodedPictures
-from fechner.observers.answering.preparing import Preparation
-from fechner.observers.answering.reading import READER, parse
-from fechner.observers.answering.words import (
+from fechner.observers.chat.encoding import EncodedPictures
+from fechner.observers.chat.preparing import Preparation
+from fechner.observers.chat.reading import READER, parse
+from fechner.observers.chat.words import (
     answer_start,
     first_answer_token,
     first_token_probabilities,

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from fechner.errors import ObserverError
-from fechner.observers.answering.sending import RequestError
+from fechner.observers.chat.sending import RequestError
 from fechner.observers.hub import environment
 
 #: The variable from which the client of that name takes its key.

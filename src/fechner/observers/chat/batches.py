@@ -19,14 +19,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fechner.errors import UnansweredError
-from fechner.observers.answering.pictures import RecentPictures
-from fechner.observers.answering.replies import EmptyReplyError, read
-from fechner.observers.answering.sending import RequestError
-from fechner.observers.answering.server import DeclinedError
+from fechner.observers.chat.pictures import RecentPictures
+from fechner.observers.chat.replies import EmptyReplyError, read
+from fechner.observers.chat.sending import RequestError
+from fechner.observers.chat.server import DeclinedError
 from fechner.observers.questions import Answer, Question
 
 if TYPE_CHECKING:
-    from fechner.observers.answering.endpoint import Endpoint
+    from fechner.observers.chat.endpoint import Endpoint
     from fechner.stimuli import Frames
 
 #: OpenAI takes 50,000 requests and 200 MB in a file.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from observers.answering.server import FakeServer, FastClock, completion
+from observers.chat.server import FakeServer, FastClock, completion
 
 from fechner.observers import resolve
 from fechner.observers.abilities import Wants, abilities

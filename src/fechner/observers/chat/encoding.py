@@ -18,7 +18,7 @@ from fechner.stimuli import Frames
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from fechner.observers.answering.generative import Generative
+    from fechner.observers.chat.generative import Generative
 
 #: Under this name processors hand over what is to be seen.
 _PIXELS = "pixel_values"

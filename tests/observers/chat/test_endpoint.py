@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from observers.answering.server import FakeServer, FastClock, Request, completion
+from observers.chat.server import FakeServer, FastClock, Request, completion
 from processes import running
 
 from fechner.errors import FechnerError, ObserverError, UnknownNameError
 from fechner.observers import Prompt, Question, abilities, resolve
 from fechner.observers.abilities import Answers, Wants
-from fechner.observers.answering.endpoint import DECODING, Endpoint, where
-from fechner.observers.answering.server import _retry_after
 from fechner.observers.catalogue import families
+from fechner.observers.chat.endpoint import DECODING, Endpoint, where
+from fechner.observers.chat.server import _retry_after
 from fechner.observers.names import check_name, is_file, take_apart, with_settings
 from fechner.observers.questions import Answer
 from fechner.runs.store import slug
