@@ -26,11 +26,11 @@ def command(
 ) -> None:
     """Show an observer a few pictures and say whether it is fit to be measured."""
     from fechner.observers.devices import best_device, check_device
-    from fechner.observers.memory import no_more_than_there_is
+    from fechner.observers.memory import limited_memory
     from fechner.observers.validation import validate
 
     place = check_device(device) if device else best_device()
-    with no_more_than_there_is(place):
+    with limited_memory(place):
         observer = load(name, weights, dtype, trust_remote_code, place)
         with redirect_stdout(StringIO()) as printed:
             found = validate(observer, layers=split_names(layers), device=place)

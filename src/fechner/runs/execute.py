@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fechner.errors import BudgetError, FechnerError, RunFolderError, WorkerError
 from fechner.observers.abilities import Ability
-from fechner.observers.memory import no_more_than_there_is
+from fechner.observers.memory import limited_memory
 from fechner.runs.ledger import Ledger
 from fechner.runs.log import FILE as LOG
 from fechner.runs.log import Lines, log_of, logged
@@ -66,7 +66,7 @@ def execute(
         setup = Setup.of(manifest, trust_remote_code)
         run = _Run(folder, manifest, setup, tests, listener, others, budget)
         for name, plan in plans.items():
-            with logged(log_of(folder), name) as printed, no_more_than_there_is(manifest.device):
+            with logged(log_of(folder), name) as printed, limited_memory(manifest.device):
                 try:
                     run.measure(name, observers[name], plan, printed)
                 except (RunFolderError, WorkerError):

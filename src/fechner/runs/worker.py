@@ -18,7 +18,7 @@ from typing import Any
 from fechner.errors import FechnerError, ObserverError
 from fechner.experiments import Piece
 from fechner.observers.abilities import Ability
-from fechner.observers.memory import no_more_than_there_is
+from fechner.observers.memory import limited_memory
 from fechner.runs.log import in_words, logged
 from fechner.runs.measuring import Outcome, measure
 from fechner.runs.preparing import Setup
@@ -117,7 +117,7 @@ def work(task: Task) -> Outcome:
         try:
             with (
                 logged(logging.StreamHandler(text), task.name) as printed,
-                no_more_than_there_is(task.device),
+                limited_memory(task.device),
             ):
                 try:
                     found = _load(task)
