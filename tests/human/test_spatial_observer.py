@@ -141,7 +141,7 @@ def test_scalars_give_a_float_and_arrays_broadcast() -> None:
 @pytest.mark.parametrize("curve", CURVES)
 @pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
 def test_bad_frequency(curve, bad: float) -> None:
-    with pytest.raises(ValueError, match=f"frequency_cpd is {bad:g}; give a radial frequency"):
+    with pytest.raises(ValueError, match=f"frequency_cpd is {bad:g}"):
         curve([1.0, bad])
 
 

@@ -56,7 +56,7 @@ def test_what_is_kept_is_handed_out(run: Measured) -> None:
     ],
 )
 def test_one_spelling(run: Measured, given: dict[str, str], kept: dict[str, str]) -> None:
-    assert keep_people(run, HumanTrials.of([trial(**given)])).rows == [trial(**kept)]
+    assert keep_people(run, HumanTrials.of([trial(**given)])).rows == (trial(**kept),)
 
 
 @pytest.mark.parametrize(

@@ -10,21 +10,11 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from fechner.human.arguments import checked
+from fechner.human.inputs import Floats, checked
 from fechner.stimuli.colour import ATD, Triple, as_triple, inverse, transform, xyz_to_lab
 from fechner.stimuli.colour_difference import delta_e_2000
-
-__all__ = [
-    "brightness",
-    "colour_difference_2000",
-    "colour_response",
-    "von_kries_gain",
-    "whittle_brightness",
-]
-
-Floats = NDArray[np.float64]
 
 #: Slope of Whittle's brightness at the background, see `whittle_brightness`.
 _WHITTLE_K = 7.0

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from fechner.errors import UnknownNameError
 
-__all__ = ["DATASETS", "HUMAN", "HumanData", "HumanEntry", "HumanTable", "load"]
-
 
 @dataclass(frozen=True, slots=True)
 class HumanData:
@@ -185,114 +183,72 @@ _DATA = (
 DATASETS: Mapping[str, HumanData] = MappingProxyType({data.key: data for data in _DATA})
 """Every data set by its key."""
 
+#: What each model says, by the key of its reference.
+_MODELS = {
+    "ashraf2024": {
+        "castle_csf": (
+            "Sensitivity over colour, area, space, time, luminance, eccentricity (castleCSF)"
+        ),
+        "castle_csf_disc": "castleCSF for a disc with a sharp edge",
+    },
+    "cai2024_elatcsf": {
+        "critical_flicker_frequency": (
+            "Highest frequency at which a disc is seen to flicker at full contrast (elaTCSF)"
+        ),
+        "elatcsf_disc": (
+            "Sensitivity to flicker over frequency, luminance, radius, eccentricity (elaTCSF)"
+        ),
+        "elatcsf_rectangle": "elaTCSF for a rectangle",
+    },
+    "foley1994": {
+        "foley_threshold": "Threshold of a 2 cpd Gabor on a grating, by divisive inhibition",
+    },
+    "jameson_hurvich1957": {
+        "jameson_hurvich": "Achromatic, red-green and yellow-blue curves over wavelength",
+    },
+    "kulikowski1976": {
+        "kulikowski_match": (
+            "Contrast that looks the same at another frequency, from two thresholds"
+        ),
+    },
+    "vila_tomas2026": {
+        "brightness": "Brightness of patches on a background: how far above the darkest",
+        "chromatic_rg_csf": (
+            "Red-green companion of the Standard Spatial Observer, after Mullen 1985"
+        ),
+        "chromatic_yb_csf": (
+            "Yellow-blue companion of the Standard Spatial Observer, after Mullen 1985"
+        ),
+        "colour_response": "Colour of patches on a background, CIEDE2000 with a sign",
+        "contrast_increment": (
+            "Just noticeable difference of contrast over contrast, frequency, colour, mask"
+        ),
+        "contrast_response": (
+            "Response to contrast: just noticeable differences from nothing, summed up"
+        ),
+        "threshold_elevation": (
+            "Rise of the threshold by a mask of another frequency and orientation"
+        ),
+    },
+    "vos1978": {
+        "colour_matching": "Colour-matching functions of the 2 deg observer, after Judd and Vos",
+    },
+    "watson_ahumada2005": {
+        "watson_ahumada_csf": "Filter of the standard model for foveal detection (HPmH)",
+    },
+    "watson_malo2002": {
+        "standard_spatial_observer": "Achromatic sensitivity over frequency and orientation",
+    },
+}
+
 HUMAN: tuple[HumanEntry, ...] = (
-    HumanEntry(
-        "brightness",
-        "model",
-        "Brightness of patches on a background: how far above the darkest",
-        "vila_tomas2026",
-    ),
-    HumanEntry(
-        "castle_csf",
-        "model",
-        "Sensitivity over colour, area, space, time, luminance, eccentricity (castleCSF)",
-        "ashraf2024",
-    ),
-    HumanEntry(
-        "castle_csf_disc",
-        "model",
-        "castleCSF for a disc with a sharp edge",
-        "ashraf2024",
-    ),
-    HumanEntry(
-        "chromatic_rg_csf",
-        "model",
-        "Red-green companion of the Standard Spatial Observer, after Mullen 1985",
-        "vila_tomas2026",
-    ),
-    HumanEntry(
-        "chromatic_yb_csf",
-        "model",
-        "Yellow-blue companion of the Standard Spatial Observer, after Mullen 1985",
-        "vila_tomas2026",
-    ),
-    HumanEntry(
-        "colour_matching",
-        "model",
-        "Colour-matching functions of the 2 deg observer, after Judd and Vos",
-        "vos1978",
-    ),
-    HumanEntry(
-        "colour_response",
-        "model",
-        "Colour of patches on a background, CIEDE2000 with a sign",
-        "vila_tomas2026",
-    ),
-    HumanEntry(
-        "contrast_increment",
-        "model",
-        "Just noticeable difference of contrast over contrast, frequency, colour, mask",
-        "vila_tomas2026",
-    ),
-    HumanEntry(
-        "contrast_response",
-        "model",
-        "Response to contrast: just noticeable differences from nothing, summed up",
-        "vila_tomas2026",
-    ),
-    HumanEntry(
-        "critical_flicker_frequency",
-        "model",
-        "Highest frequency at which a disc is seen to flicker at full contrast (elaTCSF)",
-        "cai2024_elatcsf",
-    ),
-    HumanEntry(
-        "elatcsf_disc",
-        "model",
-        "Sensitivity to flicker over frequency, luminance, radius, eccentricity (elaTCSF)",
-        "cai2024_elatcsf",
-    ),
-    HumanEntry(
-        "elatcsf_rectangle",
-        "model",
-        "elaTCSF for a rectangle",
-        "cai2024_elatcsf",
-    ),
-    HumanEntry(
-        "foley_threshold",
-        "model",
-        "Threshold of a 2 cpd Gabor on a grating, by divisive inhibition",
-        "foley1994",
-    ),
-    HumanEntry(
-        "jameson_hurvich",
-        "model",
-        "Achromatic, red-green and yellow-blue curves over wavelength",
-        "jameson_hurvich1957",
-    ),
-    HumanEntry(
-        "kulikowski_match",
-        "model",
-        "Contrast that looks the same at another frequency, from two thresholds",
-        "kulikowski1976",
-    ),
-    HumanEntry(
-        "standard_spatial_observer",
-        "model",
-        "Achromatic sensitivity over frequency and orientation",
-        "watson_malo2002",
-    ),
-    HumanEntry(
-        "threshold_elevation",
-        "model",
-        "Rise of the threshold by a mask of another frequency and orientation",
-        "vila_tomas2026",
-    ),
-    HumanEntry(
-        "watson_ahumada_csf",
-        "model",
-        "Filter of the standard model for foveal detection (HPmH)",
-        "watson_ahumada2005",
+    *sorted(
+        (
+            HumanEntry(name, "model", description, key)
+            for key, models in _MODELS.items()
+            for name, description in models.items()
+        ),
+        key=lambda entry: entry.name,
     ),
     *(HumanEntry(data.key, "data", data.title, data.reference_key) for data in _DATA),
 )

@@ -15,10 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fechner.human.arguments import checked
-from fechner.human.castle_mechanisms import Floats
-
-__all__ = ["critical_flicker_frequency", "elatcsf_disc", "elatcsf_rectangle"]
+from fechner.human.inputs import Floats, checked
 
 # Watson's difference of two low-pass filters: gain, time constant, and for the slower filter its
 # relative time constant and weight. The filters have 15 and 16 stages.

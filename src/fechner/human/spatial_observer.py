@@ -9,19 +9,9 @@ grid of a Fourier transform: ``frequency = hypot(fx, fy)``, ``orientation = arct
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-__all__ = [
-    "APERTURE_SD_DEG",
-    "POOLING_EXPONENT",
-    "chromatic_rg_csf",
-    "chromatic_yb_csf",
-    "oblique_effect",
-    "standard_spatial_observer",
-    "watson_ahumada_csf",
-]
-
-Floats = NDArray[np.float64]
+from fechner.human.inputs import Floats, checked
 
 APERTURE_SD_DEG = 0.6273
 """Watson & Ahumada (2005): sd of the Gaussian that weights the filtered image around fixation."""
@@ -82,7 +72,7 @@ def standard_spatial_observer(frequency_cpd: ArrayLike, orientation_deg: ArrayLi
     >>> round(float(standard_spatial_observer(4.0)), 4)
     188.8416
     """
-    frequency = _frequency(frequency_cpd)
+    frequency = checked("frequency_cpd", frequency_cpd, or_zero=True)
     frequency = np.where(frequency == 0, _SSO_DC_CPD, frequency)
     radial = _SSO_GAIN * (
         np.exp(-frequency / _SSO_DECAY_CPD)
@@ -117,7 +107,9 @@ def chromatic_rg_csf(frequency_cpd: ArrayLike) -> Floats:
     >>> round(float(chromatic_rg_csf(4.0)), 4)
     82.6658
     """
-    fall = _logistic_fall(_frequency(frequency_cpd), _RG_MIDPOINT_CPD, _RG_WIDTH_CPD)
+    fall = _logistic_fall(
+        checked("frequency_cpd", frequency_cpd, or_zero=True), _RG_MIDPOINT_CPD, _RG_WIDTH_CPD
+    )
     return np.asarray(_RG_SHARE * _ACHROMATIC_PEAK * fall)[()]
 
 
@@ -143,7 +135,9 @@ def chromatic_yb_csf(frequency_cpd: ArrayLike) -> Floats:
     >>> round(float(chromatic_yb_csf(4.0)), 4)
     42.0444
     """
-    fall = _logistic_fall(_frequency(frequency_cpd), _YB_MIDPOINT_CPD, _YB_WIDTH_CPD)
+    fall = _logistic_fall(
+        checked("frequency_cpd", frequency_cpd, or_zero=True), _YB_MIDPOINT_CPD, _YB_WIDTH_CPD
+    )
     return np.asarray(_YB_SHARE * _ACHROMATIC_PEAK * fall)[()]
 
 
@@ -172,7 +166,7 @@ def watson_ahumada_csf(frequency_cpd: ArrayLike) -> Floats:
     >>> round(float(watson_ahumada_csf(4.0)), 4)
     214.2039
     """
-    frequency = _frequency(frequency_cpd)
+    frequency = checked("frequency_cpd", frequency_cpd, or_zero=True)
     high = _sech((frequency / _HPMH_HIGH_CPD) ** _HPMH_HIGH_POWER)
     low = _sech(frequency / _HPMH_LOW_CPD)
     return np.asarray(_HPMH_GAIN * (high - _HPMH_LOW_LOSS * low))[()]
@@ -204,20 +198,11 @@ def oblique_effect(frequency_cpd: ArrayLike, orientation_deg: ArrayLike) -> Floa
     >>> round(float(oblique_effect(16.0, 45.0)), 4)
     0.3975
     """
-    above = np.maximum(_frequency(frequency_cpd) - _OBLIQUE_CORNER_CPD, 0.0)
+    above = np.maximum(
+        checked("frequency_cpd", frequency_cpd, or_zero=True) - _OBLIQUE_CORNER_CPD, 0.0
+    )
     loss = -np.expm1(-above / _OBLIQUE_SLOPE_CPD) * _obliqueness(orientation_deg)
     return np.asarray(1 - loss)[()]
-
-
-def _frequency(frequency_cpd: ArrayLike) -> Floats:
-    frequency = np.asarray(frequency_cpd, dtype=np.float64)
-    bad = frequency[~(np.isfinite(frequency) & (frequency >= 0))]
-    if bad.size:
-        raise ValueError(
-            f"frequency_cpd is {bad.flat[0]:g}; give a radial frequency of 0 or more, "
-            "such as hypot(fx, fy)."
-        )
-    return frequency
 
 
 def _obliqueness(orientation_deg: ArrayLike) -> Floats:

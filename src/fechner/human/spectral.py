@@ -10,19 +10,22 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from fechner.human.arguments import checked
 from fechner.human.datasets import read_columns
-from fechner.stimuli.colour import XYZ_TO_ATD, Triple, as_triple, transform
+from fechner.human.inputs import Floats, checked
+from fechner.stimuli.colour import XYZ_TO_ATD, XYZ_TO_LMS1975, Triple, as_triple, transform
+from fechner.stimuli.contrast import cone_contrasts
 from fechner.stimuli.display import Display
-
-__all__ = ["SpectralFields", "colour_matching", "jameson_hurvich", "spectral_fields"]
-
-Floats = NDArray[np.float64]
 
 #: Spectra are summed up in steps of 1 nm.
 _STEP_NM = 1.0
+
+#: Wavelengths of the two lights of Mullen's gratings, nm, which are modulated in antiphase.
+_MULLEN_NM = {"rg": (602.0, 526.0), "yb": (577.0, 470.0)}
+
+#: How cone contrasts make the signal of an opponent mechanism.
+_MECHANISMS = {"rg": (1.0, -1.0, 0.0), "yb": (0.5, 0.5, -1.0)}
 
 
 @cache
@@ -183,3 +186,40 @@ def spectral_fields(
         tuple(as_triple(xyz) for xyz in fields),
         as_triple(scale * share * flat_xyz),
     )
+
+
+def mullen_contrast(modulation_lms: Triple, background_lms: Triple, channel: str) -> float:
+    """Return the contrast of Mullen's gratings that is worth a chromatic modulation.
+
+    Mullen's gratings add two lights of equal luminance in antiphase (602 and 526 nm, or 577 and
+    470 nm), and their contrast is that of either light. Two stimuli are worth the same if their
+    cone contrasts make the same signal in the opponent mechanism: L - M, or (L + M) / 2 - S.
+
+    Parameters
+    ----------
+    modulation_lms, background_lms : tuple of float
+        Cone signals of the modulation and of what it is shown on.
+    channel : str
+        ``"rg"`` or ``"yb"``.
+
+    References
+    ----------
+    Mullen (1985), key ``mullen1985``; cone fundamentals of Smith & Pokorny (1975), key
+    ``smith_pokorny1975``.
+
+    Examples
+    --------
+    >>> from fechner.stimuli import ATD
+    >>> [
+    ...     round(mullen_contrast(ATD.modulation_lms(c, 40.0), ATD.background_lms(40.0), c), 3)
+    ...     for c in ("rg", "yb")
+    ... ]
+    [1.21, 2.527]
+    """
+    lights = colour_matching(_MULLEN_NM[channel])
+    # Equal luminance of both: y is 1.
+    one, other = transform(XYZ_TO_LMS1975, lights / lights[:, 1:2])
+    of_mullen = cone_contrasts(as_triple((one - other) / 2), as_triple((one + other) / 2))
+    of_this = cone_contrasts(modulation_lms, background_lms)
+    weights = np.array(_MECHANISMS[channel])
+    return float(weights @ of_this / (weights @ of_mullen))

@@ -2,7 +2,9 @@
 
 Which person, which test, what was shown at which level, what was answered and whether that was
 right. Files come from experiments that others ran, so every mistake in one is said in a sentence
-with the number of its line.
+with the number of its line. The files of model-vs-human, in its folder ``raw-data``, are read as
+they are: one for each person and session, with the columns subj, session, trial, rt,
+object_response, category, condition and imagename (Geirhos et al. 2021).
 """
 
 from __future__ import annotations
@@ -10,15 +12,22 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fechner.errors import FechnerError
-from fechner.human.csv_files import number, read_rows, refuse
+from fechner.human.inputs import number, read_rows, refuse
 
 #: Columns that a file must have; those of `OPTIONAL` may be there, and others are ignored.
 COLUMNS = ("observer", "test", "class", "level", "response", "correct", "chance")
 OPTIONAL = ("picture", "condition")
+
+#: Columns of model-vs-human, how names of people begin there (other files in the same folders are
+#: those of networks), and chance: everybody chooses from 16 categories.
+_RAW_COLUMNS = ("subj", "object_response", "category", "condition", "imagename")
+_PERSON = "subject-"
+_RAW_CHANCE = 1 / 16
 
 _TRUE, _FALSE = ("1", "true"), ("0", "false")
 
@@ -62,56 +71,39 @@ class HumanTrial:
 
 @dataclass(frozen=True)
 class HumanTrials:
-    """Trials of some people, as columns.
-
-    Parameters
-    ----------
-    observer, test, label, level, response, correct, chance, picture, condition
-        As of a `HumanTrial`, one for each trial.
+    """Trials of some people; ``pandas.DataFrame(trials.rows)`` makes a table of them.
 
     Examples
     --------
     >>> ann = HumanTrial("ann", "mafc-blur", "cat", 2.0, "dog", False, 1 / 3)
     >>> trials = HumanTrials.of([ann])
-    >>> len(trials), trials.people, trials.tests
-    (1, ('ann',), ('mafc-blur',))
+    >>> len(trials), trials.people, trials.tests, trials.column("label")
+    (1, ('ann',), ('mafc-blur',), ['cat'])
     """
 
-    observer: tuple[str, ...]
-    test: tuple[str, ...]
-    label: tuple[str, ...]
-    level: tuple[float, ...]
-    response: tuple[str, ...]
-    correct: tuple[bool, ...]
-    chance: tuple[float, ...]
-    picture: tuple[str, ...]
-    condition: tuple[str, ...]
+    rows: tuple[HumanTrial, ...]
 
     @classmethod
     def of(cls, rows: Iterable[HumanTrial]) -> HumanTrials:
-        """Put trials into columns, in their order."""
-        kept = list(rows)
-        names = [each.name for each in fields(HumanTrial)]
-        return cls(*(tuple(getattr(row, name) for row in kept) for name in names))
+        """Keep trials in their order."""
+        return cls(tuple(rows))
 
     def __len__(self) -> int:
-        return len(self.observer)
+        return len(self.rows)
 
-    @property
-    def rows(self) -> list[HumanTrial]:
-        """The trials, one by one."""
-        columns = (getattr(self, each.name) for each in fields(HumanTrial))
-        return [HumanTrial(*values) for values in zip(*columns, strict=True)]
+    def column(self, name: str) -> list[Any]:
+        """Return one field of every trial, by its name in `HumanTrial`."""
+        return [getattr(row, name) for row in self.rows]
 
     @property
     def people(self) -> tuple[str, ...]:
         """Who answered, sorted."""
-        return tuple(sorted(set(self.observer)))
+        return tuple(sorted(set(self.column("observer"))))
 
     @property
     def tests(self) -> tuple[str, ...]:
         """What was asked, sorted."""
-        return tuple(sorted(set(self.test)))
+        return tuple(sorted(set(self.column("test"))))
 
     def where(self, chosen: Callable[[HumanTrial], bool]) -> HumanTrials:
         """Return the trials of which something holds."""
@@ -119,9 +111,7 @@ class HumanTrials:
 
     def of_test(self, test: str) -> HumanTrials:
         """Return the trials of a test."""
-        kept = [place for place, name in enumerate(self.test) if name == test]
-        columns = (getattr(self, each.name) for each in fields(HumanTrial))
-        return HumanTrials(*(tuple(column[place] for place in kept) for column in columns))
+        return self.where(lambda row: row.test == test)
 
     def to_csv(self) -> str:
         """Return the trials as the CSV that is read; numbers keep every bit."""
@@ -162,15 +152,12 @@ def read_all_trials(paths: Sequence[Path | str]) -> HumanTrials:
     Parameters
     ----------
     paths
-        The files; at least one. A folder, and files as model-vs-human has them, are read by
-        `fechner.human.model_vs_human`.
+        The files, or folders with files of model-vs-human; at least one.
     """
-    from fechner.human.model_vs_human import is_raw_data, raw_files, read_raw_data
-
     found: list[HumanTrial] = []
     first: dict[tuple[object, ...], Path | str] = {}
-    for path in [file for given in paths for file in raw_files(Path(given))]:
-        rows = (read_raw_data(path) if is_raw_data(path) else read_trials(path)).rows
+    for path in [file for given in paths for file in _files(Path(given))]:
+        rows = (read_raw_data(path) if _is_raw_data(path) else read_trials(path)).rows
         keys = [_key(row) for row in rows]
         for row, key in zip(rows, keys, strict=True):
             if row.picture and key in first:
@@ -181,6 +168,80 @@ def read_all_trials(paths: Sequence[Path | str]) -> HumanTrials:
         first |= dict.fromkeys(keys, path)
         found += rows
     return HumanTrials.of(found)
+
+
+def given_test(experiment: str) -> str:
+    """Return the test that shows the pictures of an experiment of model-vs-human."""
+    return f"given-{experiment}"
+
+
+def read_raw_data(path: Path) -> HumanTrials:
+    """Read a file of model-vs-human; the experiment is what the name of the file begins with.
+
+    An answer ``na``, given by nobody in time, is wrong; any other that is none of the categories is
+    an error.
+    """
+    from fechner.stimuli.picture_sets.conditions import (
+        condition_name,
+        known_categories,
+        picture_name,
+    )
+
+    experiment, *rest = path.name.split("_")
+    if not rest:
+        raise FechnerError(f"{path} does not begin with the name of its experiment and '_'.")
+    trials, answered = [], dict[str, int]()
+    for line, row in read_rows(path, _RAW_COLUMNS):
+        person, answer, category, condition, image = (row[name] for name in _RAW_COLUMNS)
+        shown = picture_name(image, category)
+        if shown is None or not person:
+            refuse(path, line, "names no person, category or picture")
+        answered.setdefault(answer, line)
+        trials.append(
+            HumanTrial(
+                person,
+                given_test(experiment),
+                category,
+                0.0,
+                answer,
+                answer == category,
+                _RAW_CHANCE,
+                shown.image,
+                condition_name(condition),
+            )
+        )
+    if not trials:
+        raise FechnerError(f"{path} has names of columns but no trials.")
+    known = {"na", *known_categories(), *(trial.label for trial in trials)}
+    for answer, line in answered.items():
+        if answer not in known:
+            refuse(
+                path, line, f"has the answer '{answer}', which is none of the categories, nor na"
+            )
+    return HumanTrials.of(trials)
+
+
+def _files(path: Path) -> Sequence[Path]:
+    """Return the files of people in a folder and the folders in it; a file is itself."""
+    if not path.is_dir():
+        return [path]
+    found = sorted(path.rglob(f"*_{_PERSON}*.csv"))
+    if not found:
+        raise FechnerError(
+            f"{path} has no files named EXPERIMENT_{_PERSON}01_session_1.csv, as model-vs-human's "
+            "raw-data has; name a CSV file."
+        )
+    return found
+
+
+def _is_raw_data(path: Path) -> bool:
+    """Whether a file names people and pictures as those of model-vs-human do."""
+    try:
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
+            header = file.readline(1000)
+    except OSError:
+        return False
+    return {"subj", "imagename"} <= {name.strip().lower() for name in header.split(",")}
 
 
 def _key(row: HumanTrial) -> tuple[object, ...]:

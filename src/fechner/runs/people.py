@@ -118,8 +118,8 @@ def _of_shown_experiments(run: Run, trials: HumanTrials, say: Callable[[str], No
         return row.label in classes and row.condition in conditions
 
     kept = trials.where(is_shown)
-    lost = Counter(trials.test)
-    lost.subtract(Counter(kept.test))
+    lost = Counter(trials.column("test"))
+    lost.subtract(Counter(kept.column("test")))
     if whole := sorted(name for name, n in lost.items() if n and name not in shown):
         say(f"{run.folder} does not show the pictures of {', '.join(whole)}: left out.")
     if n := sum(count for name, count in lost.items() if name in shown):

@@ -189,13 +189,13 @@ def people_in(trials: HumanTrials) -> list[GivenAnswers]:
     """Return the answers of each person to one test, sorted by name."""
     everybody = GivenAnswers(
         "people",
-        np.array(trials.label, str),
-        np.array(trials.condition, str),
-        np.array(trials.picture, str),
-        np.array(trials.response, str),
-        trials.chance[0] if trials.chance else 1 / 16,
+        np.array(trials.column("label"), str),
+        np.array(trials.column("condition"), str),
+        np.array(trials.column("picture"), str),
+        np.array(trials.column("response"), str),
+        trials.rows[0].chance if trials.rows else 1 / 16,
     )
-    who = np.array(trials.observer, str)
+    who = np.array(trials.column("observer"), str)
     return [replace(everybody.where(who == person), name=person) for person in trials.people]
 
 

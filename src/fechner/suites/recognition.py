@@ -29,7 +29,7 @@ from fechner.experiments import (
 )
 from fechner.experiments.base import Scene
 from fechner.experiments.item_tasks import ItemTask
-from fechner.human.model_vs_human import given_test
+from fechner.human.trials import given_test
 from fechner.observers.classes import Among, Categories, categories, readable_names
 from fechner.observers.dropout import Dropout
 from fechner.scores import (

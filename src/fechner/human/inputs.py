@@ -1,4 +1,8 @@
-"""CSV files of a user's own: what is wrong with one is said in a sentence, with its line."""
+"""What a user gives, checked: numbers for the models, and CSV files of one's own.
+
+Models take float64 that is finite and in range. What is wrong with a file is said in a sentence,
+with its line.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,63 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from fechner.errors import FechnerError, nearest
+
+Floats = NDArray[np.float64]
 
 #: What else separates columns in files that call themselves CSV.
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
+def checked(
+    name: str,
+    value: ArrayLike,
+    *,
+    above: float = 0.0,
+    or_zero: bool = False,
+    at_most: float = np.inf,
+) -> Floats:
+    """Return an argument as an array.
+
+    Parameters
+    ----------
+    name
+        How the caller knows the argument.
+    value
+        What the caller gave.
+    above
+        Every number must be larger than this.
+    or_zero
+        Whether 0 is allowed too.
+    at_most
+        No number may be larger than this.
+
+    Raises
+    ------
+    ValueError
+        If a number is not finite or out of range; the first such is named.
+
+    Examples
+    --------
+    >>> checked("radius_deg", [1, 2]).tolist()
+    [1.0, 2.0]
+    >>> checked("radius_deg", 0)
+    Traceback (most recent call last):
+    ...
+    ValueError: radius_deg is 0; it must be finite and above 0.
+    """
+    array = np.asarray(value, dtype=np.float64)
+    large_enough = (array >= 0) if or_zero else (array > above)
+    good = np.isfinite(array) & large_enough & (array <= at_most)
+    if not good.all():
+        bad = array[~good].flat[0]
+        need = "0 or more" if or_zero else f"above {above:g}"
+        limit = f" and at most {at_most:g}" if at_most < np.inf else ""
+        raise ValueError(f"{name} is {bad:g}; it must be finite and {need}{limit}.")
+    return array
 
 
 def read_rows(
@@ -105,9 +162,10 @@ def _check_header(
         near = nearest(missing[0], others)
         hint = f" ('{near}' may be '{missing[0]}')" if near else ""
         kind = "column" if len(missing) == 1 else "columns"
+        known = f" and, if they are known, {' and '.join(optional)}" if optional else ""
         raise FechnerError(
             f"{path} lacks the {kind} {', '.join(missing)}{hint}; its first line names "
-            f"{', '.join(columns)} and, if they are known, {' and '.join(optional)}."
+            f"{', '.join(columns)}{known}."
         )
     for name in (*columns, *optional):
         if header.count(name) > 1:

@@ -6,13 +6,20 @@ The values are those of the closed formulas of the authors' public code, compute
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.optimize import brentq
+from scipy.optimize import brentq, least_squares
 
 from fechner.human import (
+    castle_csf,
     chromatic_rg_csf,
     chromatic_yb_csf,
+    colour_matching_ratios,
     contrast_increment,
     contrast_response,
+    convert_sensitivity,
+    foley_response,
+    foley_threshold,
+    kulikowski_match,
+    load,
     standard_spatial_observer,
     threshold_elevation,
 )
@@ -235,3 +242,146 @@ def test_what_is_refused() -> None:
         contrast_increment(-0.1, 3.0)
     with pytest.raises(ValueError, match=r"not multiples of the step of 0\.02"):
         contrast_response([0.01, 0.02], 3.0, step=0.02)
+
+
+TABLE = load("foley1994")
+ANGLE, MASK, THRESHOLD_DB = (
+    TABLE[name] for name in ("mask_orientation_deg", "mask_contrast", "threshold_db")
+)
+#: What a mask excites and inhibits, by its angle.
+WEIGHTS = {0: (1.0, 1.0), 45: (1.112, 1.811), 90: (0.141, 0.539)}
+
+
+def rms_db(model: np.ndarray, rows: np.ndarray) -> float:
+    return float(np.sqrt(np.mean((20 * np.log10(model) - THRESHOLD_DB)[rows] ** 2)))
+
+
+def test_the_data_within_a_decibel() -> None:
+    weights = np.array([WEIGHTS[angle] for angle in ANGLE.astype(int)])
+    model = foley_threshold(MASK, excitation=weights[:, 0], inhibition=weights[:, 1])
+    assert rms_db(model, ANGLE == 0) == pytest.approx(0.87, abs=0.01)
+    assert rms_db(model, ANGLE >= 0) == pytest.approx(0.61, abs=0.01)
+
+
+def test_free_exponents_land_on_the_published_ones() -> None:
+    """2.4 and 2.0, when the gain, the half contrast and the weights are free as well."""
+
+    def misses(parameters: np.ndarray) -> np.ndarray:
+        a, p, q, half, e45, i45, e90, i90 = parameters
+        e, i = (
+            np.select([ANGLE == 0, ANGLE == 45], pair, other)
+            for pair, other in (((1.0, e45), e90), ((1.0, i45), i90))
+        )
+
+        def response(contrast: np.ndarray) -> np.ndarray:
+            return a * (contrast + e * MASK) ** p / (half**q + (contrast + i * MASK) ** q)
+
+        low, high = np.zeros(len(MASK)), np.full(len(MASK), 10.0)
+        for _ in range(50):
+            middle = (low + high) / 2
+            seen = response(middle) - response(np.zeros(len(MASK))) >= 1
+            low, high = np.where(seen, low, middle), np.where(seen, middle, high)
+        return 20 * np.log10(high) - THRESHOLD_DB
+
+    start = [9.0, 2.2, 1.8, 0.03, 0.9, 1.5, 0.2, 0.6]
+    fit = least_squares(misses, start, x_scale=start, diff_step=1e-6)
+    assert fit.x[1] == pytest.approx(2.4, abs=0.05)
+    assert fit.x[2] == pytest.approx(2.0, abs=0.06)
+    assert np.sqrt(np.mean(fit.fun**2)) == pytest.approx(0.60, abs=0.01)
+
+
+@pytest.mark.parametrize(("angle", "slope"), [(0, 0.83), (45, 0.61), (90, 0.51)])
+def test_slopes_of_the_data_where_masks_are_strong(angle: int, slope: float) -> None:
+    rows = (angle == ANGLE) & (MASK > 0.03)
+    found = np.polyfit(np.log10(MASK[rows]), THRESHOLD_DB[rows] / 20, 1)[0]
+    assert found == pytest.approx(slope, abs=5e-3)
+
+
+def test_slope_of_masking_by_noise() -> None:
+    table = load("gegenfurtner_kiper1992")
+    strong = table["mask_contrast"] > 0.04
+    logs = (np.log10(table[name][strong]) for name in ("mask_contrast", "threshold_contrast"))
+    assert np.polyfit(*logs, 1)[0] == pytest.approx(0.94, abs=5e-3)
+
+
+def test_a_threshold_is_where_the_response_is_one_more() -> None:
+    mask = np.array([0.0, 0.005, 0.02, 0.1, 0.4])
+    for excitation, inhibition in WEIGHTS.values():
+        weights = {"excitation": excitation, "inhibition": inhibition}
+        threshold = foley_threshold(mask, **weights)
+        rise = foley_response(threshold, mask, **weights) - foley_response(0.0, mask, **weights)
+        np.testing.assert_allclose(rise, 1.0, rtol=1e-9)
+
+
+def test_the_dipper() -> None:
+    mask = np.geomspace(1e-4, 0.5, 200)
+    relative_db = 20 * np.log10(foley_threshold(mask) / foley_threshold(0.0))
+    assert relative_db[0] == pytest.approx(0, abs=0.1)
+    assert relative_db.min() < -3
+    assert 0.005 < mask[relative_db.argmin()] < 0.03
+    assert relative_db[-1] > 15
+    # A mask that only inhibits never helps.
+    across = foley_threshold(mask, excitation=0.0, inhibition=0.5)
+    assert np.all(across >= foley_threshold(0.0) * (1 - 1e-9))
+
+
+def test_shapes_and_refusals() -> None:
+    assert isinstance(foley_threshold(0.1), np.float64)
+    assert foley_threshold(np.ones((2, 1)), inhibition=np.ones(3)).shape == (2, 3)
+    with pytest.raises(ValueError, match="mask_contrast is -1"):
+        foley_threshold(-1.0)
+
+
+def test_the_ratios_of_hammou_et_al() -> None:
+    ratios = colour_matching_ratios()
+    assert list(ratios) == ["ach", "rg", "yv"]
+    assert ratios["ach"] == 1
+    assert ratios["rg"] == pytest.approx(0.610649, rel=1e-9)
+    assert ratios["yv"] == pytest.approx(4.203636, rel=1e-9)
+
+
+def test_one_ratio_holds_at_all_contrasts() -> None:
+    table = load("switkes_crognale1999")
+    for direction, ratio in colour_matching_ratios().items():
+        rows = table["direction"] == direction
+        matched = ratio * table["achromatic_contrast"][rows]
+        np.testing.assert_allclose(table["dkl_amplitude"][rows], matched, rtol=1e-9)
+
+
+def test_a_change_of_the_answer_does_not_change_the_next() -> None:
+    colour_matching_ratios()["rg"] = 2.0
+    assert colour_matching_ratios()["rg"] == pytest.approx(0.610649)
+
+
+def _rms_log10(thresholds: np.ndarray) -> float:
+    """Miss of equal steps above threshold, on the matches of Georgeson & Sullivan (1975)."""
+    table = load("georgeson_sullivan1975")
+    frequencies, which = np.unique(table["test_frequency_cpd"], return_inverse=True)
+    assert frequencies.tolist() == [0.25, 0.5, 1, 2, 5, 10, 15, 20, 25]
+    predicted = kulikowski_match(table["reference_contrast"], thresholds[4], thresholds[which])
+    return float(np.sqrt(np.mean(np.log10(predicted / table["matched_contrast"]) ** 2)))
+
+
+def test_equal_steps_above_threshold_explain_contrast_constancy() -> None:
+    fitted = [0.0492, 0.0159, 0.0064, 0.0059, 0.0071, 0.0058, 0.0158, 0.0399, 0.0902]
+    assert _rms_log10(np.array(fitted)) == pytest.approx(0.075, abs=5e-4)
+    # With thresholds of castleCSF, which are higher at high frequencies.
+    frequency = np.array([0.25, 0.5, 1, 2, 5, 10, 15, 20, 25])
+    sensitivity = castle_csf(frequency, area_deg2=20.0, luminance_cdm2=10.0)
+    castle = 1 / convert_sensitivity(sensitivity, to="michelson")
+    assert _rms_log10(castle) == pytest.approx(0.228, abs=5e-4)
+    # Perfect constancy is equal thresholds; contrasts in proportion to thresholds miss most.
+    assert _rms_log10(np.full(9, 1e-9)) == pytest.approx(0.333, abs=5e-4)
+    table = load("georgeson_sullivan1975")
+    which = np.searchsorted(frequency, table["test_frequency_cpd"])
+    proportional = table["reference_contrast"] * castle[which] / castle[4]
+    misses = np.log10(proportional / table["matched_contrast"])
+    assert np.sqrt(np.mean(misses**2)) == pytest.approx(0.58, abs=5e-3)
+
+
+def test_a_pattern_matches_itself_above_threshold() -> None:
+    contrasts = np.array([0.02, 0.1, 0.9])
+    np.testing.assert_allclose(kulikowski_match(contrasts, 0.01, 0.01), contrasts)
+    assert kulikowski_match(0.005, 0.01, 0.03) == 0.03
+    with pytest.raises(ValueError, match="threshold is 0; it must be finite and above 0"):
+        kulikowski_match(0.1, 0.0, 0.1)
