@@ -1,22 +1,22 @@
-"""Render rate of both engines, and whether they agree on the view that a classifier knows best.
+"""CPU seconds of a view by how it is rendered, and whether searches find the same preferred view.
 
     fechner objects objects
     python benchmarks/objects.py objects --kept agreement.jsonl
 
-prints views per CPU second of the rasteriser and of Mitsuba. Then, for each object, the view that
-is best among 1,000 as the rasteriser draws them (and among the first 300) is rendered by Mitsuba:
-how many of Mitsuba's own views, 100 random ones, are better? The score is that of RichardWebster et
-al. (2018): the probability of the most likely class if that is the object's, minus it otherwise;
-the classifier is EfficientNet-Lite0. Scores are kept in a file after every few views, so that it
-may be stopped and goes on where it was; objects come in random order, so that some are a fair
-sample of all. ``--part 1/2`` and ``--part 2/2`` share them between two processes that keep their
-scores in two files; a last one reads both. Takes three CPU minutes for each object.
+prints CPU milliseconds of a view by the rasteriser and by Mitsuba at several numbers of paths per
+pixel, all in one run. Then, for each object and each way to render, the view that is best among 100
+random ones is rendered as curves show it (16 paths per pixel): how many of the 100, rendered so,
+are better? The score is that of RichardWebster et al. (2018): the probability of the most likely
+class if that is the object's, minus it otherwise; the classifier is EfficientNet-Lite0. Scores are
+kept in a file after every few views, so that a run may be stopped and resumed; objects come in
+random order, so that the first few are a fair sample.
 """
 
 import argparse
 import json
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -31,14 +31,19 @@ from fechner.stimuli.objects import ObjectSet, View, open_objects, random_view
 from fechner.stimuli.objects.views import Engine
 
 FIELD = Field.of(pixels=224, ppd=32)
-ENGINES: tuple[Engine, ...] = ("raster", "mitsuba")
+#: How a view is rendered: the engine, and paths per pixel; the last is how curves show it.
+WAYS: tuple[tuple[Engine, int], ...] = (
+    ("raster", 0),
+    ("mitsuba", 1),
+    ("mitsuba", 2),
+    ("mitsuba", 4),
+    ("mitsuba", 8),
+    ("mitsuba", 16),
+)
 #: Views that are scored at a time, and then kept.
 FEW = 10
-#: Among how many views the rasteriser seeks, and among how many others Mitsuba's are placed.
-SEARCHED = (300, 1000)
-OTHERS = 100
-#: The part of all views that counts as the top.
-TOP = 0.01
+#: Among how many views one is sought.
+SEARCHED = 100
 
 
 class Classifier:
@@ -61,19 +66,27 @@ class Classifier:
         return scores
 
 
+def rendered(view: View, way: tuple[Engine, int]) -> View:
+    """Return the same view, rendered in some way."""
+    engine, samples = way
+    return replace(view, engine=engine, samples=samples, folder=view.place)
+
+
 def rates(objects: Sequence[View], count: int) -> None:
-    """Print views per CPU second, of objects that are in memory already."""
-    print("engine    views per CPU second, median over objects (least .. most)")
-    for engine in ENGINES:
-        found = []
+    """Print CPU time of a view, and of the first, for which an object is prepared."""
+    print("engine    paths  CPU ms a view: mean, median over objects; the first view")
+    for way in WAYS:
+        first, rest = [], []
         for view in objects:
-            views = [random_view(view, 1, i).seen(engine=engine) for i in range(count + 1)]
-            views[0].draw(FIELD, 8, "cpu")
-            start = time.process_time()
-            for each in views[1:]:
-                each.draw(FIELD, 8, "cpu")
-            found.append(count / (time.process_time() - start))
-        print(f"{engine:8}  {np.median(found):.1f} ({min(found):.1f} .. {max(found):.1f})")
+            times = []
+            for number in range(count + 1):
+                start = time.process_time()
+                rendered(random_view(view, 1, number), way).draw(FIELD, 8, "cpu")
+                times.append(1000 * (time.process_time() - start))
+            first.append(times[0])
+            rest.append(np.mean(times[1:]))
+        figures = f"{np.mean(rest):6.0f} {np.median(rest):6.0f} {np.mean(first):8.0f}"
+        print(f"{way[0]:8}  {way[1]:5}  {figures}", flush=True)
 
 
 class Scores:
@@ -89,39 +102,38 @@ class Scores:
                 keys = [(row["key"], number) for number in row["numbers"]]
                 self._known |= dict(zip(keys, row["scores"], strict=True))
 
-    def of(self, view: View, engine: Engine, numbers: Sequence[int]) -> NDArray[np.float64]:
-        """Return scores of some random views of an object."""
-        key = f"{engine} {view.sha256}"
-        missing = [number for number in numbers if (key, number) not in self._known]
+    def of(self, view: View, way: tuple[Engine, int]) -> NDArray[np.float64]:
+        """Return scores of random views of an object."""
+        key = f"{way[0]} {way[1]} {view.sha256}"
+        missing = [number for number in range(SEARCHED) if (key, number) not in self._known]
         for start in range(0, len(missing), FEW):
             few = missing[start : start + FEW]
-            views = [random_view(view, 0, number).seen(engine=engine) for number in few]
+            views = [rendered(random_view(view, 0, number), way) for number in few]
             scores = self._classifier.scores(views, Path(view.name).parts[0])
             with self._file.open("a") as file:
                 file.write(json.dumps({"key": key, "numbers": few, "scores": scores}) + "\n")
             self._known |= {(key, n): score for n, score in zip(few, scores, strict=True)}
-        return np.array([self._known[key, number] for number in numbers])
+        return np.array([self._known[key, number] for number in range(SEARCHED)])
 
 
 def agreement(views: Sequence[View], scores: Scores) -> None:
-    """Print how many of Mitsuba's views are better than the best of the rasteriser."""
-    heads = "".join(f"  best of {count:5}  as Mitsuba's  better" for count in SEARCHED)
-    print(f"{'object':24}{heads}  Mitsuba's best")
+    """Print how many views are better than the one that is found, and its score."""
+    names = [f"{engine} {samples or ''}".strip() for engine, samples in WAYS]
+    print(f"{'object':24}" + "".join(f"  {name:>14}" for name in names))
     found = []
     for view in views:
-        line, row = f"{Path(view.name).stem[:24]:24}", []
-        others = scores.of(view, "mitsuba", range(OTHERS))
-        for count in SEARCHED:
-            drawn = scores.of(view, "raster", range(count))
-            best = int(drawn.argmax())
-            there = scores.of(view, "mitsuba", [best]).item()
-            row.append(int((others > there).sum()))
-            line += f"  {drawn[best]:13.3f}  {there:12.3f}  {row[-1]:6}"
-        found.append(row)
-        print(f"{line}  {others.max():14.3f}", flush=True)
-        top = (np.array(found) <= TOP * OTHERS).sum(axis=0).tolist()
-        among = ", ".join(f"{n} (of {c} views)" for n, c in zip(top, SEARCHED, strict=True))
-        print(f"in Mitsuba's top {TOP:.0%}: {among} of {len(found)} objects", flush=True)
+        shown = scores.of(view, WAYS[-1])
+        best = [int(scores.of(view, way).argmax()) for way in WAYS]
+        found.append([int((shown > shown[each]).sum()) for each in best])
+        cells = "".join(f"  {n:5} ({shown[i]:6.3f})" for n, i in zip(found[-1], best, strict=True))
+        print(f"{Path(view.name).stem[:24]:24}{cells}", flush=True)
+    better = np.array(found)
+    for words, counts in {
+        "the very best": (better == 0).sum(axis=0),
+        "among the best 5": (better < 5).sum(axis=0),
+        "median rank": np.median(better, axis=0) + 1,
+    }.items():
+        print(f"{words:24}" + "".join(f"  {count:14g}" for count in counts))
 
 
 def _objects(objects: ObjectSet) -> Iterator[View]:
@@ -135,14 +147,13 @@ def main() -> None:
     parser.add_argument("objects", type=Path, help="folder of objects, as of fechner objects")
     parser.add_argument("--rate-views", type=int, default=5, help="views of each; 0 for no rates")
     parser.add_argument("--kept", type=Path, nargs="*", help="files of scores; none: rates alone")
-    parser.add_argument("--part", default="1/1", help="which part of the objects, such as 1/2")
+    parser.add_argument("--most", type=int, help="so many of the objects")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     keep_freed_memory()
-    part, parts = map(int, options.part.split("/"))
     every = list(_objects(open_objects(options.objects)))
-    order = np.random.default_rng(0).permutation(len(every))[part - 1 :: parts]
+    order = np.random.default_rng(0).permutation(len(every))[: options.most]
     objects = [every[place] for place in order]
     if options.rate_views:
         rates(objects, options.rate_views)

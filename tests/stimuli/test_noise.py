@@ -1,10 +1,30 @@
 """Noise: its band, its spread, its seed, and the published pipeline rebuilt in plain NumPy."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
-from fechner.stimuli import Field, Noise, OctaveNoise
+from fechner.errors import PictureError
+from fechner.stimuli import (
+    ATD,
+    ATD_VILA_TOMAS2026,
+    Field,
+    Grating,
+    Layer,
+    NaturalBand,
+    Noise,
+    OctaveNoise,
+    Photograph,
+    RingNoise,
+    Stimulus,
+    display,
+    paint,
+)
+from fechner.stimuli.photographs import photograph
 
 FIELD = Field(width_px=224, height_px=224, ppd=60.0)
 OBLONG = Field(width_px=151, height_px=96, ppd=30.0)
@@ -141,3 +161,129 @@ def test_the_mean_alone_is_no_noise() -> None:
 def test_the_legacy_generator_takes_one_seed() -> None:
     with pytest.raises(ValueError, match="takes one seed"):
         Noise(1.0, 2.0, seed=(8, 1), generator="numpy-legacy").draw(FIELD)
+
+
+RING_FIELD = Field.of(degrees=2, ppd=64)
+SCREEN = display("decalogue")
+
+
+def test_contrast_is_over_the_whole_square() -> None:
+    for window_deg in (0.3, None):
+        drawn = RingNoise(6.0, window_deg=window_deg, seed=3).draw(RING_FIELD)
+        assert float(drawn.mean()) == pytest.approx(0, abs=1e-12)
+        assert float(drawn.std(correction=0)) == pytest.approx(0.5**0.5)
+    inside = RingNoise(6.0, seed=3).draw(RING_FIELD)[13:52, 13:52]
+    assert float(inside.abs().max()) > 5
+
+
+@pytest.mark.parametrize("orientation_deg", [0.0, 45.0, 112.5])
+def test_power_is_in_the_ring_and_the_band_only(orientation_deg: float) -> None:
+    noise = RingNoise(12.0, orientation_deg, 0.25, window_deg=None, seed=1)
+    power = np.abs(np.fft.fft2(noise.draw(RING_FIELD).numpy())) ** 2
+    frequency = np.fft.fftfreq(128, 1 / 64)
+    x, y = np.meshgrid(frequency, frequency)
+    there = power > 1e-9 * power.max()
+    assert (np.abs(np.hypot(x, y)[there] - 12) < 3).all()
+    apart = (np.degrees(np.arctan2(y, x)) - orientation_deg + 90) % 180 - 90
+    assert (np.abs(apart[there]) < 15).all()
+    assert there.sum() > 100
+
+
+def test_a_larger_field_has_nothing_around_it() -> None:
+    noise = RingNoise(6.0, seed=(0, 1))
+    large = noise.draw(Field.of(pixels=224, ppd=64))
+    np.testing.assert_array_equal(large[48:176, 48:176], noise.draw(RING_FIELD))
+    assert float(large[:48].abs().max()) == 0
+    assert (noise.draw(RING_FIELD) != replace(noise, seed=(1, 0)).draw(RING_FIELD)).any()
+
+
+def test_what_cannot_be_drawn_is_a_sentence() -> None:
+    with pytest.raises(ValueError, match="does not fit a field of 1 x 1 deg"):
+        RingNoise(6.0).draw(Field.of(degrees=1, ppd=64))
+    with pytest.raises(ValueError, match=r"no Fourier component within 0\.125 of 1\.5 cpd"):
+        RingNoise(1.5, size_deg=1.0).draw(RING_FIELD)
+    with pytest.raises(ValueError, match="window_deg is 0; it must be above 0, or None"):
+        RingNoise(1.5, window_deg=0.0)
+
+
+def test_published_colours_modulate_luminance_as_well() -> None:
+    for direction, expected in (("ach", (1, 0, 0)), ("rg", (1, 1, 0)), ("yb", (1, 0, 1))):
+        xyz = np.array(ATD_VILA_TOMAS2026.modulation_xyz(direction, 1.0))
+        np.testing.assert_allclose(np.array(ATD.axes) @ xyz, expected, atol=1e-12)
+
+
+def test_overlays_are_added_to_encoded_values_less_their_mean() -> None:
+    background = ATD.background_xyz(40.0)
+    layer = Layer(Grating(4.0), background, 0.3)
+    overlay = Stimulus(background, (layer,))
+    test = Stimulus(background, (replace(layer, pattern=Grating(9.0)),), overlay)
+    shown = [test, replace(test, overlay=None), overlay, Stimulus(background)]
+    both, alone, added, plain = paint(shown, RING_FIELD, SCREEN, dtype=torch.float64).pixels
+    torch.testing.assert_close(both, alone + added - added.mean())
+    assert not torch.equal(both, alone)
+    # Nobody is shown light that a display does not have.
+    frames = paint([test], RING_FIELD, SCREEN, light="cdm2", dtype=torch.float64)
+    torch.testing.assert_close(SCREEN.encode(frames.pixels)[0], both.clamp(0, 1))
+    assert float(plain.std()) > 0  # its three channels differ
+    strong = replace(test, layers=(replace(test.layers[0], contrast=0.99),))
+    (cut,) = paint([strong], RING_FIELD, SCREEN).pixels
+    assert float(cut.min()) == 0
+    (kept,) = paint([strong], RING_FIELD, replace(SCREEN, clips=False)).pixels
+    assert float(kept.min()) < 0
+
+
+NATURAL_FIELD = Field(128, 128, 32.0)
+
+
+def wave(halves: float, size: int = 128) -> np.ndarray:
+    """Half cycles over the width, which go on smoothly in the mirror image."""
+    return np.cos(np.pi * halves * (np.arange(size) + 0.5) / size)[None].repeat(size, axis=0)
+
+
+def written(path: Path, luminance: np.ndarray) -> Photograph:
+    """Write a grey picture of a luminance, and return it."""
+    encoded = np.where(
+        luminance <= 0.0031308, 12.92 * luminance, 1.055 * luminance ** (1 / 2.4) - 0.055
+    )
+    Image.fromarray(np.rint(255 * encoded).astype(np.uint8)).save(path)
+    return photograph(path, "grey")
+
+
+def test_what_is_outside_of_the_band_is_gone(tmp_path: Path) -> None:
+    # 32 half cycles on 4 degrees are 4 cpd; the others are 0.5 and 12.
+    low, inside, high = wave(4), wave(32), wave(96)
+    shown = written(tmp_path / "a.png", 0.3 + 0.1 * low + 0.02 * inside + 0.1 * high)
+    drawn = NaturalBand(4.0, (shown,)).draw(NATURAL_FIELD).numpy()
+    assert drawn.std() == pytest.approx(1)
+    assert drawn.mean() == pytest.approx(0, abs=1e-9)
+    assert np.corrcoef(drawn.ravel(), inside.ravel())[0, 1] > 0.99
+
+
+def test_edges_that_do_not_fit_together_add_nothing(tmp_path: Path) -> None:
+    """One side is dark, the other bright; without mirrors their border would be all there is."""
+    ramp = np.linspace(0.1, 0.9, 128)[None].repeat(128, axis=0)
+    shown = written(tmp_path / "a.png", ramp + 0.02 * wave(32))
+    drawn = NaturalBand(4.0, (shown,)).draw(NATURAL_FIELD).numpy()
+    assert np.corrcoef(drawn.ravel(), wave(32).ravel())[0, 1] > 0.98
+
+
+def test_the_seed_is_the_photograph(tmp_path: Path) -> None:
+    shown = tuple(written(tmp_path / f"{k}.png", 0.3 + 0.1 * wave(k)) for k in (24, 28, 32, 36, 40))
+    drawn = {
+        tuple(NaturalBand(4.0, shown, seed=(7, seed)).draw(NATURAL_FIELD)[0].tolist())
+        for seed in range(60)
+    }
+    assert len(drawn) == len(shown)
+    again = [NaturalBand(4.0, shown, seed=(3,)).draw(NATURAL_FIELD) for _ in range(2)]
+    assert torch.equal(*again)
+
+
+def test_photographs_that_cannot_be_shown_are_passed_over(tmp_path: Path) -> None:
+    flat = written(tmp_path / "flat.png", np.full((128, 128), 0.3))
+    gone = Photograph("gone.png", "grey", "", str(tmp_path))
+    good = written(tmp_path / "good.png", 0.3 + 0.1 * wave(32))
+    for seed in range(10):
+        drawn = NaturalBand(18**0.5, (flat, gone, good), seed=(seed,)).draw(NATURAL_FIELD)
+        assert torch.equal(drawn, NaturalBand(18**0.5, (good,)).draw(NATURAL_FIELD))
+    with pytest.raises(PictureError, match=r"no photograph has anything from 3 to 6 cpd .*: flat"):
+        NaturalBand(18**0.5, (flat,)).draw(NATURAL_FIELD)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from fechner.stimuli import display
-from fechner.stimuli.transfer import (
+from fechner.stimuli.colour import (
     hlg_encode,
     hlg_gamma,
     hlg_scene,

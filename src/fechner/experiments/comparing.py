@@ -13,8 +13,7 @@ from fechner.experiments.presenter import Presenter
 from fechner.observers.abilities import ComparesWithSeveral, ReadsChannels
 from fechner.observers.readouts import MAY_BE_UNDEFINED
 from fechner.stimuli import Picture, Stimulus
-from fechner.stimuli.painting import resample
-from fechner.stimuli.parts import Part, part_that_differs
+from fechner.stimuli.painting import Part, part_that_differs, resample
 from fechner.stimuli.patterns import drawn
 
 if TYPE_CHECKING:

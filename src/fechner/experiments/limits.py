@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fechner.stimuli import Display, Field, Layer, Stimulus, gamut_limit
-from fechner.stimuli.gamut import asked_light, contrast_limit, fits_gamut
 from fechner.stimuli.painting import resample
 from fechner.stimuli.patterns import contrast_of, drawn, share_inside
+from fechner.stimuli.stimulus import asked_light, contrast_limit, fits_gamut
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -18,8 +18,7 @@ from fechner.experiments.base import Scene
 from fechner.observers.abilities import ANY_SIZE, Answers
 from fechner.observers.questions import Answer, Question, Reads
 from fechner.stimuli import Clips, Display, Frames, Picture, Stimulus, paint
-from fechner.stimuli.painting import resample
-from fechner.stimuli.parts import Part
+from fechner.stimuli.painting import Part, resample
 from fechner.stimuli.pictures import picture_drawn
 
 if TYPE_CHECKING:

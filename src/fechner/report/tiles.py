@@ -20,7 +20,7 @@ from fechner.experiments import Experiment
 from fechner.report.screens import OTHER_SCREEN, on_screen, shows_srgb
 from fechner.stimuli import Field, Frames, Picture, Stimulus, paint
 from fechner.stimuli.colour import Triple
-from fechner.stimuli.parts import Part
+from fechner.stimuli.painting import Part
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,6 +1,5 @@
 from .albums import Album as Album
 from .albums import open_album as open_album
-from .bands import Band as Band
 from .bands import BandNoise as BandNoise
 from .bands import Suppressed as Suppressed
 from .colour import ATD as ATD
@@ -19,19 +18,20 @@ from .display import gamut_limit as gamut_limit
 from .display import open_display as open_display
 from .field import Field as Field
 from .field import pixels_per_degree as pixels_per_degree
-from .gamut import contrast_limit as contrast_limit
-from .gamut import fits_gamut as fits_gamut
 from .manipulated import Manipulated as Manipulated
-from .natural import NaturalBand as NaturalBand
+from .noise import Band as Band
+from .noise import NaturalBand as NaturalBand
 from .noise import Noise as Noise
 from .noise import OctaveNoise as OctaveNoise
+from .noise import RingNoise as RingNoise
 from .oriented_noise import OrientedNoise as OrientedNoise
 from .oriented_noise import RoundWindow as RoundWindow
+from .painting import Clips as Clips
 from .painting import Frames as Frames
 from .painting import Light as Light
+from .painting import Part as Part
 from .painting import paint as paint
-from .parts import Part as Part
-from .parts import part_that_differs as part_that_differs
+from .painting import part_that_differs as part_that_differs
 from .patterns import Gabor as Gabor
 from .patterns import Gaussian as Gaussian
 from .patterns import Grating as Grating
@@ -45,7 +45,6 @@ from .picture_sets import virtual_pictures as virtual_pictures
 from .pictures import Perturbation as Perturbation
 from .pictures import Perturbed as Perturbed
 from .pictures import Picture as Picture
-from .ring_noise import RingNoise as RingNoise
 from .shapes import Bar as Bar
 from .shapes import Bessel as Bessel
 from .shapes import Checkerboard as Checkerboard
@@ -55,4 +54,5 @@ from .shapes import Square as Square
 from .stimulus import Flicker as Flicker
 from .stimulus import Layer as Layer
 from .stimulus import Stimulus as Stimulus
-from .video import Clips as Clips
+from .stimulus import contrast_limit as contrast_limit
+from .stimulus import fits_gamut as fits_gamut

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fechner.stimuli.field import Field
-from fechner.stimuli.noise import Noise
+from fechner.stimuli.noise import Band, Noise
 from fechner.stimuli.pictures import Changed, Problem, Seed, rounded
 
 if TYPE_CHECKING:
@@ -27,68 +27,6 @@ _STEPS = 24
 
 #: Noise that must be as much stronger to make up for what is cut off is noise of another band.
 _MOST_GAIN = 1.5
-
-
-@dataclass(frozen=True)
-class Band:
-    """A ring of spatial frequencies, both edges included.
-
-    Examples
-    --------
-    >>> band = Band.octaves(4.0)
-    >>> round(band.low_cpd, 3), round(band.high_cpd, 3), round(band.centre_cpd, 3)
-    (2.828, 5.657, 4.0)
-    >>> [round(edge, 2) for edge in band.per_image(Field(256, 256, 64.0))]
-    [11.31, 22.63]
-    """
-
-    low_cpd: float
-    high_cpd: float
-
-    def __post_init__(self) -> None:
-        if not 0 < self.low_cpd < self.high_cpd < math.inf:
-            raise ValueError(
-                "a band goes from above 0 to something higher, not from "
-                f"{self.low_cpd:g} to {self.high_cpd:g} cycles per degree."
-            )
-
-    @classmethod
-    def octaves(cls, centre_cpd: float, octaves: float = 1.0) -> Band:
-        """Return the band of so many octaves around a frequency in cycles per degree."""
-        half = 2.0 ** (octaves / 2)
-        return cls(centre_cpd / half, centre_cpd * half)
-
-    @classmethod
-    def octaves_of_image(cls, centre: float, field: Field, octaves: float = 1.0) -> Band:
-        """Return the band around a frequency in cycles per width of a field."""
-        return cls.octaves(centre / field.width_deg, octaves)
-
-    @property
-    def centre_cpd(self) -> float:
-        """The frequency in the middle, on a logarithmic scale."""
-        return math.sqrt(self.low_cpd * self.high_cpd)
-
-    def per_image(self, field: Field) -> tuple[float, float]:
-        """Return the edges in cycles per width of a field."""
-        return self.low_cpd * field.width_deg, self.high_cpd * field.width_deg
-
-    def fits(self, field: Field) -> bool:
-        """Whether pixels can hold all of it, and a field some of it."""
-        return self.high_cpd <= field.nyquist_cpd and bool(self.mask(field).any())
-
-    def mask(self, field: Field, device: str = "cpu") -> Tensor:
-        """Return which terms of a real Fourier transform lie in it, [h, w // 2 + 1]."""
-        import torch
-
-        step = 1 / field.ppd
-        fx = torch.fft.rfftfreq(field.width_px, step, dtype=torch.float64, device=device)
-        fy = torch.fft.fftfreq(field.height_px, step, dtype=torch.float64, device=device)
-        radius = fx[None, :].square() + fy[:, None].square()
-        within: Tensor = (radius >= self.low_cpd**2) & (radius <= self.high_cpd**2)
-        return within
-
-    def __str__(self) -> str:
-        return f"{self.low_cpd:.3g} to {self.high_cpd:.3g} cpd"
 
 
 @dataclass(frozen=True)

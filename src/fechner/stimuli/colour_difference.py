@@ -9,9 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from fechner.stimuli.colour import D65_XYZ, Matrix, Triple, transform, xyz_to_lab
-from fechner.stimuli.gradients import angle, length, root
-from fechner.stimuli.transfer import pq_encode
+from fechner.stimuli.colour import D65_XYZ, Matrix, Triple, pq_encode, root, transform, xyz_to_lab
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -187,3 +185,23 @@ def _blue(hue_rad: Tensor) -> Tensor:
     """Return sin(2 dtheta) of CIEDE2000, a bump of 25 degrees around a hue of 275 degrees."""
     away_deg = (hue_rad.rad2deg() % 360 - 275) / 25
     return (2 * math.radians(30) * (-away_deg.square()).exp()).sin()
+
+
+def length(x: Tensor, y: Tensor) -> Tensor:
+    """Return the length of (x, y), with gradient 0 at the origin."""
+    return root(x.square() + y.square())
+
+
+def angle(y: Tensor, x: Tensor) -> Tensor:
+    """Return the angle of (x, y) in radians, from -pi to pi; at the origin 0 with gradient 0.
+
+    Examples
+    --------
+    >>> import torch
+    >>> point = torch.zeros(2, requires_grad=True)
+    >>> angle(point[0], point[1]).backward()
+    >>> point.grad.tolist()
+    [0.0, 0.0]
+    """
+    origin = (x == 0) & (y == 0)
+    return y.masked_fill(origin, 0.0).atan2(x.masked_fill(origin, 1.0))

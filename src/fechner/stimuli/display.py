@@ -16,25 +16,23 @@ import numpy as np
 
 from fechner.errors import FechnerError, UnknownNameError
 from fechner.stimuli.colour import (
+    PQ_PEAK_CDM2,
     PRIMARIES,
     SRGB_TO_XYZ,
     Matrix,
     Triple,
     as_matrix,
     as_triple,
-    inverse,
-    transform,
-)
-from fechner.stimuli.transfer import (
-    PQ_PEAK_CDM2,
     hlg_encode,
     hlg_gamma,
     hlg_scene,
     hlg_show,
+    inverse,
     pq_decode,
     pq_encode,
     srgb_decode,
     srgb_encode_,
+    transform,
 )
 
 if TYPE_CHECKING:

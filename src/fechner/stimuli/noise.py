@@ -1,22 +1,100 @@
-"""Gaussian noise in a band of spatial frequencies, reproducible on every device."""
+"""Bands of spatial frequencies: filled with Gaussian noise, or cut out of photographs.
+
+`RingNoise` is the noise of the public code of Vila-Tomás et al. (2026): a flat ring on the grid of
+an FFT.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
+
+from fechner.errors import PictureError
+from fechner.stimuli.pictures import Seed, picture_drawn
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from torch import Tensor
 
     from fechner.stimuli.field import Field
     from fechner.stimuli.patterns import ContrastOf
+    from fechner.stimuli.photographs import Photograph
 
 #: ``pcg64`` is NumPy's modern generator; the others reproduce published stimuli.
 Generator = Literal["pcg64", "numpy-legacy", "torch"]
+
+
+@dataclass(frozen=True)
+class Band:
+    """A ring of spatial frequencies, both edges included.
+
+    Examples
+    --------
+    >>> band = Band.octaves(4.0)
+    >>> round(band.low_cpd, 3), round(band.high_cpd, 3), round(band.centre_cpd, 3)
+    (2.828, 5.657, 4.0)
+    >>> from fechner.stimuli import Field
+    >>> [round(edge, 2) for edge in band.per_image(Field(256, 256, 64.0))]
+    [11.31, 22.63]
+    """
+
+    low_cpd: float
+    high_cpd: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.low_cpd < self.high_cpd < math.inf:
+            raise ValueError(
+                "a band goes from above 0 to something higher, not from "
+                f"{self.low_cpd:g} to {self.high_cpd:g} cycles per degree."
+            )
+
+    @classmethod
+    def octaves(cls, centre_cpd: float, octaves: float = 1.0) -> Band:
+        """Return the band of so many octaves around a frequency in cycles per degree."""
+        return cls(*octave_edges(centre_cpd, octaves))
+
+    @classmethod
+    def octaves_of_image(cls, centre: float, field: Field, octaves: float = 1.0) -> Band:
+        """Return the band around a frequency in cycles per width of a field."""
+        return cls.octaves(centre / field.width_deg, octaves)
+
+    @property
+    def centre_cpd(self) -> float:
+        """The frequency in the middle, on a logarithmic scale."""
+        return math.sqrt(self.low_cpd * self.high_cpd)
+
+    def per_image(self, field: Field) -> tuple[float, float]:
+        """Return the edges in cycles per width of a field."""
+        return self.low_cpd * field.width_deg, self.high_cpd * field.width_deg
+
+    def fits(self, field: Field) -> bool:
+        """Whether pixels can hold all of it, and a field some of it."""
+        return self.high_cpd <= field.nyquist_cpd and bool(self.mask(field).any())
+
+    def mask(self, field: Field, device: str = "cpu") -> Tensor:
+        """Return which terms of a real Fourier transform lie in it, [h, w // 2 + 1]."""
+        return _ring(field, self.low_cpd, self.high_cpd, device)[0]
+
+    def __str__(self) -> str:
+        return f"{self.low_cpd:.3g} to {self.high_cpd:.3g} cpd"
+
+
+def _ring(field: Field, low_cpd: float, high_cpd: float, device: str) -> tuple[Tensor, Tensor]:
+    """Return which terms of a real Fourier transform lie in a ring, and their squared radii.
+
+    The squared radius avoids that rounding of a square root decides who is on the edge.
+    """
+    import torch
+
+    step = 1 / field.ppd
+    fx = torch.fft.rfftfreq(field.width_px, step, dtype=torch.float64, device=device)
+    fy = torch.fft.fftfreq(field.height_px, step, dtype=torch.float64, device=device)
+    radius = fx[None, :].square() + fy[:, None].square()
+    return (radius >= low_cpd**2) & (radius <= high_cpd**2), radius
 
 
 @dataclass(frozen=True)
@@ -61,11 +139,8 @@ class Noise:
         import torch
 
         white = torch.as_tensor(self._white((field.height_px, field.width_px)), device=device)
-        fx = torch.fft.rfftfreq(field.width_px, 1 / field.ppd, dtype=white.dtype, device=device)
-        fy = torch.fft.fftfreq(field.height_px, 1 / field.ppd, dtype=white.dtype, device=device)
-        # The squared radius avoids that rounding of a square root decides who is on the edge.
-        radius = fx[None, :].square() + fy[:, None].square()
-        kept = ((radius >= self.low_cpd**2) & (radius <= self.high_cpd**2)).to(white.dtype)
+        within, radius = _ring(field, self.low_cpd, self.high_cpd, device)
+        kept = within.to(white.dtype)
         if self.halve_edge:
             kept[radius.isclose(radius.new_tensor(self.high_cpd**2))] = 0.5
         if not self.keep_mean:
@@ -146,3 +221,217 @@ def octave_edges(frequency_cpd: float, octaves: float = 1.0) -> tuple[float, flo
     """
     half = math.pow(2.0, octaves / 2)
     return frequency_cpd / half, frequency_cpd * half
+
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RingNoise:
+    """Points of a Fourier transform with amplitude 1 and random phases, in a small round window.
+
+    Contrast is ``rms_sqrt2`` over the whole square, not over the window: a window of 0.3 deg in a
+    square of 2 deg makes the noise in it eight times as strong. `OrientedNoise` is the better
+    choice for anything but published numbers.
+
+    Parameters
+    ----------
+    frequency_cpd, orientation_deg
+        Middle of the ring and of the band; angles turn clockwise from vertical bars.
+    half_width
+        Half the width of the ring, over its frequency. The published code has 3 cpd at the highest
+        frequency of a series and less in proportion below.
+    band_deg
+        Width of the band of orientations.
+    size_deg
+        Side of the square.
+    window_deg
+        Radius at which the window, a raised cosine, reaches 0; None has no window.
+    window_at_deg
+        Its centre, to the right of and below the upper left corner. The published code has 0.5 deg,
+        which is the middle of a square of 1 deg.
+    seed
+        One number or several, of NumPy's legacy generator, which the published code uses.
+
+    References
+    ----------
+    Vila-Tomás et al. (2026), key ``vila_tomas2026``, in the form of their public code.
+
+    Examples
+    --------
+    >>> from fechner.stimuli import Field
+    >>> noise = RingNoise(6.0, seed=1).draw(Field.of(degrees=2, ppd=64))
+    >>> round(float(noise.std(correction=0)) * 2**0.5, 3), round(float(noise[32, 32]), 3)
+    (1.0, -6.311)
+    """
+
+    frequency_cpd: float
+    orientation_deg: float = 0.0
+    half_width: float = 0.125
+    band_deg: float = 30.0
+    size_deg: float = 2.0
+    window_deg: float | None = 0.3
+    window_at_deg: tuple[float, float] = (0.5, 0.5)
+    seed: int | tuple[int, ...] = 0
+
+    contrast_of: ClassVar[ContrastOf] = "rms_sqrt2"
+    words: ClassVar[str] = "oriented noise"
+
+    def __post_init__(self) -> None:
+        for name in ("frequency_cpd", "band_deg", "size_deg", "half_width"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} is {getattr(self, name):g}; it must be above 0.")
+        if self.window_deg is not None and not self.window_deg > 0:
+            raise ValueError(f"window_deg is {self.window_deg:g}; it must be above 0, or None.")
+
+    def draw(self, field: Field, device: str = "cpu") -> Tensor:
+        """Draw the noise, of sqrt 2 x standard deviation 1 over its square."""
+        import torch
+
+        side = round(self.size_deg * field.ppd)
+        top, left = (field.height_px - side) // 2, (field.width_px - side) // 2
+        if min(top, left) < 0:
+            raise ValueError(
+                f"noise of {self.size_deg:g} deg does not fit a field of {field.width_deg:g} x "
+                f"{field.height_deg:g} deg; give the noise a smaller size_deg."
+            )
+        drawn = torch.zeros(field.height_px, field.width_px, dtype=torch.float64, device=device)
+        square = torch.as_tensor(_square(self, side), device=device)
+        drawn[top : top + side, left : left + side] = square
+        return drawn
+
+    @property
+    def highest_cpd(self) -> float:
+        """Outer edge of the ring."""
+        return self.frequency_cpd * (1 + self.half_width)
+
+
+@lru_cache(maxsize=64)
+def _square(noise: RingNoise, side: int) -> Floats:
+    """Draw the square."""
+    steps = np.arange(side)
+    frequency = (steps - side // 2) / noise.size_deg
+    radius = np.hypot(frequency[None, :], frequency[:, None])
+    angle = np.degrees(np.arctan2(frequency[:, None], frequency[None, :]))
+    apart = (angle - noise.orientation_deg + 90) % 180 - 90
+    there = np.abs(radius - noise.frequency_cpd) < noise.frequency_cpd * noise.half_width
+    there &= np.abs(apart) < noise.band_deg / 2
+    if not there.any():
+        raise ValueError(
+            f"a square of {noise.size_deg:g} deg has no Fourier component within "
+            f"{noise.half_width:g} of {noise.frequency_cpd:g} cpd; give a larger size_deg."
+        )
+    seeds = noise.seed if isinstance(noise.seed, tuple) else (noise.seed,)
+    phase = 2 * math.pi * np.random.RandomState(list(seeds)).rand(side, side)
+    picture: Floats = np.fft.ifft2(np.fft.ifftshift(there * np.exp(1j * phase))).real
+    if noise.window_deg is not None:
+        x, y = (steps * noise.size_deg / side - at for at in noise.window_at_deg)
+        away = np.hypot(x[None, :], y[:, None]) / noise.window_deg
+        picture = picture * (1 + np.cos(math.pi * np.minimum(away, 1))) / 2
+    picture = picture - picture.mean()
+    return np.asarray(picture / (math.sqrt(2) * picture.std()))
+
+
+#: RMS contrast of a band below which there is nothing in it but rounding.
+_NOTHING = 1e-4
+
+#: Luminance of the primaries of sRGB (IEC 61966-2-1), which photographs are taken to be in.
+_LUMINANCE = (0.2126, 0.7152, 0.0722)
+
+
+@dataclass(frozen=True)
+class NaturalBand:
+    """The luminance of a photograph, cut to a ring of frequencies, divided by its std.
+
+    As for `Noise`, its contrast is RMS. The picture is continued by its mirror images before it is
+    filtered, so that edges that do not fit together add nothing to the band. Which photograph it is
+    follows from the seed; those that cannot be read or have nothing in the band are passed over.
+
+    Parameters
+    ----------
+    frequency_cpd, octaves
+        Middle and width of the ring that is kept, both edges included.
+    photographs
+        Those to choose from.
+
+    Examples
+    --------
+    >>> NaturalBand(4.0, ()).highest_cpd
+    5.656854249492381
+    """
+
+    frequency_cpd: float
+    photographs: tuple[Photograph, ...]
+    octaves: float = 1.0
+    seed: int | Seed = 0
+
+    contrast_of: ClassVar[ContrastOf] = "rms"
+    told: ClassVar[tuple[str, ...]] = ("octaves",)
+
+    @property
+    def words(self) -> str:
+        """What it is."""
+        wide = "one octave" if self.octaves == 1 else f"{self.octaves:g} octaves"
+        return f"{wide} of the luminance of a photograph (of {len(self.photographs)})"
+
+    def draw(self, field: Field, device: str = "cpu") -> Tensor:
+        """Draw the band with unit standard deviation."""
+        low, high = octave_edges(self.frequency_cpd, self.octaves)
+        why: PictureError | None = None
+        for place in np.random.default_rng(self.seed).permutation(len(self.photographs)):
+            try:
+                return _band(self.photographs[place], low, high, field, device)
+            except PictureError as error:
+                why = why or error
+        raise PictureError(
+            f"no photograph has anything from {low:.3g} to {high:.3g} cpd that "
+            f"could be shown{f': {why}' if why else '.'}",
+            "unreachable",
+        )
+
+    @property
+    def highest_cpd(self) -> float:
+        """Upper edge of the band."""
+        return octave_edges(self.frequency_cpd, self.octaves)[1]
+
+
+def _band(
+    photograph: Photograph, low_cpd: float, high_cpd: float, field: Field, device: str
+) -> Tensor:
+    """Return one band of one photograph."""
+    import torch
+
+    light = luminance(picture_drawn(photograph, field.still(), None, device))
+    rows = torch.cat([light, light.flip(0)], dim=0)
+    whole = torch.cat([rows, rows.flip(1)], dim=1)
+    mirrored = field.still().resized((whole.shape[0], whole.shape[1]))
+    kept, _ = _ring(mirrored, low_cpd, high_cpd, device)
+    band = torch.fft.irfft2(torch.fft.rfft2(whole) * kept, s=whole.shape)
+    band = band[: light.shape[0], : light.shape[1]]
+    band = band - band.mean()
+    spread = band.std(correction=0)
+    if not spread > _NOTHING * light.mean():
+        raise PictureError(
+            f"{photograph} has nothing from {low_cpd:.3g} to {high_cpd:.3g} cpd.",
+            "unreachable",
+        )
+    unit: Tensor = band / spread
+    return unit
+
+
+def luminance(pixels: Tensor) -> Tensor:
+    """Return the relative luminance of sRGB values, [3, h, w] to [h, w].
+
+    Examples
+    --------
+    >>> import torch
+    >>> round(float(luminance(torch.full((3, 1, 1), 0.5)).item()), 4)
+    0.214
+    """
+    import torch
+
+    dark = pixels <= 0.04045
+    linear = torch.where(dark, pixels / 12.92, ((pixels + 0.055) / 1.055) ** 2.4)
+    weights = torch.tensor(_LUMINANCE, dtype=pixels.dtype, device=pixels.device)
+    light: Tensor = torch.einsum("chw,c->hw", linear, weights)
+    return light

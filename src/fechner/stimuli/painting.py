@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
@@ -14,8 +14,7 @@ from fechner.errors import GamutError
 from fechner.stimuli.display import Display
 from fechner.stimuli.field import Field
 from fechner.stimuli.manipulated import Manipulated
-from fechner.stimuli.parts import Part
-from fechner.stimuli.patterns import drawn
+from fechner.stimuli.patterns import Pattern, drawn
 from fechner.stimuli.pictures import Picture, picture_drawn
 from fechner.stimuli.stimulus import Layer, Stimulus
 
@@ -299,3 +298,145 @@ def _basis(layer: Layer, field: Field, display: Display, dtype: torch.dtype, dev
     direction = pattern.new_tensor(display.linear_rgb(layer.modulation_xyz))
     basis = direction[:, None, None] * pattern
     return basis.to(dtype).expand(3, field.height_px, field.width_px)
+
+
+@dataclass(frozen=True)
+class Clips:
+    """Videos of the same size and length, not painted yet.
+
+    Parameters
+    ----------
+    stimuli
+        One for each video.
+    field
+        With how many frames there are, and how many per second.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from fechner.stimuli import Stimulus, display
+    >>> grey = Stimulus(background_xyz=(95.047, 100.0, 108.883))
+    >>> clips = Clips((grey,), Field(8, 8, 60.0, frames=30), display("encoders"), "display",
+    ...               torch.float32)
+    >>> clips.whole().pixels.shape, clips.frame(29).pixels.shape
+    (torch.Size([1, 3, 30, 8, 8]), torch.Size([1, 3, 8, 8]))
+    """
+
+    stimuli: tuple[Stimulus | Picture, ...]
+    field: Field
+    display: Display
+    light: Light
+    dtype: torch.dtype
+    device: str = "cpu"
+
+    def __len__(self) -> int:
+        return len(self.stimuli)
+
+    def frame(self, number: int) -> Frames:
+        """Paint one frame of every video, [n, 3, h, w]."""
+        time = self.field.times_s[number]
+        return paint(
+            [stimulus.at(time) for stimulus in self.stimuli],
+            self.field.still(),
+            self.display,
+            light=self.light,
+            dtype=self.dtype,
+            device=self.device,
+        )
+
+    def __iter__(self) -> Iterator[Frames]:
+        """Paint frame after frame."""
+        return (self.frame(number) for number in range(self.field.frames))
+
+    def whole(self) -> Frames:
+        """Paint all frames, [n, 3, t, h, w]."""
+        return paint(
+            self.stimuli,
+            self.field,
+            self.display,
+            light=self.light,
+            dtype=self.dtype,
+            device=self.device,
+        )
+
+    def rows(self, which: list[int]) -> Clips:
+        """Return some of the videos, by number."""
+        return replace(self, stimuli=tuple(self.stimuli[row] for row in which))
+
+
+#: Amplitudes below this are nothing: they change a mean by less than this, relatively.
+_NOTHING = 1e-7
+
+
+@dataclass(frozen=True)
+class Part:
+    """A rectangle of pixels: rows from top to bottom and columns from left to right.
+
+    Parameters
+    ----------
+    share
+        What a mean over its pixels counts in a mean over the field; pixels of a mirrored half
+        count twice.
+    """
+
+    top: int
+    bottom: int
+    left: int
+    right: int
+    share: float
+
+    @property
+    def slices(self) -> tuple[slice, slice]:
+        """Rows and columns."""
+        return slice(self.top, self.bottom), slice(self.left, self.right)
+
+
+@lru_cache(maxsize=256)
+def part_that_differs(
+    targets: tuple[Pattern, ...], others: tuple[Pattern, ...], field: Field, device: str = "cpu"
+) -> Part:
+    """Return where targets are more than nothing, and only the upper half if all is mirrored.
+
+    Parameters
+    ----------
+    targets
+        Patterns that tests have and references lack.
+    others
+        Patterns that both have.
+
+    Examples
+    --------
+    >>> from fechner.stimuli import Field, Gabor
+    >>> part_that_differs((Gabor(2.0, sigma_deg=0.25),), (), Field(1920, 1080, 60.0))
+    Part(top=455, bottom=540, left=875, right=1045, share=0.0139...)
+    """
+    height, width = field.height_px, field.width_px
+    tops, bottoms, lefts, rights = [height], [0], [width], [0]
+    for target in targets:
+        there = drawn(target, field, device).abs() > _NOTHING
+        rows, columns = _ends(there.any(dim=1)), _ends(there.any(dim=0))
+        tops.append(rows[0])
+        bottoms.append(rows[1])
+        lefts.append(columns[0])
+        rights.append(columns[1])
+    top, bottom, left, right = min(tops), max(bottoms), min(lefts), max(rights)
+    if top >= bottom or left >= right:
+        return Part(0, 1, 0, 1, 1.0)  # nothing differs, so one pixel tells
+    share = (bottom - top) * (right - left) / (height * width)
+    mirrored = top == height - bottom and (bottom - top) % 2 == 0
+    if mirrored and _all_mirrored((*targets, *others), field, device):
+        bottom = (top + bottom) // 2
+    return Part(top, bottom, left, right, share)
+
+
+def _ends(flags: Tensor) -> tuple[int, int]:
+    """Return the first and one past the last place that is set."""
+    places = flags.nonzero()
+    return (int(places[0]), int(places[-1]) + 1) if len(places) else (len(flags), 0)
+
+
+def _all_mirrored(patterns: Iterable[Pattern], field: Field, device: str) -> bool:
+    return all(
+        bool((picture == picture.flip(0)).all())
+        for picture in (drawn(pattern, field, device) for pattern in patterns)
+    )

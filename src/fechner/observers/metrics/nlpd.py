@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fechner.errors import ObserverError
 from fechner.observers.metrics.filtering import extend, smooth
-from fechner.stimuli.gradients import root
+from fechner.stimuli.colour import root
 
 if TYPE_CHECKING:
     from torch import Tensor
