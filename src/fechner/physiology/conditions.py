@@ -1,16 +1,18 @@
-"""Under which conditions units are recorded: the field, the display and a uniform grey on it."""
+"""Under which conditions units are recorded: the field, a window of it, and a grey on a display."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
+import numpy as np
+
 from fechner.errors import FechnerError, GamutError
 from fechner.observers.abilities import Wants
 from fechner.stimuli import Display, Field, Frames, display
 
 if TYPE_CHECKING:
-    import torch
+    from numpy.typing import NDArray
     from torch import Tensor
 
 #: What weights multiply: linear RGB in cd/m2, or the display-encoded values 0..1.
@@ -108,11 +110,11 @@ class Conditions:
             return self
         return replace(self, field=self.field.resized(wants.size_px))
 
-    def uniform(self, n: int, dtype: torch.dtype, device: str = "cpu") -> Tensor:
+    def uniform(self, n: int, dtype: str, device: str = "cpu") -> Tensor:
         """Return n pictures of the grey, in what weights are of: [n, 3, h, w]."""
         import torch
 
-        grey = torch.tensor(self.grey, dtype=dtype, device=device)
+        grey = torch.tensor(self.grey, dtype=getattr(torch, dtype), device=device)
         size = (self.field.height_px, self.field.width_px)
         return grey[:, None, None].expand(n, 3, *size).clone()
 
@@ -121,7 +123,79 @@ class Conditions:
         if wants.light == "display":
             pixels = self.display.encode(values) if self.of == "light" else values
         else:
-            pixels = (
-                self.display.show(values) if self.of == "light" else self.display.decode(values)
-            )
+            of_light = self.of == "light"
+            pixels = self.display.show(values) if of_light else self.display.decode(values)
         return Frames(pixels, self.field, self.display, wants.light)
+
+
+@dataclass(frozen=True)
+class Window:
+    """A rectangle of pixels of a field: rows from top to bottom, columns from left to right.
+
+    Examples
+    --------
+    >>> Window.centred(Field.of(pixels=128, ppd=64), 0.5)
+    Window(top=48, bottom=80, left=48, right=80)
+    """
+
+    top: int
+    bottom: int
+    left: int
+    right: int
+
+    @classmethod
+    def whole(cls, field: Field) -> Window:
+        """Return all of a field."""
+        return cls(0, field.height_px, 0, field.width_px)
+
+    @classmethod
+    def centred(cls, field: Field, size_deg: float) -> Window:
+        """Return the middle of a field, a square of this size or what there is of it."""
+        side = max(1, round(size_deg * field.ppd))
+        top, left = ((n - min(side, n)) // 2 for n in (field.height_px, field.width_px))
+        return cls(top, top + min(side, field.height_px), left, left + min(side, field.width_px))
+
+    @classmethod
+    def around(cls, there: NDArray[np.bool_]) -> Window:
+        """Return the smallest window that holds every pixel that is set; all if none is."""
+        rows, columns = np.flatnonzero(there.any(axis=1)), np.flatnonzero(there.any(axis=0))
+        if not len(rows):
+            return cls(0, there.shape[0], 0, there.shape[1])
+        return cls(int(rows[0]), int(rows[-1]) + 1, int(columns[0]), int(columns[-1]) + 1)
+
+    @property
+    def slices(self) -> tuple[slice, slice]:
+        """Rows and columns."""
+        return slice(self.top, self.bottom), slice(self.left, self.right)
+
+    @property
+    def size_px(self) -> tuple[int, int]:
+        """Height and width."""
+        return self.bottom - self.top, self.right - self.left
+
+    def within(self, outer: Window) -> Window:
+        """Return the same pixels, counted from the corner of another window."""
+        return Window(
+            self.top - outer.top,
+            self.bottom - outer.top,
+            self.left - outer.left,
+            self.right - outer.left,
+        )
+
+    def joined(self, other: Window) -> Window:
+        """Return the smallest window that holds both."""
+        return Window(
+            min(self.top, other.top),
+            max(self.bottom, other.bottom),
+            min(self.left, other.left),
+            max(self.right, other.right),
+        )
+
+    def check(self, field: Field) -> None:
+        """Say so if a field does not hold it."""
+        inside = 0 <= self.top < self.bottom <= field.height_px
+        if not (inside and 0 <= self.left < self.right <= field.width_px):
+            raise FechnerError(
+                f"rows {self.top} to {self.bottom} and columns {self.left} to {self.right} are no "
+                f"window in a field of {field.height_px} x {field.width_px} px."
+            )

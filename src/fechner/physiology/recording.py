@@ -1,24 +1,22 @@
-"""What the ways of finding receptive fields share: whom to show what, and where to look."""
+"""Units of a layer, named by channel and place, and how they are recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial, reduce
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
 from fechner.errors import FechnerError, ObserverError
-from fechner.observers.abilities import Encodes, abilities
+from fechner.observers.abilities import Encodes, LooksInside, abilities
 from fechner.observers.memory import free_memory
-from fechner.observers.taps import choose_layers
-from fechner.physiology.conditions import Conditions
-from fechner.physiology.receptive_field import By, ReceptiveField, Window
-from fechner.physiology.units import Site, Unit, find_site, responses
+from fechner.observers.taps import OUTPUT, choose_layers, every_layer
+from fechner.physiology.conditions import Conditions, Window
 
 if TYPE_CHECKING:
-    import torch
     from numpy.typing import NDArray
     from torch import Tensor
 
@@ -30,6 +28,149 @@ _BATCH_VALUES = 1 << 23
 _MOST_PICTURES = 256
 #: Share of the free memory that weights may take.
 _SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit of a layer.
+
+    Parameters
+    ----------
+    channel
+        Which of the layer's features.
+    place
+        Where on the layer's map: (row, column), a token, or () for features without places.
+    index
+        Where it is among the layer's activations, flattened.
+    """
+
+    channel: int
+    place: tuple[int, ...]
+    index: int
+
+
+@dataclass(frozen=True)
+class Site:
+    """Units of one layer that are recorded together.
+
+    Parameters
+    ----------
+    shape
+        Shape of the layer's activations for one picture.
+    channel_axis
+        Which axis counts features; the others are places.
+    """
+
+    layer: str
+    shape: tuple[int, ...]
+    channel_axis: int
+    units: tuple[Unit, ...]
+
+
+def channel_axis(shape: Sequence[int], field_px: tuple[int, int]) -> int:
+    """Return which axis of a layer's activations counts features.
+
+    Maps are [channels, h, w] or [h, w, channels], told by which two axes have the proportions of
+    the field; tokens are [tokens, features].
+
+    Examples
+    --------
+    >>> channel_axis((32, 112, 112), (224, 224)), channel_axis((56, 56, 96), (224, 224))
+    (0, 2)
+    >>> channel_axis((197, 384), (224, 224)), channel_axis((512,), (224, 224))
+    (1, 0)
+    """
+    if len(shape) != 3:
+        return 1 if len(shape) == 2 else 0
+    height, width = field_px
+    return 0 if abs(shape[1] - shape[2] * height / width) <= 1.5 else 2
+
+
+def central_place(sizes: Sequence[int]) -> tuple[int, ...]:
+    """Return the middle of a layer's map; tokens that form no square come before those that do.
+
+    Examples
+    --------
+    >>> central_place((112, 112)), central_place((197,)), central_place(())
+    ((56, 56), (106,), ())
+    """
+    if len(sizes) != 1:
+        return tuple(size // 2 for size in sizes)
+    side = math.isqrt(sizes[0])
+    return (sizes[0] - side * side + (side // 2) * side + side // 2,)
+
+
+def find_sites(
+    encoder: Any,
+    layers: str | Sequence[str] | None,
+    conditions: Conditions,
+    units: Sequence[int | tuple[int, ...]] | None,
+    device: str,
+) -> tuple[Site, ...]:
+    """Return units of the layers that names or patterns stand for, as of `record`."""
+    if "encodes" not in abilities(encoder):
+        name = getattr(encoder, "name", type(encoder).__name__)
+        raise ObserverError(f"observer '{name}' is not an encoder, so it has no layers to record.")
+    patterns = [layers] if isinstance(layers, str) else layers
+    chosen = choose_layers(encoder, patterns)
+    return tuple(_site(encoder, layer, conditions, units, device) for layer in chosen)
+
+
+def _site(
+    encoder: Encodes,
+    layer: str,
+    conditions: Conditions,
+    units: Sequence[int | tuple[int, ...]] | None,
+    device: str,
+) -> Site:
+    shape = _shape(encoder, layer, conditions, device)
+    axis = channel_axis(shape, (conditions.field.height_px, conditions.field.width_px))
+    centre = central_place(shape[:axis] + shape[axis + 1 :])
+    wanted = range(shape[axis]) if units is None else units
+    found = []
+    for each in wanted:
+        at = each if isinstance(each, tuple) else (*centre[:axis], each, *centre[axis:])
+        inside = len(at) == len(shape) and all(0 <= k < n for k, n in zip(at, shape, strict=True))
+        if not inside:
+            named = f"index {each}" if isinstance(each, tuple) else f"channel {each}"
+            raise FechnerError(
+                f"layer '{layer}' has no unit at {named}: it is "
+                f"{' x '.join(map(str, shape))}, with {shape[axis]} channels, from 0 on."
+            )
+        index = int(np.ravel_multi_index(at, shape))
+        found.append(Unit(at[axis], at[:axis] + at[axis + 1 :], index))
+    if not found:
+        raise FechnerError(f"name at least one unit of layer '{layer}'.")
+    return Site(layer, shape, axis, tuple(found))
+
+
+def _shape(encoder: Encodes, layer: str, conditions: Conditions, device: str) -> tuple[int, ...]:
+    """Return the shape of a layer's activations for one picture under these conditions."""
+    import torch
+
+    seen: dict[str, tuple[int, ...]] = {}
+
+    def tap(activation: Tensor) -> None:
+        seen[layer] = tuple(activation.shape[1:])
+
+    def look(n: int, taps: dict[str, Any]) -> None:
+        grey = conditions.uniform(n, encoder.wants.dtype, device)
+        encoder.features(conditions.frames(grey, encoder.wants), taps)
+
+    with torch.no_grad():
+        look(1, {layer: tap})
+        shape = seen[layer]
+        # What is tapped inside a network arrives flattened.
+        if len(shape) > 1 or layer == OUTPUT or not isinstance(encoder, LooksInside):
+            return shape
+        known = {info.name: info.shape for info in encoder.every_layer()}
+        module = getattr(encoder, "module", None)
+        if math.prod(known.get(layer, ())) != shape[0] and module is not None:
+            # It was listed with pictures of another size.
+            parts = every_layer(module, partial(look, taps={}), batched=encoder.wants.batched)
+            known = {info.name: info.shape for info in parts}
+    listed = known.get(layer, shape)
+    return listed if math.prod(listed) == shape[0] else shape
 
 
 class Progress(Protocol):
@@ -66,14 +207,6 @@ class Recording:
         """How many units there are in all layers."""
         return sum(len(site.units) for site in self.sites)
 
-    @property
-    def dtype(self) -> torch.dtype:
-        """Precision of pictures."""
-        import torch
-
-        found: torch.dtype = getattr(torch, self.encoder.wants.dtype)
-        return found
-
     def batch_size(self, batch: int | None) -> int:
         """Return how many pictures are shown at a time."""
         if batch is not None:
@@ -83,11 +216,31 @@ class Recording:
 
     def grey(self, n: int) -> Tensor:
         """Return n pictures of the grey."""
-        return self.conditions.uniform(n, self.dtype, self.device)
+        return self.conditions.uniform(n, self.encoder.wants.dtype, self.device)
 
     def look(self, pictures: Tensor) -> Tensor:
-        """Return what all units say, [n, units]."""
-        return responses(self.encoder, pictures, self.conditions, self.sites)
+        """Return what all units say to pictures, in what weights are of: [n, units].
+
+        One pass serves all sites; gradients flow where the caller lets them.
+        """
+        import torch
+
+        said: dict[str, Tensor] = {}
+
+        def tap(site: Site, activation: Tensor) -> None:
+            # Picked at once: what follows in the network may write over it.
+            rows = activation.flatten(1)
+            places = torch.tensor([unit.index for unit in site.units], device=rows.device)
+            said[site.layer] = rows.index_select(1, places)
+
+        taps = {site.layer: partial(tap, site) for site in self.sites}
+        self.encoder.features(self.conditions.frames(pictures, self.encoder.wants), taps)
+        together = torch.cat([said[site.layer] for site in self.sites], dim=1)
+        if not bool(together.detach().isfinite().all()):
+            raise ObserverError(
+                f"observer '{self.encoder.name}' gave values that are not finite numbers."
+            )
+        return together
 
     @cached_property
     def windows(self) -> tuple[Window, ...]:
@@ -103,10 +256,7 @@ class Recording:
     @property
     def window(self) -> Window:
         """Where the weights of any layer are found."""
-        first, *others = self.windows
-        for other in others:
-            first = first.joined(other)
-        return first
+        return reduce(Window.joined, self.windows)
 
     def _reached(self) -> list[NDArray[np.bool_]]:
         """Return which pixels change any unit of each layer, around two pictures of noise.
@@ -136,15 +286,15 @@ class Recording:
                 found.append((slope != 0).any(dim=0).any(dim=0).cpu().numpy())
         return found
 
-    def empty(self, window: Window, arrays: int = 1) -> NDArray[np.float64]:
-        """Return room for the weights of all units in a window.
+    def empty(self, arrays: int = 1) -> NDArray[np.float64]:
+        """Return room for the weights of all units.
 
         Parameters
         ----------
         arrays
             How many arrays of that size will be held at a time.
         """
-        height, width = window.size_px
+        height, width = self.window.size_px
         shape = (self.n_units, 3, height, width)
         needed = 8 * arrays * int(np.prod(shape))
         free = free_memory()
@@ -155,44 +305,6 @@ class Recording:
                 "units or layers, or a smaller window."
             )
         return np.zeros(shape)
-
-    def fields(
-        self,
-        by: By,
-        window: Window,
-        weights: NDArray[np.float64],
-        pictures: int,
-        *,
-        contrast: float | None = None,
-        errors: NDArray[np.float64] | None = None,
-        linear: NDArray[np.float64] | None = None,
-    ) -> tuple[ReceptiveField, ...]:
-        """Return weights of all units as receptive fields, each in its layer's window."""
-        made = []
-        for k, (site, unit, own) in enumerate(self._units()):
-            rows, columns = own.within(window).slices
-            made.append(
-                ReceptiveField(
-                    observer=self.encoder.name,
-                    layer=site.layer,
-                    unit=unit,
-                    by=by,
-                    weights=weights[k][:, rows, columns],
-                    conditions=self.conditions,
-                    window=own,
-                    pictures=pictures,
-                    contrast=contrast,
-                    errors=None if errors is None else errors[k][:, rows, columns],
-                    linear=None if linear is None else float(linear[k]),
-                    channels=site.shape[site.channel_axis],
-                )
-            )
-        return tuple(made)
-
-    def _units(self) -> Iterator[tuple[Site, Unit, Window]]:
-        for site, window in zip(self.sites, self.windows, strict=True):
-            for unit in site.units:
-                yield site, unit, window
 
 
 def record(
@@ -216,18 +328,12 @@ def record(
     conditions
         The defaults of `Conditions` if None, with the field that the observer wants.
     """
-    if "encodes" not in abilities(encoder):
-        name = getattr(encoder, "name", type(encoder).__name__)
-        raise ObserverError(f"observer '{name}' is not an encoder, so it has no units to record.")
     if isinstance(units, int) and units < 1:
         raise FechnerError(f"at least one unit is recorded, not {units}.")
-    patterns = [layers] if isinstance(layers, str) else layers
     seen = (conditions or Conditions()).seen_by(encoder.wants)
-    sites = []
-    for layer in choose_layers(encoder, patterns):
-        wanted = None if isinstance(units, int) else units
-        site = find_site(encoder, layer, seen, wanted, device)
-        if isinstance(units, int):
-            site = Site(site.layer, site.shape, site.channel_axis, site.units[:units])
-        sites.append(site)
-    return Recording(encoder, seen, tuple(sites), window, device)
+    if isinstance(units, int):
+        found = find_sites(encoder, layers, seen, None, device)
+        found = tuple(replace(site, units=site.units[:units]) for site in found)
+    else:
+        found = find_sites(encoder, layers, seen, units, device)
+    return Recording(encoder, seen, found, window, device)
