@@ -153,7 +153,7 @@ def shuffled(run: Run, layers: list[str]) -> Iterable[tuple[str, list[float]]]:
     """Yield agreements of curves in a random order within their groups, the first fixed."""
     generator = np.random.default_rng(0)
     for test in run.tests:
-        scorer = getattr(test.scorer, "scorer", test.scorer)
+        scorer = test.scorer
         data = run.data("untrained", test.id) if isinstance(scorer, CurveAgreement) else None
         if data is None:
             continue
@@ -214,7 +214,7 @@ def table(rows: list[dict[str, str]]) -> None:
             return f"{float(row['median']):.2f} ({low:.2f} to {high:.2f})"
 
         for id, test in by_mode["default"].items():
-            main = test.scorer.scorer.printed(math.nan, test.experiment)
+            main = test.scorer.printed(math.nan, test.experiment)
             cells = [
                 f"{main.chance:.3g}",
                 spread("default", id, main.name),
@@ -222,7 +222,7 @@ def table(rows: list[dict[str, str]]) -> None:
                 spread("default", id, f"{main.name} (curves shuffled)"),
             ]
             if other := by_mode["published"].get(id):
-                printed = other.scorer.scorer.printed(math.nan, other.experiment)
+                printed = other.scorer.printed(math.nan, other.experiment)
                 what = "" if printed.name == main.name else f" `{printed.name}`"
                 cells.append(f"{spread('published', id, printed.name)}{what}")
             else:

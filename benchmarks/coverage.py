@@ -107,7 +107,7 @@ def between(data: xr.Dataset) -> xr.Dataset:
 
 def simulate(test: Test, every: xr.Dataset) -> dict[str, tuple[float, float, float, float]]:
     """Return for each score its true value, mean, and how often intervals hold either."""
-    scorer: Any = getattr(test.scorer, "scorer", test.scorer)
+    scorer: Any = test.scorer
     task: Any = test.experiment.task
     generator = np.random.default_rng(0)
 

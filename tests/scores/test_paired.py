@@ -344,12 +344,12 @@ def test_other_clusters_are_not_paired_by_mistake() -> None:
 
 def test_printed_scores_are_as_far_from_people_as_measured_ones() -> None:
     tests = {test.id: test for test in suite("encoders").build(published=True)}
-    align = tests["area"].scorer.printed(0.8, tests["area"].experiment)
+    align = tests["area"].printed(0.8)
     assert (align.name, align.value, align.best) == ("alignment", 0.8, 1.0)
     assert align.chance == baselines()["encoders", "published", "area", "alignment"].median
     assert np.isnan([align.low, align.high]).all()
     matching = tests["matching-frequency"]
-    printed = matching.scorer.printed(0.3, matching.experiment)
+    printed = matching.printed(0.3)
     frequencies, references, human = matching.experiment.human_matches()
     data = matches(np.zeros(len(frequencies)), frequencies, references).assign(
         human_matched=(("reference", "frequency"), human)

@@ -272,7 +272,7 @@ def ideal(test) -> np.ndarray:
 def turned_round(test) -> np.ndarray:
     """Return responses in the reverse of people's order."""
     own = ideal(test)
-    if not test.scorer.scorer.elevation:
+    if not test.scorer.elevation:
         return -own
     raised = own[:1] / own[1:] - 1
     return np.concatenate([own[:1], own[:1] / (2 - raised / raised.max(axis=1, keepdims=True))])

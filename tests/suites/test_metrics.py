@@ -110,11 +110,11 @@ def test_scorers() -> None:
         for test in by_id(mode).values():
             match test.experiment:
                 case NearThreshold():
-                    assert test.scorer.scorer.absolute == (mode == "published")
+                    assert test.scorer.absolute == (mode == "published")
                     assert test.experiment.drop == (mode == "default")
                 case FrequencyMatching():
-                    assert test.scorer.scorer.gaps == (mode == "published")
-                    assert test.scorer.scorer.main == "matching-error-pooled"
+                    assert test.scorer.gaps == (mode == "published")
+                    assert test.scorer.main == "matching-error-pooled"
                 case ColourMatching():
                     assert test.experiment.drop == (mode == "default")
 

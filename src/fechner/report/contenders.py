@@ -99,7 +99,8 @@ def same_questions(first: Test, second: Test) -> bool:
 
     Options that have no part in a test, such as photographs that others show, do not matter.
     """
-    return (first.experiment, first.scorer) == (second.experiment, second.scorer)
+    own, other = ((each.experiment, each.scorer, each.baselines) for each in (first, second))
+    return own == other
 
 
 def contenders(runs: Sequence[Run]) -> list[Contender]:

@@ -249,7 +249,7 @@ class Run:
         results: list[Result] = []
         seen: set[tuple[str, str]] = set()
         others = [self.answers(observer, name) for name in test.uses]
-        for score in test.scorer(data, *others):
+        for score in test.scores(data, *others):
             main = (score.layer, score.readout) not in seen
             seen.add((score.layer, score.readout))
             place = _place(score, own.readouts, natural, several=data.sizes["readout"] > 1)

@@ -13,12 +13,14 @@ from fechner.errors import FechnerError, UnknownNameError, nearest
 from fechner.experiments import Experiment
 from fechner.observers.abilities import LACKS, Ability, Need
 from fechner.python_files import is_python_file
-from fechner.scores import MakesPanels, Panel, Scorer
-from fechner.suites.baselines import with_baselines
+from fechner.scores import MakesPanels, Panel, Score, Scorer
+from fechner.suites.baselines import Baseline, baselines_of
 from fechner.suites.options import Options, options_of
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from fechner.scores.score import Resampled
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class Test:
         Whether it is run when no tests are named.
     fingerprint
         What its suite adds to what stored answers depend on; set by `Suite.build`.
+    baselines
+        What observers that know nothing score, by name of the score; set by `Suite.build`.
 
     Examples
     --------
@@ -60,6 +64,7 @@ class Test:
     after: tuple[str, ...] = ()
     by_default: bool = True
     fingerprint: str = field(default="", repr=False)
+    baselines: Mapping[str, Baseline] = field(default_factory=dict, repr=False, hash=False)
 
     #: Tells pytest that this is no class of unit tests, where a test module imports it.
     __test__: ClassVar[bool] = False
@@ -68,6 +73,23 @@ class Test:
     def id(self) -> str:
         """The experiment's id."""
         return self.experiment.id
+
+    def scores(self, data: xr.Dataset, *others: xr.Dataset | None) -> list[Score]:
+        """Score all layers and read-outs, with the chance levels that were measured."""
+        return [self._with_chance(score) for score in self.scorer(data, *others)]
+
+    def resample(self, data: xr.Dataset) -> Resampled:
+        """Return the main score of one layer and read-out with its bootstrap."""
+        found = self.scorer.resample(data)
+        return replace(found, score=self._with_chance(found.score))
+
+    def printed(self, value: float) -> Score:
+        """Return a main score of which only the value is known, as from a paper."""
+        return self._with_chance(self.scorer.printed(value, self.experiment))
+
+    def _with_chance(self, score: Score) -> Score:
+        measured = self.baselines.get(score.name)
+        return score if measured is None else measured.as_chance(score)
 
     def panels(self, data: xr.Dataset, others: Sequence[xr.Dataset | None] = ()) -> Sequence[Panel]:
         """Return the panels of one layer and read-out.
@@ -141,8 +163,15 @@ class Suite:
     def build(self, options: Options | None = None, **given: Any) -> list[Test]:
         """Return its tests, for options or for what a user sets by keywords."""
         chosen = self.options(**given) if options is None else options
-        found = with_baselines(self.name, chosen, self.tests(chosen))
-        return [replace(test, fingerprint=self.fingerprint) for test in found]
+        as_measured = set(chosen.changed()) <= {"published", "seed"}
+        return [
+            replace(
+                test,
+                fingerprint=self.fingerprint,
+                baselines=baselines_of(self.name, chosen.mode, test.id, as_measured),
+            )
+            for test in self.tests(chosen)
+        ]
 
     def choose(
         self, given: Mapping[str, Any], spool: Path | None = None, also: Iterable[str] = ()

@@ -146,6 +146,6 @@ def printed_score(row: Row, test: Test) -> Score | None:
     >>> printed_score(preset("hammou2025")[-1], tests["matching-colour"]).value
     0.027
     """
-    main = test.scorer.printed(math.nan, test.experiment)
+    main = test.printed(math.nan)
     value = row.scores.get(f"{test.id}/{main.name}", row.scores.get(test.id))
     return None if value is None else replace(main, value=value)

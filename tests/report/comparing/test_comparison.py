@@ -19,7 +19,7 @@ from fechner.report.comparing.standings import Standing
 from fechner.report.comparing.tables import COLUMNS, FORMATS, records, sections
 from fechner.scores import Score, distance
 from fechner.scores.comparisons import Alike, alike, corrected
-from fechner.scores.paired import Difference, paired
+from fechner.scores.paired import Difference, difference
 from fechner.scores.summary import mean_difference, mean_distance
 from fechner.suites import suite
 
@@ -71,7 +71,8 @@ def test_differences_are_those_of_the_raw_answers(shown_run: Run) -> None:
         data = shown_run.data(name, "masking-coherent")
         assert data is not None
         parts.append(data.sel(layer=data["layer"].values[-1], readout="angle"))
-    assert finding.difference == paired(test.scorer, *parts)
+    shared = test.scorer.shared(*parts)
+    assert finding.difference == difference(*map(test.resample, shared))
     assert finding.corrected == finding.difference.p  # alone, there is nothing to correct for
 
 

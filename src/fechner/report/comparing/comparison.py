@@ -222,11 +222,11 @@ def _pair(first: Standing, second: Standing) -> Pair:
 
 
 def _finding(test: str, first: Standing, second: Standing) -> Finding:
-    scorer = first.tests[test].scorer
-    parts = scorer.shared(first.answers[test], second.answers[test])
+    own = first.tests[test]
+    parts = own.scorer.shared(first.answers[test], second.answers[test])
     a, b = (
         # Resampling takes most of the time, and most observers were asked the same.
-        each.resampled[test] if part is each.answers[test] else scorer.resample(part)
+        each.resampled[test] if part is each.answers[test] else own.resample(part)
         for each, part in zip((first, second), parts, strict=True)
     )
     found = difference(a, b)

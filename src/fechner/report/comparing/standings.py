@@ -110,7 +110,7 @@ class Measured:
     ) -> Standing:
         """Score its answers to some tests, each of one layer and read-out."""
         own = {test.id: test for test in self.tests if test.id in answers}
-        resampled = {name: test.scorer.resample(answers[name]) for name, test in own.items()}
+        resampled = {name: test.resample(answers[name]) for name, test in own.items()}
         (group,) = groups([self.contender.run])
         return Standing(
             f"{self.label} {place}".strip(),

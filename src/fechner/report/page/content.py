@@ -218,7 +218,7 @@ class Chapter:
     def example(self, test: Test) -> Score:
         """Return any main score of a test, which says what it is called and which way is better."""
         own = (r.score for _, r in self.results if r.main and r.test == test.id)
-        return next(own, None) or test.scorer.printed(math.nan, test.experiment)
+        return next(own, None) or test.printed(math.nan)
 
     def lacks_figures(self, test: Test) -> bool:
         """Whether a test has pieces for figures, and nobody was shown them."""
