@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from fechner.human.trials import read_all_trials
-from fechner.report.conditions import Experiment, condition_figures, to_text
+from fechner.report.conditions import Experiment, condition_figures, summarise_conditions
 from fechner.scores.condition_scores import scored_conditions
 from fechner.scores.given_answers import GivenAnswers, consistency_of, people_in, pooled
 from fechner.stimuli.picture_sets.conditions import condition_name, known_experiment
@@ -74,7 +74,7 @@ def main() -> int:
     parser.add_argument("--checks", type=Path)
     options = parser.parse_args()
     experiments = experiments_of(options.folder)
-    print(to_text(condition_figures(experiments, undefined=1.0)))
+    print(summarise_conditions(condition_figures(experiments, undefined=1.0)).write())
     for each in experiments:
         if not any(own.has_conflict for own in each.people):
             continue

@@ -52,7 +52,7 @@ def fechner(
     return call
 
 
-def test_a_reader_sees_which_differences_are_established(fechner: Call) -> None:
+def test_a_reader_sees_which_differences_are_significant(fechner: Call) -> None:
     code, out, err = fechner("a")
     assert (code, err) == (0, "")
     verdict, table, *_ = out.split("\n\n")

@@ -101,7 +101,7 @@ def test_an_experiment_for_people(fechner) -> None:
     assert len(list(Path("people").glob("conditions_*.csv"))) == 2
     code, _, err = fechner("export-trials", "run", "--observer", "vgg", "--out", "people")
     assert code == 2
-    assert "people is there already; choose a folder that is new or empty" in err
+    assert "people holds other things" in err
 
 
 @pytest.mark.parametrize("level", ["mafc-blur", "mafc-blur=x", "-1", "nan", "1,2", "a=inf"])

@@ -14,7 +14,7 @@ from recognised import CLASSES, LEVELS, Measured, answers
 from fechner.errors import FechnerError
 from fechner.human.trials import HumanTrial, HumanTrials
 from fechner.observers.classes import readable_names
-from fechner.report.consistency import PEOPLE, consistency, to_csv, to_json, to_text
+from fechner.report.consistency import PEOPLE, consistency, summarise_consistency
 from fechner.runs.people import keep_people
 
 NAMES = readable_names(CLASSES)
@@ -186,17 +186,17 @@ def test_who_is_always_right_tells_nothing(run: Known) -> None:
 
 def test_tables(run: Known) -> None:
     found, _ = consistency([run], tests=["mafc-blur"])
-    text = to_text(found).splitlines()
+    text = summarise_consistency(found).write().splitlines()
     assert text[0].split() == ["mafc-blur", "vgg", "twin", "alone"]
     shown = (len(CLASSES) - 1) * len(LEVELS)
     assert text[2].split() == ["twin", "1.000", "[0.820,", "1.000]", f"({shown})"]
     assert text[4].split()[:4] == ["elsewhere", "no", "shared", "trial"]
     assert "95 % intervals over classes" in text[-1]
-    rows = list(csv.DictReader(io.StringIO(to_csv(found))))
+    rows = list(csv.DictReader(io.StringIO(summarise_consistency(found).write("csv"))))
     assert [row["kappa"] for row in rows if row["second"] == "twin"] == ["1"]
     assert [row["kappa"] for row in rows if row["second"] == "elsewhere"] == ["", "", ""]
-    assert len(json.loads(to_json(found))) == 6
-    assert to_text([]) == "nothing to compare.\n"
+    assert len(json.loads(summarise_consistency(found).write("json"))) == 6
+    assert summarise_consistency([]).write() == "nothing to compare.\n"
 
 
 def test_names_that_nobody_has(run: Known) -> None:

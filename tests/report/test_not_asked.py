@@ -12,10 +12,9 @@ from clips import TESTS, measure, small_metrics
 from printed import words as words_on
 
 from fechner import FechnerError, Run
-from fechner.report.comparing.comparison import compare
-from fechner.report.comparing.tables import FORMATS
+from fechner.report.comparing.comparison import compare, summarise_comparison
 from fechner.report.contenders import contenders
-from fechner.report.exporting.exports import export
+from fechner.report.export import export
 from fechner.report.figures import figure
 from fechner.report.serving import words
 from fechner.report.serving.runs import find_runs
@@ -71,7 +70,7 @@ def test_comparisons_say_it_in_a_note(run: Run) -> None:
     }
     assert [mean.n for _, mean in found.distances] == [3, 2, 1]
     for name in ("table", "json"):
-        assert COLOUR in FORMATS[name](found)
+        assert COLOUR in summarise_comparison(found).write(name)
     one = compare(run, tests=["area"])
     assert one.notes == ()
 

@@ -9,7 +9,7 @@ from observers.chat.server import FakeServer, completion
 
 from fechner import FechnerError, Run, evaluate
 from fechner.report.contenders import groups
-from fechner.report.exporting.exports import export
+from fechner.report.export import export
 from fechner.report.page.make import make_page
 from fechner.report.page.replies import replies_to
 

@@ -1,305 +1,147 @@
-"""Tables keep every number and never break on odd names."""
+"""Text keeps its characters in every format, and tables stand between what is said of them."""
 
-import csv
-import io
-import json
-import math
+import re
+from dataclasses import replace
 
 import pytest
+from measured import HOSTILE
 
-from fechner.report.tables import COLUMNS, FORMATS, to_spread
-from fechner.runs import Result
-from fechner.scores import Score
+from fechner.report.tables import (
+    Summary,
+    Table,
+    as_latex,
+    as_markdown,
+    latex_row,
+    markdown_row,
+)
 
-#: What belongs to a result, and not to its score.
-OF_RESULT = ("mode", "main", "last", "place", "published")
-
-
-def result(observer: str, test: str, value: float, **changes: object) -> Result:
-    of_result = {key: changes.pop(key) for key in OF_RESULT if key in changes}
-    score = Score(
-        "alignment",
-        value,
-        value - 0.1,
-        value + 0.1,
-        higher_is_better=True,
-        best=1.0,
-        chance=0.0,
-        resampled="abscissae",
-        n=200,
-        **changes,
-    )
-    return Result(observer, "encoders", test, **{"mode": "default", **of_result}, score=score)
-
-
-ODD = 'a|b & "c", <script>_{%}'
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_every_format_takes_odd_names_missing_cells_and_nan(format: str) -> None:
-    results = [
-        result("pixels", "area", 0.5),
-        result("pixels", "area", 0.5, rule=ODD),
-        result(ODD, "luminance", math.nan, note="not computable: constant"),
-    ]
-    text = FORMATS[format](results)
-    assert "pixels" in text
-    assert text.endswith("\n")
-    assert FORMATS[format]([]).endswith("\n")
+#: What LaTeX prints for each command that may be in a table.
+PRINTED = {
+    r"\textbackslash{}": "\\",
+    r"\textasciitilde{}": "~",
+    r"\textasciicircum{}": "^",
+    r"\textless{}": "<",
+    r"\textgreater{}": ">",
+    r"\textbar{}": "|",
+    r"$\uparrow$": "↑",
+    r"$\downarrow$": "↓",
+    r"$\leftarrow$": "←",
+    r"$\rightarrow$": "→",
+    r"$\times$": "×",
+    r"$-$": "−",
+    **{f"\\{character}": character for character in "&%$#_{}"},
+    "{}": "",
+}
+TOKEN = re.compile("|".join(re.escape(command) for command in PRINTED) + "|.", re.DOTALL)
 
 
-def test_checks_are_a_table_of_words_with_the_rules_once() -> None:
-    text = FORMATS["checks"](
-        [
-            result("a", "area", 0.9),
-            result("a", "area", 1.0, rule="the end is high"),
-            result("b", "area", 0.5, rule="the end is high"),
-            result("b", "luminance", 0.0, rule="the end is high"),
-            result("b", "luminance", 1.0, rule="of another layer", last=False),
-        ]
-    )
-    lines = text.splitlines()
-    assert lines[0].split() == ["test", "claim", "a", "b"]
-    assert lines[2].split() == ["area", "alignment", "yes", "200/200", "partly", "100/200"]
-    assert lines[3].split() == ["luminance", "alignment", "no", "0/200"]
-    assert lines[4:] == ["alignment: the end is high (area, luminance)"]
-    assert "nothing is asked" in FORMATS["checks"]([result("a", "area", 0.9)])
+def as_printed(latex: str) -> str:
+    """Return what is on paper, from the longest commands on; anything that is active fails."""
+    printed = ""
+    for token in TOKEN.findall(latex):
+        assert token in PRINTED or token not in "\\~^&%$#_{}", f"{token} is active in {latex}"
+        printed += PRINTED.get(token, token)
+    return printed
 
 
-def test_csv_reads_back() -> None:
-    results = [result(ODD, "area", 0.123456789), result("b", "area", math.nan)]
-    rows = list(csv.DictReader(io.StringIO(FORMATS["csv"](results))))
-    assert rows[0]["observer"] == ODD
-    assert float(rows[0]["value"]) == pytest.approx(0.123457, abs=1e-9)
-    assert rows[1]["value"] == ""
+@pytest.mark.parametrize("character", "\\~^&%$#_{}<>|↑↓←→×−")
+def test_every_special_character_is_printed(character: str) -> None:
+    for text in (character, f"a{character}b", character * 3, f"{character}{{}}{character}"):
+        assert as_printed(as_latex(text)) == text
 
 
-def test_json_is_strict_and_whole() -> None:
-    rows = json.loads(FORMATS["json"]([result("a", "area", math.nan, note="why")]))
-    assert rows[0]["value"] is None
-    assert rows[0]["note"] == "why"
-    assert rows[0]["score"] == "alignment"
+def test_hostile_text_is_printed() -> None:
+    assert as_printed(as_latex(HOSTILE)) == " ".join(HOSTILE.split())
 
 
-def test_text_aligns_and_names_what_was_left_out_once() -> None:
-    note = "10 of 200 points aliased"
-    results = [result("pixels", "frequency-ach", 0.5, note=note),
-               result("cvvdp", "frequency-ach", 0.65, note=note)]  # fmt: skip
-    lines = FORMATS["table"](results).splitlines()
-    assert lines[2].split("  ")[0] == "frequency-ach"
-    assert lines[0].index("cvvdp") == lines[2].index("0.650")
-    assert lines[-1] == f"frequency-ach: {note} (pixels, cvvdp)"
-    assert sum(note in line for line in lines) == 1
+def test_hyphens_stay_hyphens() -> None:
+    assert "--" not in as_latex("a--b---c")
+    assert as_printed(as_latex("a--b---c")) == "a--b---c"
 
 
-def test_markdown_escapes_bars_and_latex_its_own() -> None:
-    assert r"a\|b" in FORMATS["md"]([result(ODD, "area", 0.5)])
-    latex = FORMATS["latex"]([result(ODD, "area", 0.5)])
-    assert r"a\textbar{}b \& " in latex
-    assert r"\_\{\%\}" in latex
+@pytest.mark.parametrize("first", ["[x]", "*", "[", "*a"])
+def test_a_row_does_not_start_with_an_argument_of_the_last(first: str) -> None:
+    row = latex_row([first, "0.5 [0.4, 0.6]"])
+    assert row == f"{{}}{first} & 0.5 [0.4, 0.6] \\\\"
 
 
-@pytest.mark.parametrize("format", ["table", "md", "latex"])
-def test_notes_stand_below_the_table_escaped(format: str) -> None:
-    note = "10 % of 200_points left out"
-    *table, last = FORMATS[format]([result(ODD, "area", 0.5, note=note)]).splitlines()
-    escaped = r"10 \% of 200\_points left out" if format == "latex" else note
-    assert f"area: {escaped} (a" in last
-    assert not any("left out" in line for line in table)
-
-
-def test_csv_has_notes_last() -> None:
-    note = 'criterion "1",\n2'
-    (row,) = csv.DictReader(io.StringIO(FORMATS["csv"]([result("a", "area", 0.5, note=note)])))
-    assert list(row)[-1] == "note"
-    assert row["note"] == note
-
-
-# Layers and read-outs
-
-
-def looked_into() -> list[Result]:
-    """Return two observers, one of which is read out at two layers, by two read-outs."""
-    places = [("blocks.0", "angle"), ("blocks.0", "l2"), ("output", "angle"), ("output", "l2")]
-    return [
-        result("pixels", "area", 0.9, layer="pixels", readout="angle"),
-        *(
-            result(
-                "net", test, value + 0.01 * row, layer=layer, readout=readout,
-                last=layer == "output", place=readout,
-            )
-            for test, value in (("area", 0.1), ("luminance", 0.2))
-            for row, (layer, readout) in enumerate(places)
-        ),
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("format", ["table", "md", "latex"])
-def test_several_readouts_have_a_row_each_at_the_natural_layer_only(format: str) -> None:
-    text = FORMATS[format](looked_into())
-    # pixels were read out in one way, so that needs no name.
-    rows = [line for line in text.splitlines() if "alignment" in line]
-    assert len(rows) == 5
-    assert sum("angle" in row for row in rows) == 2
-    assert sum("l2" in row for row in rows) == 2
-    found = {number for row in rows for number in ("0.100", "0.110", "0.120", "0.130") if
-             number in row}  # fmt: skip
-    assert found == {"0.120", "0.130"}
-    assert "blocks.0" not in text
-
-
-def test_rows_of_readouts_hold_their_own_numbers() -> None:
-    lines = FORMATS["table"](looked_into()).splitlines()
-    rows = {tuple(line.split()[:4]): line for line in lines[2:]}
-    assert "0.130 [0.030, 0.230]" in rows["area", "alignment", "↑", "l2"]
-    assert "0.220 [0.120, 0.320]" in rows["luminance", "alignment", "↑", "angle"]
-
-
-@pytest.mark.parametrize("format", ["table", "md", "latex"])
-def test_one_readout_of_several_layers_is_not_named(format: str) -> None:
-    text = FORMATS[format](
-        [
-            result("net", "area", 0.5, layer="output", readout="angle"),
-            result("net", "area", 0.7, layer="a", readout="angle", last=False, note="of a"),
-        ]
-    )
-    assert "0.500" in text
-    for other in ("0.700", "angle", "output", "of a"):
-        assert other not in text
-
-
-def test_only_main_scores_are_in_the_table() -> None:
-    results = [
-        result("net", "area", 0.5, readout="angle"),
-        result("net", "area", 0.7, readout="angle", main=False),
-    ]
-    for format in ("table", "layers", "md", "latex"):
-        assert "0.500" in FORMATS[format](results)
-        assert "0.700" not in FORMATS[format](results)
-    for format in ("csv", "json"):
-        assert "0.7" in FORMATS[format](results)
-
-
-def test_layers_have_a_table_per_observer_and_a_row_per_layer_and_readout() -> None:
-    first, second = FORMATS["layers"](looked_into()).split("\n\n")
-    assert first.splitlines()[0] == "pixels"
-    assert first.splitlines()[1].split() == ["layer", "read-out", "area"]
-    assert first.splitlines()[3].split() == ["pixels", "angle", "0.900"]
-    name, header, rule, *rows = second.splitlines()
-    assert name == "net"
-    assert header.split() == ["layer", "read-out", "area", "luminance"]
-    assert set(rule) == {"-", " "}
-    assert [row.split() for row in rows] == [
-        ["blocks.0", "angle", "0.100", "0.200"],
-        ["blocks.0", "l2", "0.110", "0.210"],
-        ["output", "angle", "0.120", "0.220"],
-        ["output", "l2", "0.130", "0.230"],
-    ]
-    assert header.index("luminance") == rows[0].index("0.200")
-
-
-def test_layers_of_a_test_that_is_missing_stay_empty() -> None:
-    results = [
-        result("net", "area", 0.1, layer="a", readout="angle"),
-        result("net", "luminance", math.nan, layer="b", readout="angle"),
-    ]
-    *_, a, b = FORMATS["layers"](results).splitlines()
-    assert a.split() == ["a", "angle", "0.100"]
-    assert b.split() == ["b", "angle", "n/a"]
-    assert b.index("n/a") > a.index("0.100")
-
-
-def test_csv_and_json_have_every_layer_and_readout() -> None:
-    results = looked_into()
-    rows = list(csv.DictReader(io.StringIO(FORMATS["csv"](results))))
-    assert tuple(rows[0]) == COLUMNS
-    assert COLUMNS[-5:] == ("mode", "layer", "readout", "published", "note")
-    places = [(row["observer"], row["test"], row["layer"], row["readout"]) for row in rows]
-    assert len(set(places)) == len(places) == 9
-    assert ("net", "luminance", "blocks.0", "l2") in places
-    read = json.loads(FORMATS["json"](results))
-    assert [(r["observer"], r["test"], r["layer"], r["readout"]) for r in read] == places
-
-
-# Published numbers
-
-
-def test_published_numbers_stand_beside_those_of_the_same_protocol() -> None:
-    printed = {"readout": "angle", "published": 0.5057}
-    same = [result("pixels", "area", 0.5, mode="published", **printed)]
-    other = [result("pixels", "area", 0.5, mode="default", **printed)]
-    unknown = [result("mine", "area", 0.5, mode="published", readout="angle")]
-    for format in ("table", "md", "latex"):
-        assert "0.500 [0.400, 0.600] paper 0.506" in FORMATS[format](same)
-        assert "paper" not in FORMATS[format](other)
-        assert "paper" not in FORMATS[format](unknown)
-    for results in (same, other):
-        (row,) = csv.DictReader(io.StringIO(FORMATS["csv"](results)))
-        assert row["published"] == "0.5057"
-        assert json.loads(FORMATS["json"](results))[0]["published"] == 0.5057
-    (row,) = csv.DictReader(io.StringIO(FORMATS["csv"](unknown)))
-    assert row["published"] == ""
-    assert json.loads(FORMATS["json"](unknown))[0]["published"] is None
-
-
-# Runs that differ in their seed
-
-
-def spread(*runs: list[Result]) -> list[list[str]]:
-    """Return the cells of the table of spreads."""
-    header, _, *rows = to_spread(runs).splitlines()
-    columns = ["observer", "test", "read-out", "seeds", "mean", "sd", "range", "interval", "inside"]
-    starts = [header.index(column) for column in columns]
-    assert header.split() == columns
-    return [
-        [
-            row[start:end].strip()
-            for start, end in zip(starts, [*starts[1:], None], strict=True)
-        ]
-        for row in rows
-    ]  # fmt: skip
-
-
-def test_spread_over_seeds() -> None:
-    runs = [[result("pixels", "area", value, readout="angle")] for value in (0.5, 0.55, 0.45)]
-    assert spread(*runs) == [
-        ["pixels", "area", "angle", "3", "0.500", "0.0408", "0.450 to 0.550", "[0.400, 0.600]",
-         "yes"],
-    ]  # fmt: skip
+def test_rows_have_one_line_and_as_many_cells_as_given() -> None:
+    cells = [HOSTILE, "a\x00b\nc", "", "|", "\\", "\\|"]
+    latex, markdown = latex_row(cells), markdown_row(cells)
+    for row in (latex, markdown):
+        assert len(row.splitlines()) == 1
+        assert "\x00" not in row
+    assert len(re.split(r"(?<!\\)&", latex)) == len(cells)
+    # A bar that ends a cell has an even number of strokes before it.
+    bars = [match for match in re.finditer(r"(\\*)\|", markdown) if len(match[1]) % 2 == 0]
+    assert len(bars) == len(cells) + 1
 
 
 @pytest.mark.parametrize(
-    ("value", "inside"), [(0.599, "yes"), (0.601, "no"), (0.401, "yes"), (0.399, "no")]
+    ("text", "markdown"),
+    [
+        ("vit_small_patch14", "vit_small_patch14"),  # no emphasis within words
+        ("__init__", r"\_\_init\_\_"),
+        ("blocks.*", r"blocks.\*"),
+        ("<script>", r"\<script>"),
+        ("[x](javascript:y)", r"[x]\(javascript:y)"),
+        ("0.5 [0.4, 0.6]", "0.5 [0.4, 0.6]"),
+        ("&lt;", r"\&lt;"),
+        ("`a` ~~b~~", r"\`a\` \~\~b\~\~"),
+    ],
 )
-def test_inside_is_the_interval_of_the_first_seed(value: float, inside: str) -> None:
-    runs = [[result("pixels", "area", each, readout="angle")] for each in (0.5, value)]
-    assert spread(*runs)[0][-1] == inside
+def test_markdown_of(text: str, markdown: str) -> None:
+    assert as_markdown(text) == markdown
 
 
-def test_spread_keeps_observers_tests_and_readouts_apart() -> None:
-    runs = [looked_into(), looked_into()]
-    rows = spread(*runs)
-    assert [row[:4] for row in rows] == [
-        ["pixels", "area", "angle", "2"],
-        ["net", "area", "angle", "2"],
-        ["net", "area", "l2", "2"],
-        ["net", "luminance", "angle", "2"],
-        ["net", "luminance", "l2", "2"],
-    ]
-    # At the natural layer, without any spread.
-    assert rows[1][4:7] == ["0.120", "0.0000", "0.120 to 0.120"]
+# Several tables at once
+
+FOUND = Summary(
+    [
+        Table(["x", "y"], [["1", "a|b"], ["22", "c_d & 5%"]], "First"),
+        Table(["z"], [], "Second"),
+    ],
+    ["a is closer."],
+    ["How to read it."],
+)
 
 
-def test_spread_of_what_cannot_be_computed() -> None:
-    runs = [[result("blind", "area", value, readout="angle")] for value in (0.5, math.nan)]
-    (row,) = spread(*runs)
-    assert row[4] == "n/a"
-    assert row[-1] == "no"
-    assert row[6] == "n/a to n/a"
-    assert "nan" not in row
+def test_text_has_findings_tables_and_notes_apart() -> None:
+    findings, first, second, notes = FOUND.write().strip().split("\n\n")
+    assert findings == "- a is closer."
+    assert first.splitlines() == ["First", "x   y", "--  --------", "1   a|b", "22  c_d & 5%"]
+    assert second.splitlines() == ["Second", "z", "-"]
+    assert notes == "How to read it."
 
 
-def test_spread_of_an_observer_that_one_run_left_out() -> None:
-    (row,) = spread([result("net", "area", 0.5, readout="angle")], [])
-    assert row[3:6] == ["1", "0.500", "0.0000"]
-    assert to_spread([]).endswith("\n")
+def test_markdown() -> None:
+    text = FOUND.write("md")
+    assert "- a is closer.\n\n**First**\n\n| x | y |\n| --- | --- |\n| 1 | a\\|b |\n" in text
+    assert text.endswith("\n\n- How to read it.\n")
+
+
+def test_latex() -> None:
+    text = FOUND.write("latex")
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 2
+    assert r"\multicolumn{2}{l}{First} \\" in text
+    assert r"22 & c\_d \& 5\% \\" in text
+    assert r"{\footnotesize\noindent How to read it.\par}" in text
+
+
+def test_warnings_come_before_everything() -> None:
+    warned = replace(FOUND, warnings=["Beware of 5%."])
+    assert warned.write() == "Beware of 5%.\n\n" + FOUND.write()
+    assert warned.write("md") == "**Beware of 5%.**\n\n" + FOUND.write("md")
+    first, rest = warned.write("latex").split("\n\n", 1)
+    assert first == r"\noindent\textbf{Beware of 5\%.}\par"
+    assert rest == FOUND.write("latex")
+
+
+def test_nothing_at_all() -> None:
+    for format in ("table", "md", "latex"):
+        assert Summary([]).write(format) == "\n"
+
+
+def test_names_on_several_lines_stay_in_their_row() -> None:
+    table = Table(["x"], [["c\r\nd"]], "a\nb")
+    assert Summary([table]).write() == "a b\nx\n---\nc d\n"

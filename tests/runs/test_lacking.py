@@ -7,7 +7,7 @@ import torch
 
 from fechner import Run, evaluate, observe
 from fechner.observers import Wants
-from fechner.report.tables import to_text
+from fechner.report.score_tables import format_scores
 
 TESTS = ["masking-coherent", "matching-colour"]
 
@@ -46,7 +46,7 @@ def test_others_in_the_same_run_are_asked(tmp_path: Path) -> None:
         ("both", "masking-coherent"),
         ("both", "matching-colour"),
     }
-    assert "both" in to_text(run.scores())
+    assert "both" in format_scores(run.scores())
 
 
 def test_video_is_left_out_for_observers_of_pictures() -> None:

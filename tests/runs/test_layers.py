@@ -11,7 +11,7 @@ from torch import nn
 
 from fechner import Run, evaluate, observe
 from fechner.errors import RunFolderError
-from fechner.report.tables import FORMATS
+from fechner.report.score_tables import format_scores
 
 TEST = "masking-coherent"
 PLACES = ("stages.0", "stages.1", "output")
@@ -82,7 +82,7 @@ def test_the_last_layer_is_the_natural_one_and_alone_in_the_table(whole: Run) ->
     for result in results:
         shown = f"{result.score.value:.3f} [" in table
         assert shown == result.last
-    rows = list(csv.DictReader(io.StringIO(FORMATS["csv"](results))))
+    rows = list(csv.DictReader(io.StringIO(format_scores(results, "csv"))))
     assert {(row["layer"], row["readout"]) for row in rows} == set(values(whole))
 
 

@@ -14,7 +14,7 @@ import fechner
 from fechner.cli import app
 from fechner.errors import FechnerError
 from fechner.human.trials import read_all_trials
-from fechner.report.conditions import condition_figures, experiments_in, to_text
+from fechner.report.conditions import condition_figures, experiments_in, summarise_conditions
 from fechner.runs.people import keep_people, people_of
 from fechner.scores import Score
 from fechner.scores.paired import paired
@@ -97,7 +97,7 @@ def test_figures_of_people_stand_beside(run: fechner.Run) -> None:
         assert mean.low < mean.value < mean.high
     ours = scores(run, "sees-shape")["given-contrast", "error-consistency"]
     assert rows["sees-shape", "contrast", "error-consistency"].value == pytest.approx(ours.value)
-    assert "mean of 2 experiments" in to_text(list(rows.values()))
+    assert "mean of 2 experiments" in summarise_conditions(list(rows.values())).write()
 
 
 def test_page_and_figures(run: fechner.Run, folder: Path, monkeypatch, capsys) -> None:

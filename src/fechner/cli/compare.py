@@ -1,4 +1,4 @@
-"""``fechner compare``: which differences between observers are established."""
+"""``fechner compare``: which differences between observers are significant."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def command(
     correction: Annotated[
         Correction,
         typer.Option(
-            help="Correction of p-values for being many: Holm, Benjamini & Hochberg (bh), or none."
+            help="Correction of p-values for multiple comparisons: Holm, Benjamini & Hochberg "
+            "(bh), or none."
         ),
     ] = Correction.holm,
     format: Annotated[Format, typer.Option(help="Output format.")] = Format.table,
@@ -82,7 +83,7 @@ def command(
         str | None, typer.Option(help="Read-out to compare by; the suite's own if left out.")
     ] = None,
 ) -> None:
-    """Say which differences between observers are established, and in which direction."""
+    """Say which differences between observers are significant, and in which direction."""
     from fechner.report.paper.style import check_path, save
 
     if column is not None and against is None:
@@ -116,12 +117,12 @@ def command(
 def _pairs(
     runs: list[str], baseline: str | None, format: str, drawn: bool, chosen: dict[str, Any]
 ) -> tuple[str, list[str], Figure | None]:
-    from fechner.report.comparing.comparison import compare
+    from fechner.report.comparing.comparison import compare, summarise_comparison
     from fechner.report.comparing.figures import difference_figure
-    from fechner.report.comparing.tables import FORMATS
 
     found = compare(*runs, baseline=baseline, **chosen)
-    return FORMATS[format](found), list(found.problems), difference_figure(found) if drawn else None
+    text = summarise_comparison(found).write(format)
+    return text, list(found.problems), difference_figure(found) if drawn else None
 
 
 def _trends(
@@ -133,8 +134,8 @@ def _trends(
     chosen: dict[str, Any],
 ) -> tuple[str, list[str], Figure | None]:
     from fechner.report.comparing.figures import trend_figure
-    from fechner.report.comparing.trend_tables import FORMATS
-    from fechner.report.comparing.trends import find_trends
+    from fechner.report.comparing.trends import find_trends, summarise_trends
 
     found, problems = find_trends(runs, file, columns, **chosen)
-    return FORMATS[format](found), problems, trend_figure(found) if drawn else None
+    text = summarise_trends(found).write(format)
+    return text, problems, trend_figure(found) if drawn else None

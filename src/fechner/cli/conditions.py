@@ -30,10 +30,10 @@ def command(
 ) -> None:
     """Compare observers and people on pictures in conditions, as model-vs-human does."""
     from fechner.report.conditions import (
-        FORMATS,
         condition_figures,
         draw_shape_bias,
         experiments_in,
+        summarise_conditions,
     )
     from fechner.runs import Run
 
@@ -41,7 +41,7 @@ def command(
     found, problems = experiments_in(opened, split_observers(observers, opened.observers))
     undefined = 1.0 if opened.options.published else float("nan")
     rows = condition_figures(found, each_person=each_person, undefined=undefined)
-    typer.echo(FORMATS[format.value](rows), nl=False)
+    typer.echo(summarise_conditions(rows).write(format.value), nl=False)
     for line in problems:
         typer.echo(line, err=True)
     if figure is not None:

@@ -35,7 +35,7 @@ def command(
     format: Annotated[Format, typer.Option(help="Output format.")] = Format.table,
 ) -> None:
     """Say whether observers and people err on the same trials, by Cohen's kappa."""
-    from fechner.report.consistency import FORMATS, PEOPLE, consistency
+    from fechner.report.consistency import PEOPLE, consistency, summarise_consistency
     from fechner.runs import Run
 
     opened = [Run(folder) for folder in runs]
@@ -47,6 +47,6 @@ def command(
         each_person=each_person,
         progress=True,
     )
-    typer.echo(FORMATS[format.value](found), nl=False)
+    typer.echo(summarise_consistency(found).write(format.value), nl=False)
     for line in problems:
         typer.echo(line, err=True)

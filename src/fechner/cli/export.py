@@ -46,7 +46,7 @@ def command(
     ] = None,
 ) -> None:
     """Write scores or raw answers of runs as a file for other programs."""
-    from fechner.report.exporting.exports import export
+    from fechner.report.export import export
     from fechner.runs import Run
 
     opened = [Run(folder) for folder in runs]

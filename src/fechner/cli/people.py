@@ -25,7 +25,7 @@ def command(
 ) -> None:
     """Keep trials of people in a run, or print what is kept: accuracy at every level."""
     from fechner.human.trials import read_all_trials
-    from fechner.report.people import to_text
+    from fechner.report.consistency import summarise_people
     from fechner.runs import Run
     from fechner.runs.people import keep_people, people_of, remove_people
 
@@ -42,7 +42,7 @@ def command(
     if kept is None:
         typer.echo(f"{run} has no trials of people; name files to keep some.", err=True)
         return
-    typer.echo(to_text(kept), nl=False)
+    typer.echo(summarise_people(kept).write(), nl=False)
     for line in said:
         typer.echo(line, err=True)
     if files and before is not None:

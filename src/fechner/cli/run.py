@@ -70,7 +70,7 @@ def _run(
 
         from fechner.observers import catalogue
         from fechner.observers.memory import keep_freed_memory
-        from fechner.report.tables import to_spread, to_text
+        from fechner.report.score_tables import compare_seeds, format_scores
         from fechner.runs.start import evaluate
         from fechner.suites.catalogue import suite as find_suite
         from fechner.suites.options import options_of
@@ -114,7 +114,7 @@ def _run(
         results, problems = done.assess(progress=True)
         runs.append(results)
         if results:
-            typer.echo(to_text(results))
+            typer.echo(format_scores(results))
         for line in (*problems, *done.not_asked, *done.warnings):
             if line not in done.told:
                 typer.echo(line, err=True)
@@ -136,7 +136,7 @@ def _run(
             )
         failed = failed or bool(problems) or not measured
     if len({each.get("seed") for each in sweep}) > 1:
-        typer.echo(to_spread(runs))
+        typer.echo(compare_seeds(runs))
     if failed:
         raise typer.Exit(1)
 

@@ -32,11 +32,11 @@ def command(
     ] = Format.table,
 ) -> None:
     """Print the scores of a run."""
-    from fechner.report.tables import FORMATS
+    from fechner.report.score_tables import format_scores
     from fechner.runs import Run
 
     found = Run(run)
     results, problems = found.assess(progress=True)
-    typer.echo(FORMATS[format.value](results), nl=False)
+    typer.echo(format_scores(results, format.value), nl=False)
     for line in (*problems, *found.not_asked, *found.warnings):
         typer.echo(line, err=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from fechner.errors import FechnerError, RunFolderError
 from fechner.report.paper.cells import Cell
 from fechner.report.paper.grid import draw_grid
 from fechner.report.paper.style import check_path, paper_style, save
-from fechner.report.tables import aligned, csv_text, json_text, number
+from fechner.report.tables import Summary, Table, interval
 from fechner.runs.people import given_to_people, people_of
 from fechner.scores.condition_scores import (
     answers_in,
@@ -165,47 +165,32 @@ def condition_figures(
     return rows
 
 
-def to_text(found: Sequence[ConditionFigure]) -> str:
+def summarise_conditions(found: Sequence[ConditionFigure]) -> Summary:
     """Return a table for each experiment, and one of the means over them."""
-    parts = []
+    tables = []
     experiments = list(dict.fromkeys(row.experiment for row in found if row.experiment != MEAN))
     for name in [*experiments, MEAN]:
-        own = {(row.observer, row.figure): row for row in found if row.experiment == name}
-        if not own:
-            continue
-        title = f"mean of {len(experiments)} experiments" if name == MEAN else name
-        figures = [each for each in _FIGURES if any(figure == each for _, figure in own)]
-        names = dict.fromkeys(observer for observer, _ in own)
-        body = [[who, *(_cell(own.get((who, figure))) for figure in figures)] for who in names]
-        parts.append("\n".join(aligned([title, *figures], body)))
-    parts.append(
+        own = {
+            (row.observer, row.figure): interval(row.value, row.low, row.high)
+            for row in found
+            if row.experiment == name
+        }
+        if own:
+            title = f"mean of {len(experiments)} experiments" if name == MEAN else name
+            figures = [each for each in _FIGURES if any(figure == each for _, figure in own)]
+            names = dict.fromkeys(observer for observer, _ in own)
+            rows = [[who, *(own.get((who, figure), "") for figure in figures)] for who in names]
+            tables.append(Table([title, *figures], rows))
+    note = (
         "95 % intervals over categories. Conditions that the benchmark of Geirhos et al. (2021) "
         "leaves out are left out. Consistency is with people, each condition and person by itself."
     )
-    return "\n\n".join(parts) + "\n"
-
-
-def _cell(row: ConditionFigure | None) -> str:
-    return "" if row is None else f"{number(row.value)} [{number(row.low)}, {number(row.high)}]"
-
-
-def to_csv(found: Sequence[ConditionFigure]) -> str:
-    """Return all figures as CSV."""
-    return csv_text(
-        [each.name for each in fields(ConditionFigure)], [asdict(each) for each in found]
+    return Summary(
+        tables,
+        notes=[note],
+        columns=[each.name for each in fields(ConditionFigure)],
+        rows=[vars(row) for row in found],
     )
-
-
-def to_json(found: Sequence[ConditionFigure]) -> str:
-    """Return all figures as JSON."""
-    return json_text([asdict(each) for each in found])
-
-
-FORMATS: dict[str, Callable[[Sequence[ConditionFigure]], str]] = {
-    "table": to_text,
-    "csv": to_csv,
-    "json": to_json,
-}
 
 
 def draw_shape_bias(experiments: Sequence[Experiment], path: Path | str) -> Path:

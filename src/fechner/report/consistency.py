@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fechner.errors import FechnerError, RunFolderError, UnknownNameError
-from fechner.report.tables import aligned, csv_text, json_text, number
+from fechner.report.tables import Summary, Table, interval, number
 from fechner.runs import Run
 from fechner.runs.keys import parameters
 from fechner.runs.people import asked_of_people, checked_people, class_places, people_of
 from fechner.runs.progress import followed
 from fechner.scores.error_consistency import error_consistency
-from fechner.scores.human_accuracy import SAME_LEVEL
+from fechner.scores.human_accuracy import SAME_LEVEL, human_points
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -285,17 +285,17 @@ def _agreement(test: str, first: _Answers, second: _Answers) -> Agreement | None
     return pair if pair.is_telling else replace(pair, kappa=math.nan, low=math.nan, high=math.nan)
 
 
-def to_text(found: Sequence[Agreement]) -> str:
+def summarise_consistency(found: Sequence[Agreement]) -> Summary:
     """Return kappa of all pairs as a table for each test, with 95 % intervals."""
-    parts = []
+    tables = []
     for test in dict.fromkeys(pair.test for pair in found):
         own = [pair for pair in found if pair.test == test]
         names = list(dict.fromkeys(name for pair in own for name in (pair.first, pair.second)))
         cells = {(pair.second, pair.first): _cell(pair) for pair in own}
-        body = [
+        rows = [
             [row, *(cells.get((row, column), "") for column in names[:-1])] for row in names[1:]
         ]
-        parts.append("\n".join(aligned([test, *names[:-1]], body)))
+        tables.append(Table([test, *names[:-1]], rows))
     note = (
         "Cohen's kappa of right and wrong on shared trials: 1 for the same errors, 0 for "
         "independent ones, n/a where one is always right, or always wrong; 95 % intervals over "
@@ -306,29 +306,40 @@ def to_text(found: Sequence[Agreement]) -> str:
             " Observers share few trials where each is shown the pictures that it knows best, and "
             "all of them in runs with --show drawn."
         )
-    return "\n\n".join([*parts, note]) + "\n" if parts else "nothing to compare.\n"
+    return Summary(
+        tables,
+        notes=[note if tables else "nothing to compare."],
+        columns=[each.name for each in fields(Agreement)],
+        rows=[vars(pair) for pair in found],
+    )
 
 
 def _cell(pair: Agreement) -> str:
     if not pair.trials:
         return "no shared trial"
-    if not pair.is_telling:
-        return f"n/a ({pair.trials})"
-    return f"{number(pair.kappa)} [{number(pair.low)}, {number(pair.high)}] ({pair.trials})"
+    kappa = interval(pair.kappa, pair.low, pair.high) if pair.is_telling else "n/a"
+    return f"{kappa} ({pair.trials})"
 
 
-def to_csv(found: Sequence[Agreement]) -> str:
-    """Return all pairs as CSV."""
-    return csv_text([each.name for each in fields(Agreement)], [asdict(each) for each in found])
-
-
-def to_json(found: Sequence[Agreement]) -> str:
-    """Return all pairs as JSON."""
-    return json_text([asdict(each) for each in found])
-
-
-FORMATS: dict[str, Callable[[Sequence[Agreement]], str]] = {
-    "table": to_text,
-    "csv": to_csv,
-    "json": to_json,
-}
+def summarise_people(trials: HumanTrials) -> Summary:
+    """Return accuracies of people at every level, with 95 % intervals."""
+    rows = [
+        [
+            point.test,
+            point.condition or f"{point.level:.4g}",
+            str(point.people),
+            str(point.trials),
+            str(point.right),
+            interval(point.accuracy, point.low, point.high),
+            number(point.chance),
+            interval(*point.corrected),
+        ]
+        for point in human_points(trials)
+    ]
+    header = ["test", "level", "people", "trials", "right", "accuracy", "chance", "corrected"]
+    notes = [
+        f"{len(trials)} trials of {len(trials.people)} people. Intervals are of 95 %, with people "
+        "as clusters.",
+        "Corrected: 0 at chance, 1 without error.",
+    ]
+    return Summary([Table(header, rows)], notes=notes)

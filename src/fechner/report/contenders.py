@@ -1,20 +1,26 @@
-"""Contenders: the observers of one or several runs, under labels that tell them apart."""
+"""Contenders: the observers of runs and of published tables, under labels that tell them apart."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fechner.errors import RunFolderError, UnknownNameError
 from fechner.observers.abilities import LACKS
 from fechner.observers.names import take_apart
 from fechner.runs import Run
-from fechner.suites import PRESETS, Options, Suite, Test, preset
-from fechner.suites.published import Row
+from fechner.suites import PRESETS, Options, Suite, Test, preset, suite
+from fechner.suites.base import not_asked
+from fechner.suites.published import Row, printed_score
 
 if TYPE_CHECKING:
     import xarray as xr
+
+#: A run, its folder, or the name of a published table such as ``@cai2025``.
+Source = Run | Path | str
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,28 @@ class Contender:
         """Return its answers to the tests that a test uses, None where there are none."""
         return [self.run.answers(self.observer, name) for name in test.uses]
 
+    def answers(self, tests: Sequence[str], problems: list[str]) -> dict[str, xr.Dataset]:
+        """Return its answers by test, and add what is not there to the problems."""
+        found = {}
+        asked = [test for test in self.tests if self.run.asked(self.observer, test)]
+        for test in (test.id for test in asked if test.id in tests):
+            try:
+                data = self.run.data(self.observer, test, for_scores=True)
+            except RunFolderError as error:
+                problems.append(f"{self.label} {test}: {error}")
+                continue
+            if data is None:
+                why = self.run.why_incomplete(self.observer, test)
+                problems.append(f"{self.label} {test}: {why}")
+            else:
+                found[test] = data
+        return found
+
+    @property
+    def tests(self) -> list[Test]:
+        """The tests of its run that are scored: those with somebody to compare with."""
+        return [test for test in self.run.tests if test.experiment.reference]
+
     @property
     def row(self) -> Row | None:
         """Its row in a published table of its suite, if it has one."""
@@ -62,15 +90,59 @@ class Contender:
         return self.row.csf_based if self.row else ""
 
     @property
+    def complexity(self) -> Mapping[str, float | None]:
+        """What was counted of a network, by name; empty for others."""
+        known = self.run.manifest.observers[self.observer]
+        found: Mapping[str, float | None] = known.get("complexity", {})
+        return found
+
+    @property
     def _about(self) -> dict[str, Any]:
         known: dict[str, Any] = self.run.manifest.observers[self.observer].get("about", {})
         return known
 
+    @property
+    def _lacks(self) -> list[Any]:
+        lacking: list[Any] = self.run.manifest.observers[self.observer].get("lacks", [])
+        return lacking
+
     def why_not_asked(self, test: Test) -> str:
         """Say what it lacks that a test needs; empty if it was asked."""
-        lacking = self.run.manifest.observers[self.observer].get("lacks", [])
         needs = (*test.experiment.needs, test.experiment.asks)
-        return next((LACKS[need] for need in needs if need in lacking), "")
+        return next((LACKS[need] for need in needs if need in self._lacks), "")
+
+    def not_asked(self, tests: Sequence[str]) -> list[str]:
+        """Say which of some tests need what it lacks."""
+        own = [test for test in self.tests if test.id in tests]
+        return list(not_asked(self.label, own, self._lacks))
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A row of a published table."""
+
+    label: str
+    table: str
+    row: Row
+
+    @property
+    def observer(self) -> str:
+        """Its name."""
+        return self.row.label
+
+    @property
+    def complexity(self) -> Mapping[str, float | None]:
+        """Nothing was counted."""
+        return {}
+
+    @property
+    def tests(self) -> list[Test]:
+        """The tests it took."""
+        every = suite(PRESETS[self.table]).build(published=True)
+        return [test for test in every if printed_score(self.row, test)]
+
+
+Entrant = Contender | Printed
 
 
 @dataclass(frozen=True)
@@ -134,3 +206,65 @@ def groups(runs: Sequence[Run]) -> list[Group]:
         )
         for (_, _, options), members in together.items()
     ]
+
+
+def entrants(sources: Sequence[Source]) -> list[Entrant]:
+    """Return the observers of runs and of published tables, each once."""
+    tables = dict.fromkeys(str(each)[1:] for each in sources if str(each).startswith("@"))
+    runs = [
+        each if isinstance(each, Run) else Run(each)
+        for each in sources
+        if not str(each).startswith("@")
+    ]
+    measured = contenders(list({run.folder.resolve(): run for run in runs}.values()))
+    printed = [Printed(row.label, table, row) for table in tables for row in preset(table)]
+    every: list[Entrant] = [*measured, *printed]
+    often = Counter(each.observer for each in every)
+
+    def told_apart(each: Any, where: str) -> Any:
+        if each.label != each.observer or often[each.observer] == 1:
+            return each
+        return replace(each, label=f"{each.observer} ({where})")
+
+    return [
+        *(told_apart(each, each.run.folder.name) for each in measured),
+        *(told_apart(each, f"@{each.table}") for each in printed),
+    ]
+
+
+def choose(every: Sequence[Entrant], names: Sequence[str]) -> list[Entrant]:
+    """Return the entrants that names stand for, in this order.
+
+    A label says which of several of the same name is meant, a name means all of them.
+    """
+    found: list[Entrant] = []
+    for name in names:
+        same = [each for each in every if name == each.label] or [
+            each for each in every if name == each.observer
+        ]
+        if not same:
+            labels = [each.label for each in every]
+            raise UnknownNameError("observer", name, labels, f"there are {listed(labels)}")
+        found += [each for each in same if each not in found]
+    return found
+
+
+def choose_tests(every: Sequence[Entrant], names: Sequence[str] | None) -> list[str]:
+    """Return the tests to compare in: those that were named, or all that anyone took."""
+    known = list(dict.fromkeys(test.id for each in every for test in each.tests))
+    for name in names or ():
+        if name not in known:
+            raise UnknownNameError("test", name, known, f"there are {', '.join(known)}")
+    return [test for test in known if names is None or test in names]
+
+
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """Return names in a sentence, and how many more there are.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c", "d"], most=2)
+    'a, b and 2 more'
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

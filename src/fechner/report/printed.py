@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from fechner.errors import FechnerError
 from fechner.references import reference
-from fechner.report.comparing.standings import choose, choose_tests, entrants, stand
+from fechner.report.comparing.standings import stand
+from fechner.report.contenders import choose, choose_tests, entrants
 from fechner.report.paper.score_chart import Row, draw_scores
 from fechner.suites import PRESETS, preset, suite
 from fechner.suites.published import Row as Published

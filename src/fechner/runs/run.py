@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from fechner.report.exporting.frames import What
+    from fechner.report.frames import What
 
 
 @dataclass(frozen=True)
@@ -305,9 +305,9 @@ class Run:
 
     def table(self) -> str:
         """Return the scores as text."""
-        from fechner.report.tables import to_text
+        from fechner.report.score_tables import format_scores
 
-        return to_text(self.scores())
+        return format_scores(self.scores())
 
     def report(self, path: Path | str) -> Path:
         """Write one self-contained HTML page about this run, and return where it is."""
@@ -326,7 +326,7 @@ class Run:
             computed from; ``"surfaces"``, a row for each that is for figures only; ``"trials"``, a
             row for each answer in words, with the reply.
         """
-        from fechner.report.exporting.frames import to_dataframe
+        from fechner.report.frames import to_dataframe
 
         return to_dataframe(self, what)
 

@@ -16,7 +16,7 @@ Correction = Literal["holm", "bh", "none"]
 #: Corrections as they are named in tables.
 NAMES: dict[Correction, str] = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": ""}
 
-#: Corrected p-values below this are called established.
+#: Corrected p-values below this are called significant.
 LEVEL = 0.05
 
 

@@ -14,9 +14,17 @@ import pytest
 import fechner
 from fechner import Run
 from fechner.errors import FechnerError
-from fechner.report.comparing.comparison import MOST, Comparison, Finding, Pair, compare
+from fechner.report.comparing.comparison import (
+    COLUMNS,
+    MOST,
+    Comparison,
+    Finding,
+    Pair,
+    compare,
+    summarise_comparison,
+)
 from fechner.report.comparing.standings import Standing
-from fechner.report.comparing.tables import COLUMNS, FORMATS, records, sections
+from fechner.report.tables import FORMATS, Table
 from fechner.scores import Score, distance
 from fechner.scores.comparisons import Alike, alike, corrected
 from fechner.scores.paired import Difference, difference
@@ -118,11 +126,12 @@ def test_runs_that_were_asked_otherwise(runs: dict[str, Run]) -> None:
     (note,) = found.warnings
     assert note.startswith("Not all were asked the same questions. pixels (fine): encoders; ")
     assert "pixels (coarse): encoders, 20 pixels/degree" in note
-    for write in (FORMATS["table"], FORMATS["md"], FORMATS["latex"]):
-        before, asked_otherwise, _ = write(found).partition("Not all were asked the same")
+    for format in ("table", "md", "latex"):
+        text = summarise_comparison(found).write(format)
+        before, asked_otherwise, _ = text.partition("Not all were asked the same")
         assert asked_otherwise
         assert "pixels" not in before  # not a finding yet
-    assert json.loads(FORMATS["json"](found))["notes"][0] == note
+    assert json.loads(summarise_comparison(found).write("json"))["notes"][0] == note
     noise, matching = found.pairs[0].findings
     data = [run.data("pixels", "frequency-noise") for run in (runs["fine"], runs["coarse"])]
     both = (data[0]["dropped"].values == 0) & (data[1]["dropped"].values == 0)
@@ -141,11 +150,11 @@ def test_an_observer_without_scores_says_why(odd_run: Run) -> None:
     found = compare(odd_run, observers=["constant", "afraid"], tests=["area"])
     ((finding,),) = (pair.findings for pair in found.pairs)
     assert math.isnan(finding.corrected)
-    assert finding.established == 0
+    assert finding.significant == 0
     assert "answered the same to every stimulus" in finding.note
     assert found.tested == 0
-    for write in FORMATS.values():
-        assert "nan" not in write(found).lower()
+    for format in FORMATS:
+        assert "nan" not in summarise_comparison(found).write(format).lower()
 
 
 def test_who_was_left_out_of_a_run_is_named(odd_run: Run) -> None:
@@ -161,7 +170,7 @@ def test_printed_scores_have_distances_only(runs: dict[str, Run]) -> None:
     assert found.notes[-1].startswith("Printed scores have no answers behind them")
     # On the tests that both have.
     assert [pair.alike.n for pair in found.pairs] == [(2, 2), (9, 9)]
-    text = FORMATS["table"](found)
+    text = summarise_comparison(found).write()
     assert "- pixels (@cai2025) against cvvdp: distances over 9 tests " in text
     assert "0.642" in text  # cvvdp's mean distance
 
@@ -234,12 +243,15 @@ def test_who_is_closer_is_said_in_words_and_by_test() -> None:
         made_up("down", 0.001, 0.9, 0.5, higher_is_better=False),
         made_up("open", 0.4, 0.9, 0.5),
     )
-    (verdict,) = sections(found).findings
+    (verdict,) = summarise_comparison(found).findings
     assert verdict == (
         "ours against theirs: ours is closer to people in up; theirs is closer to people in down; "
         "not told apart in 1 of 3 tests."
     )
-    header, *rows = (sections(found).sections[0].header, *sections(found).sections[0].body)
+    header, *rows = (
+        summarise_comparison(found).tables[0].header,
+        *summarise_comparison(found).tables[0].rows,
+    )
     assert header == [
         "test", "score", "ours", "theirs", "difference", "p", "p (Holm)", "closer to people",
     ]  # fmt: skip
@@ -258,29 +270,29 @@ def test_who_is_closer_is_said_in_words_and_by_test() -> None:
 )
 def test_verdicts(n: int, p: float, words: str) -> None:
     found = comparison("a", "b", *(made_up(f"t{k}", p, 0.9, 0.5) for k in range(n)))
-    assert sections(found).findings == [f"a against b: {words}"]
+    assert summarise_comparison(found).findings == [f"a against b: {words}"]
 
 
 def test_long_names_stand_in_the_heading() -> None:
     found = comparison("timm/" + "a" * 30, "b", made_up("up", 0.001, 0.2, 0.5))
-    table = sections(found).sections[0]
+    table = summarise_comparison(found).tables[0]
     assert table.heading == f"timm/{'a' * 30} (first) against b (second)"
     assert list(table.header[2:4]) == ["first", "second"]
-    assert table.body[0][-1] == "second"
+    assert table.rows[0][-1] == "second"
 
 
 def test_without_a_correction_nothing_is_said_of_one() -> None:
     both = (made_up("up", 0.001, 0.9, 0.5), made_up("down", 0.5, 0.9, 0.5))
-    text = FORMATS["table"](replace(comparison("a", "b", *both), correction="none"))
+    text = summarise_comparison(replace(comparison("a", "b", *both), correction="none")).write()
     assert "Holm" not in text
     assert "The p-values of 2 differences are not corrected" in text
 
 
 def test_notes_have_a_column_where_there_are_any() -> None:
     plain, noted = made_up("a", 0.5, 0.1, 0.2), made_up("b", 0.5, 0.1, 0.2, note="on 3 abscissae")
-    assert "note" not in sections(comparison("x", "y", plain)).sections[0].header
-    table = sections(comparison("x", "y", plain, noted)).sections[0]
-    assert [row[-1] for row in table.body] == ["", "on 3 abscissae"]
+    assert "note" not in summarise_comparison(comparison("x", "y", plain)).tables[0].header
+    table = summarise_comparison(comparison("x", "y", plain, noted)).tables[0]
+    assert [row[-1] for row in table.rows] == ["", "on 3 abscissae"]
 
 
 def test_one_test_has_nothing_over_tests() -> None:
@@ -288,13 +300,20 @@ def test_one_test_has_nothing_over_tests() -> None:
     findings, mean = (made_up("x", 0.5, 0.5, 0.5),), mean_difference([], [])
     pair = Pair(a, a, findings, Alike(0.0, 1.0, (1, 1)), 1.0, mean)
     found = Comparison((pair,), ((a, mean_distance(list(a.scores.values()))),), "holm", ())
-    assert len(sections(found).sections) == 1
+    assert len(summarise_comparison(found).tables) == 1
+
+
+def of_means(found: Comparison) -> Table:
+    tables = summarise_comparison(found).tables
+    return next(each for each in tables if each.heading.startswith("Mean distance"))
 
 
 def test_the_closest_observer_comes_first() -> None:
     found = comparison("far", "near", made_up("x", 0.5, 0.1, 0.3))
-    table = next(s for s in sections(found).sections if s.heading.startswith("Mean distance"))
-    assert [row[0] for row in table.body] == ["near", "far"]
+    table = next(
+        s for s in summarise_comparison(found).tables if s.heading.startswith("Mean distance")
+    )
+    assert [row[0] for row in table.rows] == ["near", "far"]
 
 
 def test_means_without_an_interval_have_no_bracket() -> None:
@@ -307,9 +326,11 @@ def test_means_without_an_interval_have_no_bracket() -> None:
         (((far, bare),), "mean"),
     ):
         known = replace(found, distances=distances)
-        table = next(s for s in sections(known).sections if s.heading.startswith("Mean distance"))
+        table = next(
+            s for s in summarise_comparison(known).tables if s.heading.startswith("Mean distance")
+        )
         assert table.header[1] == header
-        assert {row[0]: row[1] for row in table.body}["far"] == f"{mean.value:.3f}"
+        assert {row[0]: row[1] for row in table.rows}["far"] == f"{mean.value:.3f}"
 
 
 # Formats
@@ -320,7 +341,9 @@ ODD = 'a|b & "c", <script>_{%}\n\x07'
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_every_format_takes_odd_names(format: str) -> None:
-    text = FORMATS[format](comparison(ODD, "b", made_up("up", math.nan, 0.9, 0.5, note=ODD)))
+    text = summarise_comparison(
+        comparison(ODD, "b", made_up("up", math.nan, 0.9, 0.5, note=ODD))
+    ).write(format)
     assert text.endswith("\n")
     assert "script" in text
     if format == "md":
@@ -333,7 +356,7 @@ def test_every_format_takes_odd_names(format: str) -> None:
 
 def test_csv_has_everything_in_columns(shown_run: Run) -> None:
     found = compare(shown_run)
-    rows = list(csv.DictReader(io.StringIO(FORMATS["csv"](found))))
+    rows = list(csv.DictReader(io.StringIO(summarise_comparison(found).write("csv"))))
     assert tuple(rows[0]) == COLUMNS
     kinds = [row["what"] for row in rows]
     assert (kinds.count("difference"), kinds.count("mean-distance")) == (6, 3)
@@ -351,7 +374,7 @@ def test_csv_has_everything_in_columns(shown_run: Run) -> None:
 
 def test_json_is_strict_and_has_both_scores() -> None:
     found = comparison("a", "b", made_up("up", math.nan, 0.9, 0.5), made_up("x", 0.01, 0.1, 0.5))
-    text = FORMATS["json"](found)
+    text = summarise_comparison(found).write("json")
     read = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
     assert read["differences"][0]["p"] is None
     assert read["differences"][1]["closer"] == "b"
@@ -360,12 +383,12 @@ def test_json_is_strict_and_has_both_scores() -> None:
     assert len(read["mean_distances"]) == 2
     assert read["over_tests"][0]["value"] == 0.5
     assert len(read["mean_differences"]) == 1
-    assert len(records(found)) == 6
+    assert len(summarise_comparison(found).rows) == 6
 
 
 def test_numbers_agree_between_formats(shown_run: Run) -> None:
     found = compare(shown_run, baseline="pixels")
     value = f"{abs(found.pairs[0].findings[0].difference.value):.3f}"
     for format in ("table", "md", "latex"):
-        assert value in FORMATS[format](found)
+        assert value in summarise_comparison(found).write(format)
     assert np.isfinite(found.pairs[0].findings[0].difference.p)

@@ -136,7 +136,7 @@ def test_who_has_no_family_here_is_coloured_by_name(tmp_path: Path) -> None:
     found, _ = find_trends(["@cai2025"], path, tests=["area"])
     assert list(families_of(found).values()) == ["pixels", "DINO", "DINO"]
     (legend,) = trend_figure(found, dpi=80).legends
-    # Three points have no band, and nothing is established.
+    # Three points have no band, and nothing is significant.
     words = [text.get_text() for text in legend.get_texts()]
     assert words == ["regression line", "pixels", "DINO"]
 
@@ -164,7 +164,7 @@ def test_errors_are_turned_round(shown_run: Run) -> None:
     assert ends[0.0] == pytest.approx([-matching.high, -matching.low])
     favoured = {1: "first is closer", -1: "second is closer", 0: "not told apart"}
     for mark, finding in zip(points, reversed(pair.findings), strict=True):
-        assert mark.label.startswith(favoured[finding.established])
+        assert mark.label.startswith(favoured[finding.significant])
 
 
 def test_a_figure_has_a_panel_for_each_pair(shown_run: Run, tmp_path: Path) -> None:

@@ -9,15 +9,8 @@ import pytest
 import fechner
 from fechner import Run
 from fechner.errors import FechnerError
-from fechner.report.comparing.standings import (
-    Measured,
-    Printed,
-    choose,
-    choose_tests,
-    entrants,
-    listed,
-    stand,
-)
+from fechner.report.comparing.standings import correction_note, stand
+from fechner.report.contenders import Printed, choose, choose_tests, entrants, listed
 from fechner.scores import distance
 from fechner.suites import preset
 from fechner.suites.baselines import baselines
@@ -157,7 +150,6 @@ def test_printed_scores() -> None:
     every = entrants(["@cai2025"])
     assert all(isinstance(each, Printed) for each in every)
     (each,) = choose(every, ["timm/vit_small_patch16_224.dino"])
-    assert each.names[2:] == ("ViT-S/16", "DINO ViT-S/16")
     (found,), problems = stand([each], ["area", "matching-frequency"])
     row = next(row for row in preset("cai2025") if row.observer == each.observer)
     assert {test: score.value for test, score in found.scores.items()} == {
@@ -171,13 +163,17 @@ def test_printed_scores() -> None:
     assert all(np.isnan(score.low) for score in found.scores.values())
 
 
-def test_measured_networks_have_the_names_of_published_ones(shown_run: Run) -> None:
-    _, network, vit = entrants([shown_run])
-    assert isinstance(vit, Measured)
-    assert vit.names == (vit.label, vit.observer, "ViT-S/16", "DINO ViT-S/16")
-    assert network.names == ("network", "network")
-
-
 def test_long_lists_are_cut() -> None:
     assert listed([str(n) for n in range(15)]).endswith("10, 11 and 3 more")
     assert listed(["a", "b"]) == "a, b"
+
+
+def test_what_is_said_of_corrections() -> None:
+    assert correction_note("bh", 9, "trends") == (
+        "p (Benjamini-Hochberg) is corrected for the 9 trends tested."
+    )
+    assert correction_note("holm", 0, "trends") == "No trends could be tested."
+    assert correction_note("holm", 1, "trends").startswith("Only one of the trends")
+    assert correction_note("none", 9, "trends") == (
+        "The p-values of 9 trends are not corrected for multiple comparisons."
+    )

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,16 @@ from scipy import stats
 from fechner import Run
 from fechner.errors import FechnerError
 from fechner.report.comparing.figures import trend_figure
-from fechner.report.comparing.trend_tables import COLUMNS, FORMATS, sections
-from fechner.report.comparing.trends import Trends, find_trends
+from fechner.report.comparing.trends import (
+    COLUMNS,
+    Trends,
+    find_trends,
+    match,
+    read_figures,
+    summarise_trends,
+)
+from fechner.report.contenders import entrants
+from fechner.report.tables import FORMATS
 from fechner.scores.comparisons import corrected
 from fechner.suites import preset
 
@@ -58,7 +67,7 @@ def test_numbers_are_those_of_the_points(file: Path) -> None:
 
 def of(found: Trends, figure: str, test: str) -> int:
     (trend,) = (t for t in found.trends if (t.figure, t.test) == (figure, test))
-    return trend.established
+    return trend.significant
 
 
 def test_directions(file: Path) -> None:
@@ -66,7 +75,7 @@ def test_directions(file: Path) -> None:
     assert of(found, "up", "area") == 1
     # A figure that grows with the error goes with observers that are farther from people.
     assert of(found, "down", "matching-frequency") == -1
-    verdicts = sections(found).findings
+    verdicts = summarise_trends(found).findings
     assert verdicts[0].startswith("up: observers with more of it are closer to people in ")
     assert "farther from people in " in verdicts[1]
     assert "matching-frequency" in verdicts[1].split("farther from people in ")[1]
@@ -82,11 +91,11 @@ def test_what_is_of_no_use_says_why(file: Path) -> None:
     assert np.isfinite(few.regression.r)
     assert np.isnan(few.corrected)
     assert found.tested == 0
-    assert sections(found).findings == [
-        "same: no trend is established in the one test.",
-        "few: no trend is established in the one test.",
+    assert summarise_trends(found).findings == [
+        "same: no trend is significant in the one test.",
+        "few: no trend is significant in the one test.",
     ]
-    text = FORMATS["table"](found)
+    text = summarise_trends(found).write()
     assert "same is the same for all" in text
 
 
@@ -124,7 +133,7 @@ def test_observers_that_have_finished_nothing(odd_run: Run, tmp_path: Path) -> N
 @pytest.mark.parametrize("format", FORMATS)
 def test_formats(file: Path, format: str) -> None:
     found, _ = find_trends(["@cai2025"], file, ["up", "same"], tests=["frequency-rg", "area"])
-    text = FORMATS[format](found)
+    text = summarise_trends(found).write(format)
     assert text.endswith("\n")
     assert "frequency-rg" in text
     assert not re.search(r"\bnan\b", text, re.IGNORECASE)
@@ -143,7 +152,7 @@ def test_formats(file: Path, format: str) -> None:
         assert len(read["trends"][0]["points"]) == len(ROWS)
     else:
         assert f"{r:+.3f}" in text
-        assert ("closer to people" in text) == (found.trends[1].established == 1)
+        assert ("closer to people" in text) == (found.trends[1].significant == 1)
 
 
 # What runs counted of networks
@@ -160,7 +169,7 @@ def test_sizes_of_networks_are_known_to_their_run(shown_run: Run, tmp_path: Path
         assert trend.regression.x == pytest.approx(np.log10(sizes))
         assert trend.drawn(trend.regression.x) == pytest.approx(sizes)
     assert problems == ["No parameters were counted of pixels."]
-    text = FORMATS["table"](found)
+    text = summarise_trends(found).write()
     assert "Scores against log10 parameters\n" in text
     assert "with more parameters" in text
 
@@ -175,7 +184,7 @@ def test_counts_stand_beside_the_columns_of_a_file(shown_run: Run, tmp_path: Pat
         ("top1", 3),
         ("GFLOPs", 2),
     ]
-    heading = [section.heading for section in sections(found).sections]
+    heading = [section.heading for section in summarise_trends(found).tables]
     assert heading == ["Scores against top1 of figures.csv", "Scores against log10 GFLOPs"]
     drawn = trend_figure(found)
     assert [axes.get_xscale() for axes in drawn.axes] == ["linear", "log"]
@@ -204,3 +213,117 @@ def test_counts_that_are_not_there(
 ) -> None:
     with pytest.raises(FechnerError, match=re.escape(sentence)):
         find_trends(sources, file, columns)
+
+
+# Files of figures
+
+
+def written(folder: Path, content: str | bytes) -> Path:
+    path = folder / "figures.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def test_numbers_by_observer(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        "# accuracies\ntop1, observer ,params\n"
+        '76.5,pixels,\n\n 80 ,"a, b@x=1",1e6\n-3.5,c,0\nnan,d\n',
+    )
+    found = read_figures(path, ["params", "top1"])
+    assert list(found.index) == ["pixels", "a, b@x=1", "c", "d"]
+    assert list(found.columns) == ["params", "top1"]
+    assert found["top1"].to_list()[:3] == [76.5, 80.0, -3.5]
+    assert found["params"].to_list()[1:3] == [1e6, 0.0]
+    assert np.isnan([found["top1"]["d"], found["params"]["pixels"], found["params"]["d"]]).all()
+
+
+def test_the_only_column_needs_no_name(tmp_path: Path) -> None:
+    # With the mark that spreadsheets write, and their ends of lines.
+    path = written(tmp_path, b"\xef\xbb\xbfobserver,top1\r\npixels,1\r\n")
+    assert read_figures(path)["top1"].to_dict() == {"pixels": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("content", "columns", "sentence"),
+    [
+        ("", None, "needs a column 'observer' and others with numbers, separated by commas"),
+        ("name,top1\na,1\n", None, "its first line has name, top1"),
+        ("observer;top1\na;1\n", None, "separated by commas; its first line has observer;top1"),
+        ("observer\na\n", None, "has no column beside 'observer'"),
+        ("observer,a,b\nx,1,2\n", None, "has a, b: choose by --column"),
+        ("observer,top1\na,1\n", ["top2"], "no column named 'top2'; did you mean 'top1'?"),
+        ("observer,top1\na,1\n", ["observer"], "no column named 'observer'"),
+        ("observer,top1,top1\na,1,2\n", ["top1"], "has two columns named 'top1'"),
+        ("observer,top1\na,1\nb,much\n", None, "line 3: 'much' in column 'top1' is not a number"),
+        ("observer,top1\na,inf\n", None, "'inf' in column 'top1' is not a number"),
+        ('observer,top1\na,"76,5"\n', None, "'76,5' in column 'top1' is not a number"),
+        ("observer,top1\na,76,5\n", None, "line 2: 3 cells under 2 columns"),
+        ("observer,top1\na,1\nb,2\na,3\n", None, "line 4: 'a' is there twice"),
+        (b"observer,top1\n\xff\xfe,1\n", None, "is no CSV in UTF-8"),
+        ('observer,top1\n"a,1\n', None, "is no CSV in UTF-8"),
+    ],
+)
+def test_mistakes_are_sentences(
+    tmp_path: Path, content: str | bytes, columns: list[str] | None, sentence: str
+) -> None:
+    with pytest.raises(FechnerError) as raised:
+        read_figures(written(tmp_path, content), columns)
+    assert sentence in str(raised.value)
+    assert "figures.csv" in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_files_that_are_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FechnerError, match=r"there is no file '.*nothing\.csv'"):
+        read_figures(tmp_path / "nothing.csv")
+    with pytest.raises(FechnerError, match="cannot be read"):
+        read_figures(tmp_path)
+
+
+def test_names_of_ours_and_of_the_paper() -> None:
+    every = entrants(["@cai2025"])
+    found, lines = match(
+        "figures.csv",
+        ["pixels", "ViT-S/16", "DINO ViT-S/8", "torch_hub/facebookresearch/dinov2/dinov2_vits14"],
+        every,
+    )
+    assert found == {
+        "pixels": "pixels",
+        "timm/vit_small_patch16_224.dino": "ViT-S/16",
+        "timm/vit_small_patch8_224.dino": "DINO ViT-S/8",
+        "torch_hub/facebookresearch/dinov2/dinov2_vits14": (
+            "torch_hub/facebookresearch/dinov2/dinov2_vits14"
+        ),
+    }
+    (line,) = lines
+    assert line.startswith("Here but not in figures.csv: ")
+    assert line.count(",") == 45 - 4 - 1
+
+
+def test_names_that_nobody_or_several_have() -> None:
+    every = entrants(["@cai2025"])
+    found, lines = match("figures.csv", ["pixels", "nobody", "ViT-B/32", "-", "no one"], every)
+    assert len(found) == 1
+    assert lines[0] == "In figures.csv but not here: nobody, -, no one."
+    assert lines[1].startswith("Names that could be several, left out: ViT-B/32 (open_clip/")
+
+
+def test_two_runs_of_one_observer_have_the_same_figure(shown_run: Run, tmp_path: Path) -> None:
+    shutil.copytree(shown_run.folder, tmp_path / "again")
+    every = entrants([shown_run, tmp_path / "again", "@cai2025"])
+    found, _ = match("figures.csv", ["ViT-S/16", "pixels (again)", "network"], every)
+    assert [(label.split("(")[-1], name) for label, name in found.items()] == [
+        ("shown)", "ViT-S/16"), ("again)", "ViT-S/16"), ("@cai2025)", "ViT-S/16"),
+        ("again)", "pixels (again)"), ("shown)", "network"), ("again)", "network"),
+    ]  # fmt: skip
+
+
+def test_one_observer_under_two_names_is_a_mistake() -> None:
+    with pytest.raises(FechnerError, match=r"'ViT-S/16' and 'DINO ViT-S/16' in figures\.csv are"):
+        match("figures.csv", ["ViT-S/16", "DINO ViT-S/16"], entrants(["@cai2025"]))
+
+
+def test_nobody_is_named() -> None:
+    with pytest.raises(FechnerError, match="it has a, b, and there are pixels, "):
+        match("figures.csv", ["a", "b"], entrants(["@cai2025"]))

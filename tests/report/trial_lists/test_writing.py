@@ -269,7 +269,7 @@ def test_answers_that_are_not_there_and_folders_that_are(tmp_path: Path) -> None
         export_trials(run, "vg", tmp_path / "out")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine.txt").touch()
-    with pytest.raises(FechnerError, match="out is there already; choose a folder that is new"):
+    with pytest.raises(FechnerError, match=r"holds other things .mine.txt.; choose a folder"):
         export_trials(run, "vgg", tmp_path / "out", people=1)
     (tmp_path / "out" / "mine.txt").unlink()
     export_trials(run, "vgg", tmp_path / "out", people=1)

@@ -5,19 +5,30 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from fechner.errors import FechnerError
 from fechner.report.comparing.standings import (
+    NOTHING,
+    Standing,
+    correction_note,
+    goal_of,
+    p_header,
+    p_value,
+    p_values,
+    signed,
+    stand,
+)
+from fechner.report.contenders import (
+    Contender,
     Entrant,
     Source,
-    Standing,
     choose,
     choose_tests,
     entrants,
-    left_out,
-    stand,
+    same_questions,
 )
-from fechner.report.contenders import same_questions
+from fechner.report.tables import Summary, Table, interval, number
 from fechner.scores import distance
 from fechner.scores.comparisons import LEVEL, Alike, Correction, alike, corrected
 from fechner.scores.paired import Difference, difference
@@ -31,6 +42,30 @@ from fechner.suites import Test
 
 #: More observers than this make more pairs than anyone reads.
 MOST = 6
+
+#: Names longer than this would make columns of numbers too wide.
+_LONGEST = 20
+
+#: Columns of the CSV.
+COLUMNS = (
+    "what",
+    "first",
+    "second",
+    "suite",
+    "test",
+    "score",
+    "higher_is_better",
+    "first_value",
+    "second_value",
+    "value",
+    "low",
+    "high",
+    "p",
+    "corrected_p",
+    "n",
+    "closer",
+    "note",
+)
 
 
 @dataclass(frozen=True)
@@ -51,8 +86,8 @@ class Finding:
     note: str = ""
 
     @property
-    def established(self) -> int:
-        """Who is known to be closer to people: 1 the first, -1 the second, 0 neither."""
+    def significant(self) -> int:
+        """Who is significantly closer to people: 1 the first, -1 the second, 0 neither."""
         return self.difference.favours if self.corrected < LEVEL else 0
 
 
@@ -80,8 +115,8 @@ class Pair:
     mean: MeanDifference
 
     def tests(self, who: int) -> list[str]:
-        """Return the tests in which one is known to be closer to people, or neither."""
-        return [each.test for each in self.findings if each.established == who]
+        """Return the tests in which one is significantly closer to people, or neither."""
+        return [each.test for each in self.findings if each.significant == who]
 
 
 @dataclass(frozen=True)
@@ -104,9 +139,7 @@ class Comparison:
     problems: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        from fechner.report.comparing.tables import FORMATS  # which draws comparisons up
-
-        return FORMATS["table"](self)
+        return summarise_comparison(self).write()
 
     @property
     def tested(self) -> int:
@@ -195,7 +228,8 @@ def compare(
         raise FechnerError(f"these observers have no test in common{why.rstrip('.')}.")
     distances = tuple((each, mean_distance(list(each.scores.values()))) for each in standings)
     if observers is None:
-        problems = [*left_out(chosen), *problems]
+        runs = {each.run.folder: each.run for each in chosen if isinstance(each, Contender)}
+        problems = [*(line for run in runs.values() for line in run.left_out), *problems]
     notes, warnings = [*not_asked, *_without_answers(pairs)], _asked(standings)
     return Comparison(
         tuple(pairs), distances, correction, tuple(notes), tuple(warnings), tuple(problems)
@@ -283,3 +317,224 @@ def _without_answers(pairs: Sequence[Pair]) -> list[str]:
         "Printed scores have no answers behind them to resample, so with them there are distances "
         "over tests only, and no differences test by test."
     ]
+
+
+# Tables
+
+
+def summarise_comparison(comparison: Comparison) -> Summary:
+    """Put a comparison into sentences and tables."""
+    tables = [_differences(pair, comparison) for pair in comparison.pairs if pair.findings]
+    notes = list(comparison.notes)
+    if tables:
+        notes += _legend(comparison)
+    if max(mean.n for _, mean in comparison.distances) > 1:
+        tables += [_distances(comparison), _over_tests(comparison)]
+        notes.append(
+            "Mean difference: of distances, the first minus the second, with a 95 % interval over "
+            f"tests that are paired; below 0 the first is closer to {_goal(comparison)}. "
+            "Kolmogorov-Smirnov: the largest gap between the shares of tests below a distance, "
+            "with its p; it does not pair tests, so it finds less."
+        )
+    rows = _rows(comparison)
+    return Summary(
+        tables,
+        [_verdict(pair, comparison) for pair in comparison.pairs],
+        notes,
+        comparison.warnings,
+        COLUMNS,
+        rows,
+        {
+            "correction": comparison.correction,
+            "tested": comparison.tested,
+            "differences": [
+                {
+                    **_record(pair, finding),
+                    "resampled": finding.difference.first.resampled,
+                    "first_score": finding.difference.first,
+                    "second_score": finding.difference.second,
+                }
+                for pair in comparison.pairs
+                for finding in pair.findings
+            ],
+            "mean_distances": [row for row in rows if row["what"] == "mean-distance"],
+            "mean_differences": [row for row in rows if row["what"] == "mean-difference"],
+            "over_tests": [row for row in rows if row["what"] == "kolmogorov-smirnov"],
+            "notes": [*comparison.warnings, *comparison.notes],
+        },
+    )
+
+
+def _verdict(pair: Pair, comparison: Comparison) -> str:
+    """Say in which tests one is significantly closer to people, or to what else is best."""
+    first, second = pair.first.label, pair.second.label
+    if not pair.findings:
+        return f"{first} against {second}: {_over_tests_in_words(pair, comparison)}."
+    won, lost, open_ = pair.tests(1), pair.tests(-1), pair.tests(0)
+    n = len(pair.findings)
+    tests = f"{n} tests" if n > 1 else "the one test"
+    if not won and not lost:
+        among = f"any of {tests}" if n > 1 else tests
+        return f"{first} against {second}: not told apart in {among}."
+    said = [
+        f"{name} is closer to {goal_of([pair.first.best])} in {', '.join(which)}"
+        for name, which in ((first, won), (second, lost))
+        if which
+    ]
+    if open_:
+        said.append(f"not told apart in {len(open_)} of {tests}")
+    return f"{first} against {second}: {'; '.join(said)}."
+
+
+def _differences(pair: Pair, comparison: Comparison) -> Table:
+    names = [pair.first.label, pair.second.label]
+    heading = f"{names[0]} against {names[1]}"
+    if max(map(len, names)) > _LONGEST:
+        heading = f"{names[0]} (first) against {names[1]} (second)"
+        names = ["first", "second"]
+    noted = any(finding.note for finding in pair.findings)
+    header = [
+        "test",
+        "score",
+        *names,
+        "difference",
+        *p_header(comparison.correction),
+        f"closer to {goal_of([pair.first.best])}",
+        *(["note"] if noted else []),
+    ]
+    body = []
+    for finding in pair.findings:
+        found = finding.difference
+        score = found.first
+        body.append(
+            [
+                finding.test,
+                f"{score.name} {score.arrow}",
+                number(found.first.value),
+                number(found.second.value),
+                interval(found.value, found.low, found.high, signed),
+                *p_values(found.p, finding.corrected, comparison.correction),
+                {1: names[0], -1: names[1], 0: NOTHING}[finding.significant],
+                *([finding.note] if noted else []),
+            ]
+        )
+    return Table(header, body, heading)
+
+
+def _goal(comparison: Comparison) -> str:
+    return goal_of(each.best for each, _ in comparison.distances)
+
+
+def _legend(comparison: Comparison) -> list[str]:
+    p, goal = p_header(comparison.correction)[-1], _goal(comparison)
+    return [
+        "Differences are the first minus the second on what both were asked, with 95 % intervals, "
+        f"which are not corrected; above 0 the first is closer to {goal}, or below 0 where the "
+        "score has ↓.",
+        f"{correction_note(comparison.correction, comparison.tested, 'differences')} The column "
+        f"'closer to {goal}' names the one that is so by {p} < {LEVEL:g}; {NOTHING} stands where "
+        "they are not told apart.",
+    ]
+
+
+def _distances(comparison: Comparison) -> Table:
+    ranked = sorted(
+        comparison.distances, key=lambda each: (each[1].value != each[1].value, each[1].value)
+    )
+    known = any(mean.low == mean.low and mean.high == mean.high for _, mean in ranked)
+    goal = _goal(comparison)
+    best = "human" if goal == "people" else goal
+    return Table(
+        ["observer", "mean [95 % over tests]" if known else "mean", "tests"],
+        [
+            [each.label, interval(mean.value, mean.low, mean.high), str(mean.n)]
+            for each, mean in ranked
+        ],
+        f"Mean distance from {goal} over tests (0 {best}, 1 chance)",
+    )
+
+
+def _over_tests(comparison: Comparison) -> Table:
+    return Table(
+        [
+            "first",
+            "second",
+            "tests",
+            "mean difference",
+            "largest gap",
+            *p_header(comparison.correction),
+        ],
+        [
+            [
+                pair.first.label,
+                pair.second.label,
+                str(min(pair.alike.n)),
+                interval(pair.mean.value, pair.mean.low, pair.mean.high),
+                number(pair.alike.statistic),
+                *p_values(pair.alike.p, pair.alike_corrected, comparison.correction),
+            ]
+            for pair in comparison.pairs
+        ],
+        "Two observers' distances over tests: paired means, and Kolmogorov-Smirnov",
+    )
+
+
+def _over_tests_in_words(pair: Pair, comparison: Comparison) -> str:
+    n = min(pair.alike.n)
+    if n == 0:
+        return "no test in common"
+    ends = "" if pair.alike_corrected < LEVEL else "not "
+    p = p_value(pair.alike_corrected)
+    sign = "" if p.startswith("<") else "= "
+    return (
+        f"distances over {n} tests {ends}told apart (Kolmogorov-Smirnov, "
+        f"{p_header(comparison.correction)[-1]} {sign}{p})"
+    )
+
+
+def _rows(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return the rows of the CSV, one per number."""
+    rows = [_record(pair, finding) for pair in comparison.pairs for finding in pair.findings]
+    for each, mean in comparison.distances:
+        about = {"what": "mean-distance", "first": each.label, "suite": each.suite}
+        ends = {"value": mean.value, "low": mean.low, "high": mean.high}
+        rows.append({**about, **ends, "n": mean.n})
+    for pair in comparison.pairs:
+        found = pair.mean
+        ends = {"value": found.value, "low": found.low, "high": found.high}
+        rows.append(_whose("mean-difference", pair) | ends | {"p": found.p, "n": found.n})
+    for pair in comparison.pairs:
+        rows.append(
+            _whose("kolmogorov-smirnov", pair)
+            | {
+                "value": pair.alike.statistic,
+                "p": pair.alike.p,
+                "corrected_p": pair.alike_corrected,
+                "n": min(pair.alike.n),
+            }
+        )
+    return [dict.fromkeys(COLUMNS, "") | row for row in rows]
+
+
+def _whose(what: str, pair: Pair) -> dict[str, Any]:
+    names = {"first": pair.first.label, "second": pair.second.label}
+    return {"what": what, **names, "suite": pair.first.suite}
+
+
+def _record(pair: Pair, finding: Finding) -> dict[str, Any]:
+    found = finding.difference
+    return _whose("difference", pair) | {
+        "test": finding.test,
+        "score": found.first.name,
+        "higher_is_better": found.first.higher_is_better,
+        "first_value": found.first.value,
+        "second_value": found.second.value,
+        "value": found.value,
+        "low": found.low,
+        "high": found.high,
+        "p": found.p,
+        "corrected_p": finding.corrected,
+        "n": found.clusters,
+        "closer": {1: pair.first.label, -1: pair.second.label, 0: ""}[finding.significant],
+        "note": finding.note,
+    }

@@ -10,11 +10,12 @@ import numpy as np
 
 from fechner.errors import FechnerError
 from fechner.report.comparing.comparison import Comparison, Finding, Pair
-from fechner.report.comparing.sections import bracketed, goal_of, p_header
+from fechner.report.comparing.standings import goal_of, p_header
 from fechner.report.comparing.trends import Trend, Trends
 from fechner.report.paper.grid import Cell, draw_grid
 from fechner.report.paper.lettering import LINE_MM, NO_BREAK, fitted, width_mm
 from fechner.report.paper.style import paper_style, settle
+from fechner.report.tables import interval
 from fechner.scores import Panel
 from fechner.scores.comparisons import LEVEL
 from fechner.scores.panels import Axis, Floats, Line, Points
@@ -62,7 +63,7 @@ def difference_panel(pair: Pair) -> Panel:
         if np.isnan(found.value):
             continue
         sign = 1 if found.first.higher_is_better else -1
-        label, colour = looks[finding.established]
+        label, colour = looks[finding.significant]
         ends = np.linspace(sign * found.low, sign * found.high, _FINE)
         marks.append(Line(ends, np.full(_FINE, float(row)), "", colour))
         marks.append(
@@ -170,7 +171,7 @@ def families_of(found: Trends) -> dict[str, str]:
 
 def _line_label(found: Trends) -> str:
     band = any(np.isfinite(trend.regression.low) for trend in found.trends)
-    star = any(trend.established for trend in found.trends)
+    star = any(trend.significant for trend in found.trends)
     words = "regression line" + (" with its 95 % band" if band else "")
     return words + (f"; * {p_header(found.correction)[-1]} < {LEVEL:g}" if star else "")
 
@@ -234,8 +235,8 @@ def _write_correlation(axes: Axes, trend: Trend) -> None:
     line = trend.regression
     if not np.isfinite(line.r):
         return
-    words = f"r {bracketed(line.r, line.low, line.high, _two_digits)}"
-    words += " *" if trend.established else ""
+    words = f"r {interval(line.r, line.low, line.high, _two_digits)}"
+    words += " *" if trend.significant else ""
     box = axes.get_window_extent()
     dots_per_mm = axes.get_figure(root=True).dpi / 25.4  # type: ignore[union-attr]
     wide = width_mm(words) * dots_per_mm / box.width

@@ -1,28 +1,64 @@
-"""Trends: how the scores of many observers go with figures from outside."""
+"""Trends: how the scores of many observers go with figures from outside, such as accuracies.
+
+Beside those of a CSV stand the sizes of networks, which every run has counted.
+"""
 
 from __future__ import annotations
 
+import csv
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fechner.errors import FechnerError, UnknownNameError
-from fechner.report.comparing.outside import COUNTED, counted, match, read_outside
 from fechner.report.comparing.standings import (
-    Entrant,
-    Source,
+    NOTHING,
     Standing,
-    choose,
-    choose_tests,
-    entrants,
+    correction_note,
+    goal_of,
+    p_header,
+    p_values,
+    signed,
     stand,
 )
+from fechner.report.contenders import Entrant, Source, choose, choose_tests, entrants, listed
+from fechner.report.tables import Summary, Table, interval
 from fechner.scores import Score
 from fechner.scores.comparisons import LEVEL, Correction, corrected
 from fechner.scores.panels import Floats
 from fechner.scores.regression import Regression, regress
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_NAME = "observer"
+
+#: What runs know of networks by themselves, and how it is written; these span decades, so
+#: logarithms are regressed on.
+COUNTED = {"parameters": "parameters", "gflops": "GFLOPs"}
+
+#: Columns of the CSV.
+COLUMNS = (
+    "figure",
+    "suite",
+    "test",
+    "score",
+    "higher_is_better",
+    "n",
+    "r",
+    "low",
+    "high",
+    "p",
+    "corrected_p",
+    "slope",
+    "slope_low",
+    "slope_high",
+    "note",
+)
 
 
 @dataclass(frozen=True)
@@ -60,8 +96,8 @@ class Trend:
         return np.power(10.0, x) if self.log else x
 
     @property
-    def established(self) -> int:
-        """Whether observers with more of it are closer to people: 1, farther: -1, unknown: 0."""
+    def significant(self) -> int:
+        """Whether observers with more of it are closer to people: 1, farther: -1, neither: 0."""
         if not self.corrected < LEVEL:
             return 0
         return int(np.sign(self.regression.r)) * (1 if self.score.higher_is_better else -1)
@@ -165,13 +201,17 @@ def _figures(
     found: list[_Figure] = []
     lines: list[str] = []
     if Path(file).exists() or Path(file).suffix:
-        outside = read_outside(file, columns)
-        names = [name for name in columns or () if name not in outside.columns]
-        if outside.columns:
-            named, lines = match(outside, every)
+        outside = read_figures(file, columns)
+        names = [name for name in columns or () if name not in outside]
+        if len(outside.columns):
+            matched, lines = match(Path(file).name, list(outside.index), every)
             found = [
-                _Figure(name, {each.label: values[row] for each, row in named}, outside.file)
-                for name, values in outside.columns.items()
+                _Figure(
+                    name,
+                    {label: float(outside[name][own]) for label, own in matched.items()},
+                    Path(file).name,
+                )
+                for name in outside
             ]
     elif columns is not None:
         raise FechnerError(f"--column is for CSV files; leave it out with --against {file}.")
@@ -180,9 +220,16 @@ def _figures(
             there = f"give a CSV file, or {' or '.join(COUNTED)}"
             raise UnknownNameError("figure", name, COUNTED, there)
     for name in dict.fromkeys(names):
-        values, line = counted(name, every)
+        counted = {each.label: each.complexity.get(name) for each in every}
+        values = {label: math.log10(value) for label, value in counted.items() if value}
+        if not values:
+            raise FechnerError(
+                f"no {COUNTED[name]} were counted of any observer here; only networks that a run "
+                "measured have them."
+            )
         found.append(_Figure(COUNTED[name], values))
-        lines += [line] if line else []
+        if left := [label for label in counted if label not in values]:
+            lines.append(f"No {COUNTED[name]} were counted of {', '.join(left)}.")
     return found, lines
 
 
@@ -214,3 +261,257 @@ def _trends(own: _Figure, matched: Sequence[tuple[Standing, float]]) -> list[Tre
             )
         )
     return found
+
+
+# Figures from a file
+
+
+def read_figures(path: Path | str, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """Read a CSV with a column ``observer``, which becomes the index, and numbers in others.
+
+    Parameters
+    ----------
+    columns
+        Which to read; the only one there is if None. Those of `COUNTED` need not be there.
+    """
+    import pandas as pd
+
+    path = Path(path)
+    (_, first), *rows = _lines(path) or [(0, [""])]
+    header = [cell.strip() for cell in first]
+    if _NAME not in header:
+        there = listed(header) if any(header) else "nothing"
+        raise FechnerError(
+            f"{path} needs a column '{_NAME}' and others with numbers, separated by commas; its "
+            f"first line has {there}."
+        )
+    repeated = next((name for name in header if header.count(name) > 1), None)
+    if repeated is not None:
+        raise FechnerError(f"{path} has two columns named '{repeated}'.")
+    others = [name for name in header if name and name != _NAME]
+    if not others:
+        raise FechnerError(f"{path} has no column beside '{_NAME}'; add one with numbers.")
+    if columns is None and len(others) > 1:
+        raise FechnerError(f"{path} has {listed(others)}: choose by --column.")
+    asked = others if columns is None else dict.fromkeys(columns)
+    chosen = [name for name in asked if name in others or name not in COUNTED]
+    for name in chosen:
+        if name not in others:
+            raise UnknownNameError("column", name, others, f"{path} has {listed(others)}")
+    found: dict[str, list[float]] = {}
+    for line, cells in rows:
+        if len(cells) > len(header):
+            raise FechnerError(
+                f"{path}, line {line}: {len(cells)} cells under {len(header)} columns; put what "
+                "holds a comma in quotes."
+            )
+        row = dict.fromkeys(header, "")
+        row |= {name: cell.strip() for name, cell in zip(header, cells, strict=False)}
+        if row[_NAME] in found:
+            raise FechnerError(f"{path}, line {line}: '{row[_NAME]}' is there twice.")
+        found[row[_NAME]] = [_number(row[name], f"{path}, line {line}", name) for name in chosen]
+    return pd.DataFrame.from_dict(found, "index", columns=chosen)
+
+
+def _lines(path: Path) -> list[tuple[int, list[str]]]:
+    """Return the rows that hold something, with the number of the line each ends on."""
+    try:
+        # Spreadsheets put a mark before the first character.
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            return [
+                (reader.line_num, cells)
+                for cells in reader
+                if any(cell.strip() for cell in cells) and not cells[0].startswith("#")
+            ]
+    except FileNotFoundError:
+        raise FechnerError(f"there is no file '{path}'.") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise FechnerError(f"{path} is no CSV in UTF-8 ({error}).") from error
+    except OSError as error:
+        raise FechnerError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _number(text: str, where: str, column: str) -> float:
+    try:
+        value = float(text or "nan")
+    except ValueError:
+        value = math.inf
+    if math.isinf(value):
+        raise FechnerError(
+            f"{where}: '{text}' in column '{column}' is not a number; leave unknown ones empty."
+        )
+    return value
+
+
+def match(
+    file: str, names: Sequence[str], every: Sequence[Entrant]
+) -> tuple[dict[str, str], list[str]]:
+    """Find the observers that a file names.
+
+    By label, by fechner's name, or by architecture, with or without the family before it, where a
+    published table has only one such.
+
+    Returns
+    -------
+    tuple of dict and list
+        The name of each observer in the file, by its label; and who was not found, in one line
+        each.
+    """
+    found: dict[str, str] = {}
+    unknown: list[str] = []
+    several: list[str] = []
+    for name in names:
+        same = _named(name, every)
+        if not same:
+            unknown.append(name)
+        # Several runs of one observer all have its figure.
+        if len({each.observer for each in same}) > 1:
+            several.append(f"{name} ({listed([each.label for each in same], 3)})")
+            continue
+        for each in same:
+            if each.label in found:
+                raise FechnerError(
+                    f"'{found[each.label]}' and '{name}' in {file} are both {each.label}: keep one."
+                )
+            found[each.label] = name
+    if not found:
+        raise FechnerError(
+            f"no name in column '{_NAME}' of {file} is that of an observer here; it has "
+            f"{listed(names, 3) or 'none'}, and there are "
+            f"{listed([each.label for each in every], 3)}."
+        )
+    left = [each.label for each in every if each.label not in found]
+    lines = [
+        f"In {file} but not here: {', '.join(unknown)}." if unknown else "",
+        f"Names that could be several, left out: {', '.join(several)}." if several else "",
+        f"Here but not in {file}: {', '.join(left)}." if left else "",
+    ]
+    return found, [line for line in lines if line]
+
+
+def _named(name: str, every: Sequence[Entrant]) -> list[Entrant]:
+    """Return whom a name stands for; what comes first among the names of an observer wins."""
+    for place in range(4):
+        same = [each for each in every if _names(each)[place] == name]
+        if same:
+            return same
+    return []
+
+
+def _names(each: Entrant) -> tuple[str, ...]:
+    """Return the names under which a file may know an observer, the surest first."""
+    row = each.row
+    if row is None or not any(map(str.isalnum, row.architecture)):
+        return (each.label, each.observer, "", "")
+    return (each.label, each.observer, row.architecture, f"{row.family} {row.architecture}")
+
+
+# Tables
+
+
+def summarise_trends(found: Trends) -> Summary:
+    """Put trends into sentences and tables."""
+    by_figure = {
+        name: [each for each in found.trends if each.title == name] for name in found.figures
+    }
+    notes = [
+        "r is Pearson's correlation, and the slope that of the score, each with a 95 % interval "
+        "that holds as far as these observers are a fair sample of others.",
+        "p and the slope's interval are by Student's t; r's interval is by Fisher's z, as wide as "
+        "leaves out 0 just where p < 0.05.",
+        f"{correction_note(found.correction, found.tested, 'trends')} A trend is significant by "
+        f"{p_header(found.correction)[-1]} < {LEVEL:g}; {NOTHING} stands where it is not.",
+    ]
+    rows = [_record(each) for each in found.trends]
+    return Summary(
+        [_table(name, trends, found) for name, trends in by_figure.items()],
+        [_verdict(name, trends) for name, trends in by_figure.items()],
+        notes,
+        columns=COLUMNS,
+        rows=rows,
+        details={
+            "file": found.file,
+            "correction": found.correction,
+            "tested": found.tested,
+            "trends": [
+                {**row, "points": _points(each)}
+                for row, each in zip(rows, found.trends, strict=True)
+            ],
+        },
+    )
+
+
+def _verdict(figure: str, trends: list[Trend]) -> str:
+    closer = [each.test for each in trends if each.significant == 1]
+    farther = [each.test for each in trends if each.significant == -1]
+    n = len(trends)
+    tests = f"{n} tests" if n > 1 else "the one test"
+    goal = goal_of(each.observers[0].best for each in trends if each.observers)
+    if not closer and not farther:
+        return f"{figure}: no trend is significant in {f'any of {tests}' if n > 1 else tests}."
+    said = [
+        f"observers with more of it are {where} {goal} in {', '.join(which)}"
+        for where, which in (("closer to", closer), ("farther from", farther))
+        if which
+    ]
+    if len(closer) + len(farther) < n:
+        said.append(f"no trend is significant in {n - len(closer) - len(farther)} of {tests}")
+    return f"{figure}: {'; '.join(said)}."
+
+
+def _table(figure: str, trends: list[Trend], found: Trends) -> Table:
+    noted = any(each.regression.note for each in trends)
+    header = [
+        "test",
+        "score",
+        "n",
+        "r",
+        *p_header(found.correction),
+        "slope",
+        f"with more {trends[0].figure}",
+        *(["note"] if noted else []),
+    ]
+    body = []
+    for each in trends:
+        line, goal = each.regression, goal_of([one.best for one in each.observers[:1]])
+        body.append(
+            [
+                each.test,
+                f"{each.score.name} {each.score.arrow}",
+                str(line.n),
+                interval(line.r, line.low, line.high, signed),
+                *p_values(line.p, each.corrected, found.correction),
+                interval(line.slope, line.slope_low, line.slope_high, _three_digits),
+                {1: f"closer to {goal}", -1: f"farther from {goal}", 0: NOTHING}[each.significant],
+                *([line.note] if noted else []),
+            ]
+        )
+    source = "" if trends[0].log else f" of {found.file}"
+    return Table(header, body, f"Scores against {figure}{source}")
+
+
+def _three_digits(value: float) -> str:
+    return "n/a" if math.isnan(value) else f"{value:+.3g}".replace("-", "−")
+
+
+def _record(each: Trend) -> dict[str, Any]:
+    """Return a row of the CSV."""
+    known = {
+        **vars(each.regression),
+        **vars(each),
+        "figure": each.title,
+        "n": each.regression.n,
+        "score": each.score.name,
+        "higher_is_better": each.score.higher_is_better,
+        "corrected_p": each.corrected,
+    }
+    return {name: known[name] for name in COLUMNS}
+
+
+def _points(each: Trend) -> list[dict[str, Any]]:
+    line = each.regression
+    return [
+        {"observer": who.label, "figure": float(x), "score": float(y)}
+        for who, x, y in zip(each.observers, line.x, line.y, strict=True)
+    ]

@@ -16,7 +16,7 @@ import fechner
 from fechner.errors import FechnerError
 from fechner.experiments.item_tasks import Shown
 from fechner.experiments.preferred_views import Item
-from fechner.report.exporting.destinations import new_folder
+from fechner.report.export import whole_folder
 from fechner.report.trial_lists.plan import Task, Trial, plan_trials
 from fechner.report.trial_lists.source import Asked, read_conditions
 from fechner.runs.people import class_places
@@ -122,7 +122,7 @@ def export_trials(
     by_test = {each.condition.test: each for each in asked}
     digits = max(2, len(str(people)))
     names = [f"person-{number + 1:0{digits}}" for number in range(people)]
-    with new_folder(str(out), [run]) as folder:
+    with whole_folder(str(out), [run]) as folder:
         writer = _Writer(folder, by_test)
         every = [trial for each in lists for trial in each]
         for trial in followed(every, "drawing pictures") if progress else every:

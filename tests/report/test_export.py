@@ -16,11 +16,12 @@ from measured import HOSTILE, TESTS, measured
 from scipy.stats import spearmanr
 
 from fechner import FechnerError, Run, evaluate
-from fechner.report.exporting import exports, files
-from fechner.report.exporting.exports import export
-from fechner.report.exporting.files import WRITERS
-from fechner.report.exporting.frames import schema
-from fechner.report.markup import as_latex, as_markdown
+from fechner.report import export as exports
+from fechner.report import tables
+from fechner.report.export import export
+from fechner.report.frames import schema
+from fechner.report.score_tables import format_scores
+from fechner.report.tables import WRITERS, as_latex, as_markdown
 from fechner.runs.store import slug
 
 WHATS = ("scores", "responses", "surfaces")
@@ -254,8 +255,8 @@ def test_tests_without_surfaces_have_none(tmp_path: Path) -> None:
 def test_scores_are_the_tables_of_the_command_line(run: Run, tmp_path: Path, suffix: str) -> None:
     file = tmp_path / f"it{suffix}"
     export([run], str(file))
-    render, _ = exports._TABLES[suffix]
-    assert file.read_text("utf-8") == render(run.scores())
+    format = {".md": "md", ".tex": "latex"}[suffix]
+    assert file.read_text("utf-8") == format_scores(run.scores(), format)
 
 
 @pytest.mark.parametrize("suffix", [".md", ".tex"])
@@ -330,7 +331,7 @@ def test_small_groups_of_rows_are_put_together(
     file = str(tmp_path / "it.parquet")
     export([run], file, "responses")
     assert pq.ParquetFile(file).num_row_groups == 1
-    monkeypatch.setattr(files, "_ROWS_OF_A_GROUP", 1)
+    monkeypatch.setattr(tables, "_ROWS_OF_A_GROUP", 1)
     export([run], file, "responses")
     assert pq.ParquetFile(file).num_row_groups == 4
     pd.testing.assert_frame_equal(pd.read_parquet(file), frames["responses"])

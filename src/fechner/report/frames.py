@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from fechner.errors import RunFolderError, UnknownNameError
-from fechner.report.tables import records
+from fechner.report.score_tables import records
+from fechner.report.tables import Schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,9 +33,6 @@ FOR_SCORES: dict[What, bool | None] = {
     "surfaces": False,
     "trials": None,
 }
-
-#: Data types of columns by name.
-Schema = dict[str, str]
 
 #: Columns of scores with their types: those of the CSV, then whatever else is known.
 OF_SCORES: Schema = {
@@ -154,12 +152,7 @@ def answers(run: Run, observer: str, test: Test, for_scores: bool | None) -> xr.
 
 def scores_frame(results: Sequence[Result]) -> pd.DataFrame:
     """Return scores with everything that is known of each, one per row."""
-    rows = [
-        {**vars(result.score), **vars(result), **record}
-        for result, record in zip(results, records(results), strict=True)
-    ]
-    columns = {name: [row[name] for row in rows] for name in OF_SCORES}
-    return _framed({name: _typed(columns[name], kind) for name, kind in OF_SCORES.items()})
+    return _framed(OF_SCORES, records(results))
 
 
 def trials_frame(
@@ -185,8 +178,15 @@ def trials_frame(
         if (observers is None or row["observer"] in observers)
         and (tests is None or row["test"] in tests)
     ]
-    columns = {name: [row[name] for row in rows] for name in OF_TRIALS}
-    return _framed({name: _typed(columns[name], kind) for name, kind in OF_TRIALS.items()})
+    return _framed(OF_TRIALS, rows)
+
+
+def _framed(columns: Schema, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(
+        {name: _typed([row[name] for row in rows], kind) for name, kind in columns.items()}
+    )
 
 
 def answers_frame(run: Run, observer: str, test: Test, data: xr.Dataset) -> pd.DataFrame:
@@ -217,6 +217,7 @@ def tidy(data: xr.Dataset, whose: Mapping[str, str]) -> pd.DataFrame:
 def _of_quantity(
     data: xr.Dataset, quantity: str, beside: Sequence[str], whose: Mapping[str, str]
 ) -> pd.DataFrame:
+    import pandas as pd
     import xarray as xr
 
     answer = data[quantity].variable
@@ -253,7 +254,7 @@ def _of_quantity(
             words = _words(variable)
             put(name, variable if words is None else xr.Variable(variable.dims, words))
             tell(name, variable.attrs)
-    return _framed(
+    return pd.DataFrame(
         {
             name: _typed(column, OF_ANSWERS.get(name) or _kind(column))
             for name, column in columns.items()
@@ -297,12 +298,6 @@ def _typed(values: Any, kind: str) -> Any:
         values = pd.Series(values, dtype="str")
         return values.where(values != "")
     return pd.Series(values, dtype=kind)
-
-
-def _framed(columns: Mapping[str, Any]) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame(columns)
 
 
 def schema(frame: pd.DataFrame) -> Schema:
@@ -361,5 +356,5 @@ def together(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
     columns = merged([OF_ANSWERS, *map(schema, frames)])
     if not frames:
-        return _framed({name: _typed([], kind) for name, kind in columns.items()})
+        return _framed(columns, [])
     return pd.concat([fitted(each, columns) for each in frames], ignore_index=True)

@@ -11,8 +11,8 @@ from measured import HOSTILE, TESTS, measured
 from scipy.stats import spearmanr
 
 from fechner import FechnerError, Run
-from fechner.report.exporting.frames import OF_ANSWERS, OF_SCORES, merged, schema, tidy, together
-from fechner.report.tables import COLUMNS
+from fechner.report.frames import OF_ANSWERS, OF_SCORES, merged, schema, tidy, together
+from fechner.report.score_tables import COLUMNS
 
 WHOSE = {"observer": "me", "suite": "mine", "mode": "default", "test": "one"}
 

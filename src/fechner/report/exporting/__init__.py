@@ -1,1 +1,0 @@
-"""Exports: scores and raw answers as files for other programs."""
