@@ -15,7 +15,7 @@ import fechner
 from fechner.errors import ObserverError
 from fechner.observers import Wants, lift, observe
 from fechner.observers.arguments import KNOWN, grey, prepared
-from fechner.observers.metrics.luma import luma
+from fechner.observers.metrics.metric import luma
 from fechner.observers.validation import validate
 from fechner.observers.yours import from_file
 from fechner.physiology import by_jacobian, record

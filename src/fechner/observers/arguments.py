@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fechner.errors import ObserverError, described
 from fechner.observers.abilities import ANY_SIZE, Wants
-from fechner.observers.metrics.luma import luma
+from fechner.observers.metrics.metric import luma
 from fechner.observers.normalisation import NONE, Normalisation
 from fechner.stimuli import Clips, Field, Frames, display
 

@@ -6,7 +6,7 @@ from urllib.error import URLError
 import pytest
 import torch
 
-from fechner.observers.metrics.backbones import weights_file
+from fechner.observers.metrics.deep import weights_file
 from fechner.observers.torchvision_fix import import_torchvision
 
 import_torchvision()

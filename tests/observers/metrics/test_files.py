@@ -15,8 +15,7 @@ from fechner.observers.metrics.files import (
     step_contrast,
     write_exr,
     write_png,
-    write_y4m,
-    write_yuv,
+    write_video,
     ycbcr,
 )
 from fechner.stimuli import display
@@ -68,7 +67,7 @@ def test_exr(tmp_path: Path, scale: float) -> None:
 )
 def test_y4m(tmp_path: Path, bits: int, levels: str, pixel_format: str, dtype: str) -> None:
     frames = [PICTURE, 1 - PICTURE, PICTURE.flip(0)]
-    write_y4m(tmp_path / "a.y4m", iter(frames), 60000 / 1001, bits, levels)
+    write_video(tmp_path / "a.y4m", iter(frames), 60000 / 1001, bits, levels)
     got = decoded(tmp_path / "a.y4m", pixel_format, dtype).reshape(3, 3, 21, 35)
     assert np.array_equal(got, np.stack([ycbcr(frame, bits, levels) for frame in frames]))
     head = (tmp_path / "a.y4m").read_bytes().split(b"\n")[0]
@@ -78,7 +77,7 @@ def test_y4m(tmp_path: Path, bits: int, levels: str, pixel_format: str, dtype: s
 
 @pytest.mark.parametrize("bits", [8, 16])
 def test_raw_planes(tmp_path: Path, bits: int) -> None:
-    write_yuv(tmp_path / "a.yuv", iter([PICTURE, 1 - PICTURE]), bits)
+    write_video(tmp_path / "a.yuv", iter([PICTURE, 1 - PICTURE]), 60, bits)
     got = np.fromfile(tmp_path / "a.yuv", "u1" if bits == 8 else "<u2").reshape(2, 3, 21, 35)
     assert np.array_equal(got, np.stack([ycbcr(frame, bits) for frame in (PICTURE, 1 - PICTURE)]))
 
@@ -109,4 +108,4 @@ def test_bits_that_a_format_does_not_have(tmp_path: Path) -> None:
     with pytest.raises(FechnerError, match=r"png files have 8 or 16 bits, not 10\."):
         write_png(tmp_path / "a.png", PICTURE, bits=10)
     with pytest.raises(FechnerError, match="y4m files have 8, 10, 12, 14 or 16 bits, not 9"):
-        write_y4m(tmp_path / "a.y4m", [PICTURE], 60, bits=9)
+        write_video(tmp_path / "a.y4m", [PICTURE], 60, bits=9)

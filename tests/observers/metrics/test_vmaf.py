@@ -9,9 +9,8 @@ import torch
 
 from fechner.errors import MissingExtraError, ObserverError, UnknownNameError
 from fechner.observers import resolve
-from fechner.observers.metrics.luma import luma
-from fechner.observers.metrics.vmaf import Vmaf
-from fechner.observers.metrics.vmaf_engines import _blur, _import_vmaf_torch
+from fechner.observers.metrics.metric import import_package, luma
+from fechner.observers.metrics.vmaf import Vmaf, _blur
 from fechner.stimuli import (
     OPPONENT,
     Clips,
@@ -69,7 +68,7 @@ def by_hand(reference: torch.Tensor, test: torch.Tensor, motion: bool) -> torch.
     """Return the scores of frames, [n, 3, h, w], by the package as it comes, made in float64."""
     torch.set_default_dtype(torch.float64)
     try:
-        model = _import_vmaf_torch().VMAF(enable_motion=motion)
+        model = import_package("vmaf_torch", "vmaf", "vmaf").VMAF(enable_motion=motion)
     finally:
         torch.set_default_dtype(torch.float32)
     reference, test = (16 + 219 * luma(each)[:, None] for each in (reference, test))
@@ -244,7 +243,7 @@ def test_missing_packages(monkeypatch: pytest.MonkeyPatch) -> None:
         resolve("vmaf@engine=libvmaf")
     monkeypatch.setitem(sys.modules, "vmaf_torch", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'fechner\[vmaf\]'"):
-        _import_vmaf_torch()
+        resolve("vmaf")
 
 
 @pytest.mark.parametrize(

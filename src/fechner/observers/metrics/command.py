@@ -5,92 +5,37 @@ It is run once for each pair, with the two pictures or videos as files, and prin
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from fechner.errors import FechnerError
+from fechner.errors import FechnerError, ObserverError
 from fechner.observers.abilities import Wants
-from fechner.observers.metrics.files import (
-    Levels,
-    check_bits,
-    step_contrast,
-    write_exr,
-    write_png,
-    write_y4m,
-    write_yuv,
-)
+from fechner.observers.metrics.files import FileKinds, Levels
 from fechner.observers.metrics.metric import About, Metric
-from fechner.observers.metrics.program import Program
+from fechner.observers.weights import hash_file
 from fechner.stimuli import Clips, Display, Field, Frames, Light
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-Kind = Literal["png", "y4m", "yuv", "exr"]
+#: A number as programs print it; no part of a word or a version, but a unit may follow.
+_NUMBER = re.compile(
+    r"(?<![\w.])[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|inf(?:inity)?\b|nan\b)", re.IGNORECASE
+)
 
-
-@dataclass(frozen=True)
-class FileKinds:
-    """Which files pictures and videos become.
-
-    Videos as PNG or OpenEXR are folders of numbered frames, pictures as Y4M or raw Y'CbCr videos of
-    one frame.
-    """
-
-    picture: Kind
-    video: Kind
-    bits: int
-    levels: Levels
-
-    def check(self, light: Light, video: bool) -> None:
-        """Say what does not go together."""
-        for kind in {self.picture, self.video} if video else {self.picture}:
-            if light == "cdm2" and kind != "exr":
-                raise FechnerError(
-                    f"{kind} files hold display-encoded values only; for light in cd/m2 set "
-                    "files=exr."
-                )
-            check_bits(kind, self.bits)
-
-    def described(self, video: bool) -> str:
-        """Return what a program is fed with, with the contrast of one step."""
-        kinds = dict.fromkeys((self.picture, self.video) if video else (self.picture,))
-        return " or ".join(map(self._described, kinds))
-
-    def _described(self, kind: Kind) -> str:
-        if kind == "exr":
-            return "OpenEXR files of 32-bit floating point"
-        levels: Levels = "full" if kind == "png" else self.levels
-        step = step_contrast(self.bits, levels)
-        what = "PNG files" if kind == "png" else f"{kind.upper()} files of {levels} levels"
-        return f"{self.bits}-bit {what} (one step at mid grey is a contrast of {step:.1e})"
-
-    def write(self, stem: Path, thing: Tensor | Clips) -> Path:
-        """Write a picture, [3, h, w], or the one video of clips, and return the file or folder."""
-        if not isinstance(thing, Clips):
-            return self._write(stem, self.picture, [thing], 1.0)
-        frames = (frame.pixels[0] for frame in thing)
-        if self.video in ("y4m", "yuv"):
-            return self._write(stem, self.video, frames, thing.field.fps)
-        stem.mkdir(exist_ok=True)
-        for number, frame in enumerate(frames):
-            self._write(stem / f"{number:05d}", self.video, [frame], 1.0)
-        return stem
-
-    def _write(self, stem: Path, kind: Kind, frames: Iterable[Tensor], fps: float) -> Path:
-        """Write one file; PNG and OpenEXR have one frame."""
-        path = stem.with_suffix(f".{kind}")
-        if kind == "y4m":
-            write_y4m(path, frames, fps, self.bits, self.levels)
-        elif kind == "yuv":
-            write_yuv(path, frames, self.bits, self.levels)
-        else:
-            (picture,) = frames
-            write_png(path, picture, self.bits) if kind == "png" else write_exr(path, picture)
-        return path
+#: Of a program's output, so many lines are shown when there is no score in it.
+_LINES_SHOWN = 3
 
 
 class Command(Metric):
@@ -214,3 +159,188 @@ def load(
     )
     fingerprint = f"cmd/1 {name} {program.hashes()} {kinds} {about.wants} {read} {about.best:g}"
     return Command(name, program, kinds, about, f"{fingerprint} {higher_is_better}")
+
+
+@dataclass(frozen=True)
+class Program:
+    """A command line, and where its score is.
+
+    Parameters
+    ----------
+    words
+        The program and its arguments; words in braces are put in when it is run.
+    read
+        ``last-number``; ``json:KEY``, with dots between the keys of a path; or a regular
+        expression, whose last match, or the first group of it, is the score.
+    timeout_s
+        After so long it is ended, with all it has started.
+    """
+
+    words: tuple[str, ...]
+    read: str = "last-number"
+    timeout_s: float = 600.0
+
+    @classmethod
+    def of(cls, line: str, read: str = "last-number", timeout_s: float = 600.0) -> Program:
+        """Split a line into words as a shell would, and check what can be checked beforehand.
+
+        Examples
+        --------
+        >>> Program.of("sh -c 'echo 0.5' {test} {reference}").words
+        ('sh', '-c', 'echo 0.5', '{test}', '{reference}')
+        """
+        try:
+            words = tuple(shlex.split(line))
+        except ValueError as error:
+            raise ObserverError(f"'cmd:{line}' cannot be split into words: {error}.") from None
+        for needed in ("{test}", "{reference}"):
+            if not any(needed in word for word in words[1:]):
+                raise ObserverError(
+                    f"'cmd:{line}' does not say where {needed} goes: write the program, then "
+                    "{test} and {reference}, which become the names of two files."
+                )
+        if not timeout_s > 0:
+            raise FechnerError(f"setting 'timeout' is a number of seconds, not {timeout_s:g}.")
+        if not read.startswith("json:"):
+            try:
+                re.compile(read)
+            except re.error as error:
+                raise FechnerError(
+                    f"setting 'read' is last-number, json:KEY or a regular expression; '{read}' is "
+                    f"none ({error})."
+                ) from None
+        program = cls(words, read, timeout_s)
+        program.file()
+        return program
+
+    def file(self) -> Path:
+        """Return the file that is run, or say why there is none."""
+        name = self.words[0]
+        found = shutil.which(name)
+        if found is not None:
+            return Path(found)
+        if Path(name).is_dir():
+            raise ObserverError(f"program '{name}' is a folder.")
+        if Path(name).is_file() and os.access(name, os.X_OK):
+            raise ObserverError(f"program '{name}' is not on the path: write ./{name}.")
+        if Path(name).is_file():
+            raise ObserverError(
+                f"program '{name}' may not be run: allow it with chmod +x {name}, or name what "
+                f"runs it, as in `python {name}`."
+            )
+        raise ObserverError(
+            f"there is no program '{name}', neither on the path nor as a file seen from "
+            f"{Path.cwd()}."
+        )
+
+    def hashes(self) -> str:
+        """Return sha256 of the program and of all files among its arguments."""
+        named = (part for word in self.words[1:] for part in {word, word.partition("=")[2]})
+        files = [self.file(), *(Path(part) for part in sorted(named) if part)]
+        return " ".join(hash_file(file) for file in files if file.is_file())
+
+    def run(self, values: Mapping[str, object]) -> float:
+        """Run it with words in braces put in, and return its score.
+
+        No shell is involved, it is given no input, and it inherits no open files. Braces around
+        other words are left as they are.
+        """
+        output, errors, status = self._run([self._put_in(word, values) for word in self.words])
+        if status != 0:
+            last = (errors.strip() or output.strip() or "it said nothing").splitlines()[-1]
+            how = f"ended with status {status}" if status > 0 else f"was ended by {_signal(status)}"
+            raise ObserverError(f"program '{self.words[0]}' {how}: {_short(last)}")
+        return self.score(output)
+
+    @staticmethod
+    def _put_in(word: str, values: Mapping[str, object]) -> str:
+        known = "|".join(map(re.escape, values))
+        return re.sub(rf"\{{({known})\}}", lambda found: str(values[found[1]]), word)
+
+    def _run(self, words: list[str]) -> tuple[str, str, int]:
+        try:
+            process = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+                errors="replace",
+                start_new_session=True,  # so that whatever it starts can be ended with it
+            )
+        except OSError as error:
+            raise ObserverError(
+                f"program '{words[0]}' could not be started: {error.strerror}."
+            ) from None
+        try:
+            output, errors = process.communicate(timeout=self.timeout_s)
+        except subprocess.TimeoutExpired:
+            raise ObserverError(
+                f"program '{words[0]}' was not done after {self.timeout_s:g} s; allow it more with "
+                "the setting timeout=SECONDS."
+            ) from None
+        finally:
+            if process.returncode is None:
+                _end(process)
+        return output, errors, process.returncode
+
+    def score(self, output: str) -> float:
+        r"""Return the score in what was printed.
+
+        Examples
+        --------
+        >>> Program((), "last-number").score("metric v0.6.1, 2 files\nquality: 41.2dB")
+        41.2
+        >>> Program((), "json:pooled.mean").score('{"pooled": {"mean": 0.25}}')
+        0.25
+        >>> Program((), r"mean=(\S+)").score("mean=3 max=7")
+        3.0
+        """
+        if self.read.startswith("json:"):
+            what, found = f"'{self.read[5:]}' in JSON", _in_json(output, self.read[5:])
+        elif self.read == "last-number":
+            what, found = "number", next(iter(reversed(_NUMBER.findall(output))), None)
+        else:
+            matches = list(re.finditer(self.read, output, re.MULTILINE))
+            what = f"match of '{self.read}'"
+            found = matches[-1][1 if matches[-1].re.groups else 0] if matches else None
+        try:
+            return float(found)
+        except (TypeError, ValueError):
+            nothing = "no" if found is None else f"'{_short(str(found))}', not a number, as the"
+            lines = [line for line in output.splitlines() if line.strip()][:_LINES_SHOWN]
+            began = f"; it began: {_short(' / '.join(lines))}" if lines else "; it printed nothing"
+            name = self.words[0] if self.words else ""
+            raise ObserverError(f"program '{name}' printed {nothing} {what}{began}") from None
+
+
+def _in_json(output: str, path: str) -> Any:
+    """Return what stands at a path in the last JSON that has it; JSON begins at a line's start."""
+    output = output.strip()
+    for begin in reversed(list(re.finditer(r"^[{\[]", output, re.MULTILINE))):
+        with contextlib.suppress(ValueError, KeyError, IndexError, TypeError):
+            found, _ = json.JSONDecoder().raw_decode(output, begin.start())
+            for key in path.split("."):
+                found = found[int(key)] if isinstance(found, list) else found[key]
+            return found
+    return None
+
+
+def _short(text: str, most: int = 300) -> str:
+    return text if len(text) <= most else text[:most] + "..."
+
+
+def _signal(status: int) -> str:
+    try:
+        return signal.Signals(-status).name
+    except ValueError:
+        return f"signal {-status}"
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a program that was not waited for, with all it has started."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.communicate()

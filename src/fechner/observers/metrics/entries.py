@@ -6,177 +6,182 @@ from typing import Any
 
 from fechner.observers.entry import Entry, Family
 
-_HERE = "fechner.observers.metrics"
-
-
-def _published(**settings: Any) -> dict[str, Any]:
-    """Return what the numbers of Hammou et al. (2025) were made with."""
-    return {"published": {"metrics": settings}}
-
-
 #: Hammou et al. (2025) ran metrics of other people's packages in float32.
 _IN_FLOAT32 = {"metrics": {"precision": "float32"}}
 
 
-def _own(name: str, summary: str, maker: str, reference: str | None = None, **more: Any) -> Entry:
-    """Return the entry of a metric of our own."""
-    make, declared = f"{_HERE}.own:{maker}", f"{_HERE}.own:ABOUT"
+def _metric(
+    name: str, summary: str, make: str, reference: str | None = None, *, about: str, **more: Any
+) -> Entry:
+    """Return the entry of a metric; what it declares stands in the module that makes it."""
+    make = f"fechner.observers.metrics.{make}"
+    declared = f"{make.partition(':')[0]}:{about}"
     return Entry(name, summary, "compares", make, reference, declared=declared, **more)
 
 
+def _own(
+    name: str, summary: str, make: str, reference: str | None = None, **published: Any
+) -> Entry:
+    """Return the entry of a metric of our own, with what Hammou et al. (2025) set."""
+    settings = {"metrics": published} if published else {}
+    return _metric(name, summary, make, reference, about="ABOUT", published=settings)
+
+
+def _package(
+    label: str,
+    summary: str,
+    load: str,
+    example: str,
+    needs: tuple[str, ...],
+    extra: str,
+    about: str,
+) -> Family:
+    """Return the entry of all metrics of a package that are named alike."""
+    load = f"fechner.observers.metrics.{load}"
+    return Family(
+        label,
+        summary,
+        load,
+        example,
+        needs=(*needs, "torchvision"),
+        extra=extra,
+        prefix=label.partition("/")[0] + "/",
+        published=_IN_FLOAT32,
+        ability="compares",
+        declared=f"{load.partition(':')[0]}:{about}",
+    )
+
+
 METRICS: tuple[Entry | Family, ...] = (
-    _own("psnr-y", "peak signal-to-noise ratio of luma", "psnr_y"),
-    _own("ssim", "structural similarity of luma", "ssim", "wang2004"),
+    _own("psnr-y", "peak signal-to-noise ratio of luma", "grey:psnr_y"),
+    _own("ssim", "structural similarity of luma", "grey:ssim", "wang2004"),
     _own(
         "ms-ssim",
         "structural similarity of luma at five scales",
-        "ms_ssim",
+        "grey:ms_ssim",
         "wang2003",
-        **_published(odd="black", levels=255),
+        odd="black",
+        levels=255,
     ),
-    _own("nlpd", "normalised Laplacian pyramid distance of luma", "nlpd", "laparra2016"),
+    _own("nlpd", "normalised Laplacian pyramid distance of luma", "grey:nlpd", "laparra2016"),
     _own(
-        "ciede2000",
-        "mean CIEDE2000 colour difference",
-        "ciede2000",
-        **_published(conversion="published"),
+        "ciede2000", "mean CIEDE2000 colour difference", "colour:ciede2000", conversion="published"
     ),
-    _own(
-        "hyab",
-        "mean HyAB colour difference",
-        "hyab_difference",
-        **_published(conversion="published"),
-    ),
+    _own("hyab", "mean HyAB colour difference", "colour:hyab_difference", conversion="published"),
     _own(
         "ictcp",
         "mean colour difference in ICtCp (Delta E ITP)",
-        "ictcp_difference",
+        "colour:ictcp_difference",
         "itu2019_bt2124",
-        # They took half the square of Ct for the square of its half.
-        **_published(tritan=0.5**0.5),
+        tritan=0.5**0.5,  # they took half the square of Ct for the square of its half
     ),
     _own(
         "scielab",
         "CIELAB differences after the eye's blur",
-        "scielab",
+        "colour:scielab",
         "zhang_wandell1997",
-        **_published(version="code", relative=True),
+        version="code",
+        relative=True,
     ),
     _own(
         "speed-qa",
         "difference of spatial and temporal information",
-        "speed_qa",
+        "speed_qa:make",
         "bampis2017",
-        **_published(precision="float32", pairs="last"),
+        precision="float32",
+        pairs="last",
     ),
-    Entry(
+    _metric(
         "cvvdp",
         "ColorVideoVDP, a metric that models human vision",
-        "compares",
-        f"{_HERE}.cvvdp:make",
-        reference="mantiuk2024_cvvdp",
+        "vdp:ColorVideoVDP",
+        "mantiuk2024_cvvdp",
+        about="ABOUT",
         needs=("pycvvdp", "torchvision"),
         extra="cvvdp",
         # Cai et al. (2025) ran it at the geometry of its 4K display whatever was shown.
         published={"encoders": {"geometry": "standard_4k"}},
-        declared=f"{_HERE}.cvvdp:ABOUT",
         tour=True,
     ),
-    Family(
+    _package(
         "piq/NAME",
         "metrics of piq without weights, such as gmsd, fsim, vsi, vif",
-        f"{_HERE}.piq:load",
+        "packages:load_piq",
         "piq/gmsd",
-        needs=("piq", "torchvision"),
-        extra="piq",
-        prefix="piq/",
-        published=_IN_FLOAT32,
-        ability="compares",
-        declared=f"{_HERE}.piq:ABOUT",
+        ("piq",),
+        "piq",
+        "PIQ",
     ),
-    Entry(
+    _metric(
         "flip",
         "FLIP, differences seen when two pictures alternate",
-        "compares",
-        f"{_HERE}.flip:make",
-        reference="andersson2020",
+        "packages:make_flip",
+        "andersson2020",
+        about="FLIP",
         needs=("flip_evaluator",),
         extra="flip",
-        declared=f"{_HERE}.flip:ABOUT",
     ),
-    Family(
+    _package(
         "lpips/NETWORK",
         "LPIPS, distance of activations of alex, squeeze or vgg",
-        f"{_HERE}.lpips:load",
+        "deep:load_lpips",
         "lpips/alex",
-        needs=("lpips", "torchvision"),
-        extra="lpips",
-        prefix="lpips/",
-        published=_IN_FLOAT32,
-        ability="compares",
-        declared=f"{_HERE}.lpips:ABOUT",
+        ("lpips",),
+        "lpips",
+        "LPIPS",
     ),
-    Family(
+    _package(
         "st-lpips/NETWORK",
         "ST-LPIPS, tolerant of small shifts, of alex or vgg",
-        f"{_HERE}.st_lpips:load",
+        "deep:load_st_lpips",
         "st-lpips/alex",
-        needs=("stlpips_pytorch", "IPython", "torchsummary", "torchvision"),
-        extra="st-lpips",
-        prefix="st-lpips/",
-        published=_IN_FLOAT32,
-        ability="compares",
-        declared=f"{_HERE}.st_lpips:ABOUT",
+        ("stlpips_pytorch", "IPython", "torchsummary"),
+        "st-lpips",
+        "ST_LPIPS",
     ),
-    Entry(
+    _metric(
         "dists",
         "DISTS, structure and texture in activations of VGG16",
-        "compares",
-        f"{_HERE}.dists:make",
-        reference="ding2022",
+        "deep:make_dists",
+        "ding2022",
+        about="DISTS",
         needs=("DISTS_pytorch", "torchvision"),
         extra="dists",
         published=_IN_FLOAT32,
-        declared=f"{_HERE}.dists:ABOUT",
     ),
-    Family(
+    _package(
         "pyiqa/NAME",
         "full-reference metrics of pyiqa (non-commercial licence)",
-        f"{_HERE}.pyiqa:load",
+        "packages:load_pyiqa",
         "pyiqa/topiq_fr",
-        needs=("pyiqa", "torchvision"),
-        extra="pyiqa",
-        prefix="pyiqa/",
-        published=_IN_FLOAT32,
-        ability="compares",
-        declared=f"{_HERE}.pyiqa:ABOUT",
+        ("pyiqa",),
+        "pyiqa",
+        "PYIQA",
     ),
-    Entry(
+    _metric(
         "fvvdp",
         "FovVideoVDP, a metric that models human vision (non-commercial licence)",
-        "compares",
-        f"{_HERE}.fvvdp:make",
-        reference="mantiuk2021_fvvdp",
+        "vdp:FovVideoVDP",
+        "mantiuk2021_fvvdp",
+        about="ABOUT",
         needs=("pyfvvdp",),
         extra="fvvdp",
-        declared=f"{_HERE}.fvvdp:ABOUT",
     ),
-    Entry(
+    _metric(
         "vmaf",
         "VMAF v0.6.1, a fusion of metrics made for streamed video",
-        "compares",
-        f"{_HERE}.vmaf:make",
-        reference="li2018",
+        "vmaf:make",
+        "li2018",
+        about="ABOUT",
         needs=("vmaf_torch",),
         extra="vmaf",
         # Hammou et al. (2025) fed the original with 16 bits of luma by the weights of BT.2020.
-        **_published(engine="libvmaf", matrix="bt2020", scores_in="float32"),
-        declared=f"{_HERE}.vmaf:ABOUT",
+        published={"metrics": {"engine": "libvmaf", "matrix": "bt2020", "scores_in": "float32"}},
     ),
     Family(
         "cmd:PROGRAM",
         "your own program, given two files for each pair",
-        f"{_HERE}.command:load",
+        "fechner.observers.metrics.command:load",
         "cmd:./mymetric {test} {reference}",
         needs=(),
         extra="",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from fechner.errors import FechnerError
-from fechner.observers.metrics.luma import BT709_WEIGHTS
+from fechner.observers.metrics.metric import BT709_WEIGHTS
+from fechner.stimuli import Clips, Light
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,6 +36,67 @@ _BITS = {"png": (8, 16), "y4m": tuple(_Y4M_444), "yuv": tuple(_Y4M_444)}
 
 #: The sRGB curve above its toe is L ~ (V + .055)^2.4 (IEC 61966-2-1).
 _SRGB_EXPONENT, _SRGB_OFFSET = 2.4, 0.055
+
+Kind = Literal["png", "y4m", "yuv", "exr"]
+
+
+@dataclass(frozen=True)
+class FileKinds:
+    """Which files pictures and videos become.
+
+    Videos as PNG or OpenEXR are folders of numbered frames, pictures as Y4M or raw Y'CbCr videos of
+    one frame.
+    """
+
+    picture: Kind
+    video: Kind
+    bits: int
+    levels: Levels
+
+    def check(self, light: Light, video: bool) -> None:
+        """Say what does not go together."""
+        for kind in {self.picture, self.video} if video else {self.picture}:
+            if light == "cdm2" and kind != "exr":
+                raise FechnerError(
+                    f"{kind} files hold display-encoded values only; for light in cd/m2 set "
+                    "files=exr."
+                )
+            check_bits(kind, self.bits)
+
+    def described(self, video: bool) -> str:
+        """Return what a program is fed with, with the contrast of one step."""
+        kinds = dict.fromkeys((self.picture, self.video) if video else (self.picture,))
+        return " or ".join(map(self._described, kinds))
+
+    def _described(self, kind: Kind) -> str:
+        if kind == "exr":
+            return "OpenEXR files of 32-bit floating point"
+        levels: Levels = "full" if kind == "png" else self.levels
+        step = step_contrast(self.bits, levels)
+        what = "PNG files" if kind == "png" else f"{kind.upper()} files of {levels} levels"
+        return f"{self.bits}-bit {what} (one step at mid grey is a contrast of {step:.1e})"
+
+    def write(self, stem: Path, thing: Tensor | Clips) -> Path:
+        """Write a picture, [3, h, w], or the one video of clips, and return the file or folder."""
+        if not isinstance(thing, Clips):
+            return self._write(stem, self.picture, [thing], 1.0)
+        frames = (frame.pixels[0] for frame in thing)
+        if self.video in ("y4m", "yuv"):
+            return self._write(stem, self.video, frames, thing.field.fps)
+        stem.mkdir(exist_ok=True)
+        for number, frame in enumerate(frames):
+            self._write(stem / f"{number:05d}", self.video, [frame], 1.0)
+        return stem
+
+    def _write(self, stem: Path, kind: Kind, frames: Iterable[Tensor], fps: float) -> Path:
+        """Write one file; PNG and OpenEXR have one frame."""
+        path = stem.with_suffix(f".{kind}")
+        if kind in ("y4m", "yuv"):
+            write_video(path, frames, fps, self.bits, self.levels)
+        else:
+            (picture,) = frames
+            write_png(path, picture, self.bits) if kind == "png" else write_exr(path, picture)
+        return path
 
 
 def check_bits(kind: str, bits: int) -> None:
@@ -67,39 +130,33 @@ def write_png(path: Path | str, rgb: Tensor, bits: int = 16) -> None:
             file.write(struct.pack(">I", len(data)) + kind + data + struct.pack(">I", checksum))
 
 
-def write_y4m(
+def write_video(
     path: Path | str,
     frames: Iterable[Tensor],
     fps: float,
     bits: int = 16,
     levels: Levels = "limited",
 ) -> None:
-    """Write frames, each [3, h, w] in 0..1, as they come: Y'CbCr of BT.709, 4:4:4, as Y4M.
+    """Write frames, each [3, h, w] in 0..1, as they come: Y'CbCr of BT.709, 4:4:4.
 
-    The header says which levels; programs that do not look take them to be limited.
+    As Y4M, whose header says which levels (programs that do not look take them to be limited), or,
+    if the file is called ``.yuv``, without any header: yuv444p16le, as ffmpeg calls it.
     """
-    check_bits("y4m", bits)
+    kind = Path(path).suffix[1:]
+    check_bits(kind, bits)
     rate = Fraction(fps).limit_denominator(1001)
     with Path(path).open("wb") as file:
         for number, frame in enumerate(frames):
             planes = ycbcr(frame, bits, levels)
-            if number == 0:
+            if kind == "y4m" and number == 0:
                 _, height, width = planes.shape
                 file.write(
                     f"YUV4MPEG2 W{width} H{height} F{rate.numerator}:{rate.denominator} Ip A1:1 "
                     f"{_Y4M_444[bits]} XCOLORRANGE={levels.upper()}\n".encode()
                 )
-            file.write(b"FRAME\n" + _plain(planes, bits))
-
-
-def write_yuv(
-    path: Path | str, frames: Iterable[Tensor], bits: int = 16, levels: Levels = "limited"
-) -> None:
-    """Write frames as `write_y4m` does, without any header: yuv444p16le, as ffmpeg calls it."""
-    check_bits("yuv", bits)
-    with Path(path).open("wb") as file:
-        for frame in frames:
-            file.write(_plain(ycbcr(frame, bits, levels), bits))
+            if kind == "y4m":
+                file.write(b"FRAME\n")
+            file.write(planes.astype("u1" if bits == 8 else "<u2").tobytes())
 
 
 def ycbcr(rgb: Tensor, bits: int = 16, levels: Levels = "limited") -> NDArray[np.uint16]:
@@ -174,10 +231,6 @@ def step_contrast(bits: int, levels: Levels = "full", encoded: float = 0.5) -> f
     """
     steps: int = 2**bits - 1 if levels == "full" else 219 << (bits - 8)
     return _SRGB_EXPONENT / (encoded + _SRGB_OFFSET) / steps
-
-
-def _plain(planes: NDArray[np.uint16], bits: int) -> bytes:
-    return planes.astype("u1" if bits == 8 else "<u2").tobytes()
 
 
 def _array(rgb: Tensor) -> NDArray[np.float64]:

@@ -1,15 +1,26 @@
-"""A quality metric as an observer: what it declares, and how it compares pictures and videos."""
+"""A quality metric as an observer: what it declares, and how it compares pictures and videos.
+
+Here too is what metrics share: luma, and importing a package that holds one.
+"""
 
 from __future__ import annotations
 
+import importlib
+import io
+import logging
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from fechner.errors import ObserverError
+from fechner.errors import MissingExtraError, ObserverError
 from fechner.observers.abilities import Wants
 from fechner.observers.taps import OUTPUT
+from fechner.observers.torchvision_fix import import_torchvision
 from fechner.stimuli import Clips, Frames
 
 if TYPE_CHECKING:
@@ -27,8 +38,14 @@ Kind = Literal[
 ]
 KINDS: tuple[str, ...] = get_args(Kind)
 
+#: The floating-point type of a metric; ``own`` is what it declares.
+Precision = Literal["own", "float32", "float64"]
+
 #: Features of pictures: a tensor [n, ...] or a tuple of them.
 Features = Any
+
+#: Weights of ITU-R BT.709, applied to encoded values as television does.
+BT709_WEIGHTS = (0.2126, 0.7152, 0.0722)
 
 
 @dataclass(frozen=True)
@@ -75,6 +92,13 @@ class About:
         best = self.best if math.isfinite(self.best) else 0.0
         return best - score if self.higher_is_better else score - best
 
+    def at(self, precision: Precision) -> About:
+        """Return the same, computed in another floating-point type."""
+        if precision == "own":
+            return self
+        wants = replace(self.wants, dtype=precision)
+        return replace(self, wants=wants, precision=f"{precision} was asked for")
+
 
 class Metric:
     """A comparer made of two steps: look at pictures, then compare what was seen.
@@ -91,6 +115,8 @@ class Metric:
     watch
         Takes test and reference clips of the same number and returns differences, [n]; None for
         metrics of pictures only.
+    notice
+        What the licence of its package asks to be told; said once in a process.
     """
 
     layers = (OUTPUT,)
@@ -105,6 +131,7 @@ class Metric:
         look: Callable[[Frames], Features] | None = None,
         watch: Callable[[Clips, Clips], Tensor] | None = None,
         fingerprint: str | None = None,
+        notice: str = "",
     ) -> None:
         if about.wants.video != (watch is not None):
             raise ValueError(f"metric '{name}' wants video and cannot watch it, or the reverse.")
@@ -112,6 +139,9 @@ class Metric:
         self.about = about
         self.wants = about.wants
         self.fingerprint = fingerprint
+        self.notice = notice
+        if notice:
+            _tell(notice)
         self._look = look or (lambda frames: frames.pixels)
         self._compare = compare
         self._watch = watch
@@ -138,3 +168,56 @@ def rows(features: Features, which: Tensor) -> Features:
         kind: Any = type(features)
         return kind(*parts) if hasattr(features, "_fields") else tuple(parts)
     return features if len(features) == 1 else features[which]
+
+
+@cache
+def _tell(notice: str) -> None:
+    logging.getLogger("fechner").warning("%s", notice)
+
+
+def luma(encoded_rgb: Tensor, weights: tuple[float, float, float] = BT709_WEIGHTS) -> Tensor:
+    """Return luma of display-encoded pictures, [n, 3, h, w] -> [n, h, w], or [n, 3, t, h, w].
+
+    Encoded, not linear: this is what grey metrics are fed with by custom, and what Hammou et al.
+    (2025, hammou2025) did.
+
+    Examples
+    --------
+    >>> import torch
+    >>> luma(torch.tensor([1.0, 0.5, 0.0], dtype=torch.float64).reshape(1, 3, 1, 1)).tolist()
+    [[[0.5702]]]
+    """
+    red, green, blue = encoded_rgb.unbind(dim=1)
+    return (red * weights[0]).add(green, alpha=weights[1]).add(blue, alpha=weights[2])
+
+
+def import_package(module: str, observer: str, extra: str, *, torchvision: bool = True) -> Any:
+    """Import a package quietly; where it is missing, say which extra brings it.
+
+    Parameters
+    ----------
+    observer, extra
+        Who needs it, and the extra that brings it.
+    torchvision
+        Whether it is built on torchvision, which is then imported first.
+    """
+    try:
+        if torchvision:
+            import_torchvision()
+        with quietly():
+            return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(f"observer '{observer}'", extra, str(error)) from None
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Keep what a library prints and warns about its own code away."""
+    with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def release(package: str) -> str:
+    """Return name and version of an installed package, for fingerprints."""
+    return f"{package} {version(package)}"

@@ -1,54 +1,420 @@
-"""Packages that hold metrics: imported quietly, with one sentence where they are missing."""
+"""Metrics of other people's packages that are called as they are: piq, FLIP and pyiqa.
+
+``piq/NAME`` are the full-reference metrics of PyTorch Image Quality that need no weights. Options
+are the package's own defaults, which made the published numbers (hammou2025). Metrics of grey
+pictures are given luma, the others sRGB, both in 0..1. IW-SSIM is left out: it inverts the
+covariance of neighbouring pixels of the reference, which has no inverse for grey fields (it raises)
+and gratings (it answers NaN). GMSD: xue2014; MS-GMSD: zhang2017; VIFp: sheikh_bovik2006; DSS:
+balanov2015; FSIM: zhang2011; VSI: zhang2014; MDSI: nafchi2016; HaarPSI: reisenhofer2018; SR-SIM:
+zhang_li2012; SSIM: wang2004; MS-SSIM: wang2003.
+
+FLIP (andersson2020) tells differences that are seen when two pictures alternate. Its package holds
+C++ for one pair of pictures in float32, and nothing for torch: pictures are compared one by one on
+the CPU, which takes 3.5 s for a pair of 1920 x 1080 px on one thread.
+
+``pyiqa/NAME`` is any full-reference metric of IQA-PyTorch. The package is for non-commercial use
+(PolyForm Noncommercial 1.0.0), and therefore an extra of its own that nothing else needs. Direction
+and range of scores are those of its registry. Some of its metrics round pictures to 8 bits, as the
+programs they follow did, and are blind to what is finer: SSIM, MS-SSIM and GMSD without that are
+`ssim`, `ms-ssim` and `piq/gmsd`.
+
+Why each computes in its floating-point type was measured with a Gabor of 4 cycles per degree and
+contrast 0.003 on grey, 256 x 256 px; times are for a pair of 1920 x 1080 px on one thread of a CPU.
+"""
 
 from __future__ import annotations
 
-import importlib
-import io
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
-from importlib.metadata import version
-from typing import Any
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
-from fechner.errors import MissingExtraError
-from fechner.observers.torchvision_fix import import_torchvision
+from fechner.errors import FechnerError, ObserverError, UnknownNameError
+from fechner.observers.abilities import Wants
+from fechner.observers.devices import check_device
+from fechner.observers.hub import fetching
+from fechner.observers.metrics.metric import (
+    About,
+    Kind,
+    Metric,
+    Precision,
+    import_package,
+    luma,
+    quietly,
+    release,
+)
+from fechner.observers.weights import MissingWeightsError, cause_of, hash_weights
+from fechner.stimuli import Frames
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Dtype = Literal["float32", "float64"]
 
 
-def import_package(module: str, observer: str, extra: str, *, torchvision: bool = True) -> Any:
-    """Import a package.
+@dataclass(frozen=True)
+class _Piq:
+    """One function of piq.
 
     Parameters
     ----------
-    observer, extra
-        Who needs it, and the extra that brings it.
-    torchvision
-        Whether it is built on torchvision, which is then imported first.
+    function
+        Its name in the package.
+    highest
+        The highest score; the lowest is 0.
+    alone
+        Whether pictures are compared one by one, since in a batch each changes the others' scores.
+    uniform
+        Score for a uniform reference where exact arithmetic gives one number and rounding others.
+    """
+
+    function: str
+    best: float
+    highest: float
+    precision: str
+    colour: bool = False
+    dtype: Dtype = "float64"
+    lowest: float = 0.0
+    alone: bool = False
+    uniform: float | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def about(self) -> About:
+        """What it declares."""
+        return About(
+            "traditional colour" if self.colour else "traditional",
+            Wants(dtype=self.dtype, colour=self.colour),
+            best=self.best,
+            scores=(self.lowest, self.highest),
+            higher_is_better=self.best > 0,
+            precision=self.precision,
+        )
+
+
+_PIQ = {
+    "dss": _Piq(
+        "dss", 1.0, 1.0, "float32 is 6 % off near threshold, float64 takes 1.5 times as long"
+    ),
+    "fsim": _Piq(
+        "fsim",
+        1.0,
+        1.0,
+        "float32 is 1 % off near threshold, float64 takes 2.4 times as long",
+        colour=True,
+        options={"chromatic": True},
+    ),
+    "gmsd": _Piq("gmsd", 0.0, 0.5, "costs 0.06 s a pair; float32 would do (0.003 % off)"),
+    "haarpsi": _Piq(
+        "haarpsi",
+        1.0,
+        1.0,
+        "float32 does not see contrasts near threshold; float64 takes 6 times as long (1.7 s)",
+        colour=True,
+    ),
+    "mdsi": _Piq(
+        "mdsi",
+        0.0,
+        1.0,
+        "float64 takes 2.5 times as long; float32 would do (0.04 % off)",
+        colour=True,
+    ),
+    "ms-gmsd": _Piq(
+        "multi_scale_gmsd",
+        0.0,
+        0.5,
+        "float64 takes 2.2 times as long; float32 would do (0.002 % off)",
+    ),
+    "ms-gmsdc": _Piq(
+        "multi_scale_gmsd",
+        0.0,
+        math.inf,
+        "float32 is 0.04 % off near threshold, float64 takes 3.7 times as long",
+        colour=True,
+        dtype="float32",
+        options={"chromatic": True},
+    ),
+    "ms-ssim": _Piq(
+        "multi_scale_ssim",
+        1.0,
+        1.0,
+        "float32 has the wrong sign near threshold; float64 takes 12 times as long (13 s, 2 GB)",
+    ),
+    # 1e-8 is added to the mean squared error.
+    "psnr": _Piq(
+        "psnr", 80.0, 80.0, "float64 takes 1.8 times as long; float32 would do", colour=True
+    ),
+    # The phase of frequencies that a stimulus does not have is rounding error, and counts.
+    "srsim": _Piq("srsim", 1.0, 1.0, "float64 takes 1.7 times as long", alone=True),
+    "srsimc": _Piq(
+        "srsim",
+        1.0,
+        1.0,
+        "float64 takes twice as long",
+        colour=True,
+        alone=True,
+        options={"chromatic": True},
+    ),
+    "ssim": _Piq(
+        "ssim",
+        1.0,
+        1.0,
+        "float32 has the wrong sign near threshold; float64 takes 10 times as long (0.5 s)",
+        lowest=-1.0,
+    ),
+    # A reference without information gives 0/0, which the package makes 1; a higher contrast than
+    # the reference's scores above 1.
+    "vif": _Piq(
+        "vif_p",
+        1.0,
+        math.inf,
+        "float64 takes 20 times as long (42 s, 4.6 GB); float32 is 16 % off near threshold on a "
+        "mask, and answers rounding errors on uniform fields, where 1 is exact and is put instead",
+        dtype="float32",
+        uniform=1.0,
+    ),
+    "vsi": _Piq(
+        "vsi",
+        1.0,
+        1.0,
+        "float32 is 0.1 % off near threshold, float64 takes 3 times as long",
+        colour=True,
+    ),
+}
+
+PIQ = {f"piq/{name}": measure.about for name, measure in _PIQ.items()}
+
+
+def load_piq(name: str, device: str = "cpu", precision: Precision = "own") -> Metric:
+    """Return a metric of piq.
+
+    Parameters
+    ----------
+    precision
+        Another floating-point type than its own, then without any correction of the package's
+        answers: ``float32`` is as the published numbers were made.
+    """
+    if name not in _PIQ:
+        raise UnknownNameError("metric of piq", name, _PIQ, f"there are {', '.join(_PIQ)}")
+    measure, full_name = _PIQ[name], f"piq/{name}"
+    function = getattr(import_package("piq", full_name, "piq"), measure.function)
+    about = measure.about.at(precision)
+    uniform = measure.uniform if precision == "own" else None
+
+    def score(test: Tensor, reference: Tensor) -> Tensor:
+        # It refuses values beyond 0..1, which some published displays pass on.
+        pair = (test.clamp(0, 1), reference.clamp(0, 1))
+        try:
+            found: Tensor = function(*pair, data_range=1.0, reduction="none", **measure.options)
+        except (AssertionError, ValueError) as error:
+            height, width = test.shape[-2:]
+            raise ObserverError(
+                f"observer '{full_name}' cannot compare these pictures of {width} x {height} px "
+                f"({cause_of(error)}); show it others."
+            ) from error
+        return found
+
+    def compare(test: Tensor, reference: Tensor, frames: Frames) -> Tensor:
+        import torch
+
+        pairs = reference.expand_as(test)
+        if measure.alone:
+            rows = [slice(row, row + 1) for row in range(len(test))]
+            scores = torch.cat([score(test[row], pairs[row]) for row in rows])
+        elif uniform is None:
+            scores = score(test, pairs)
+        else:
+            scores = test.new_full((len(test),), uniform)
+            varied = (reference.amax(dim=(1, 2, 3)) > reference.amin(dim=(1, 2, 3))).expand_as(
+                scores
+            )
+            if varied.any():
+                scores[varied] = score(test[varied], pairs[varied])
+        difference: Tensor = about.difference(scores.double())
+        return difference
+
+    return Metric(
+        full_name,
+        about,
+        compare,
+        look=None if about.wants.colour else lambda frames: luma(frames.pixels)[:, None],
+        fingerprint=f"{full_name}/1/{release('piq')}/{about.wants.dtype}/{precision}",
+    )
+
+
+FLIP = {
+    "flip": About(
+        "traditional colour",
+        Wants(dtype="float32"),
+        best=0.0,
+        scores=(0.0, 1.0),
+        higher_is_better=False,
+        csf_based=True,
+        precision="the package has no other; near threshold float32 is 0.1 % off",
+    )
+}
+
+
+def make_flip(device: str = "cpu") -> Metric:
+    """Return the mean of LDR-FLIP, at the pixels per degree of what is shown."""
+    package = import_package("flip_evaluator", "flip", "flip", torchvision=False)
+
+    def arrays(pixels: Tensor) -> Any:
+        return pixels.permute(0, 2, 3, 1).contiguous().cpu().numpy()
+
+    def compare(test: Tensor, reference: Tensor, frames: Frames) -> Tensor:
+        import torch
+
+        options = {"applyMagma": False, "computeMeanError": False}
+        means = []
+        for one, other in zip(arrays(test), arrays(reference.expand_as(test)), strict=True):
+            parameters = {"ppd": frames.field.ppd}
+            errors, *_ = package.evaluate(other, one, "LDR", parameters=parameters, **options)
+            means.append(errors.mean(dtype="float64"))  # the package would sum in float32
+        return torch.tensor(means, dtype=torch.float64, device=test.device)
+
+    return Metric("flip", FLIP["flip"], compare, fingerprint=f"flip/1/{release('flip-evaluator')}")
+
+
+NOTICE = (
+    "pyiqa is licensed under PolyForm Noncommercial 1.0.0 (Copyright (c) 2022 Chaofeng Chen): for "
+    "non-commercial use only; some of its metrics have terms of their own."
+)
+
+#: The side of the picture of noise whose score with itself counts as no difference. (On grey some
+#: divide nothing by nothing.)
+_NOISE_PX = 256
+
+
+def _about(
+    kind: Kind,
+    *,
+    lower: bool = False,
+    colour: bool = True,
+    dtype: Dtype = "float32",
+    csf_based: bool = False,
+    rounds: bool = False,
+) -> About:
+    why = {
+        "float64": "float32 is up to 1 % off near threshold, float64 takes twice as long at most",
+        "float32": "what it is made for; in float64 it fails, or takes several times as long",
+    }
+    return About(
+        kind,
+        Wants(dtype=dtype, colour=colour),
+        best=math.inf,  # which the registry does not say: asked when it is loaded
+        scores=(-math.inf, math.inf),
+        higher_is_better=not lower,
+        csf_based=csf_based,
+        precision=why[dtype],
+        fed="float, which it rounds to 8 bits" if rounds else "float",
+    )
+
+
+#: Those of version 0.1.16; of others, only what the registry says is known.
+_KNOWN = {
+    "fsim psnr vsi": _about("traditional colour", dtype="float64"),
+    "ssimc": _about("traditional colour", dtype="float64", rounds=True),
+    "psnry": _about("traditional", colour=False, dtype="float64"),
+    "cw_ssim ms_ssim ssim": _about("traditional", colour=False, dtype="float64", rounds=True),
+    "gmsd": _about("traditional", lower=True, colour=False, dtype="float64", rounds=True),
+    "nlpd": _about("traditional", lower=True, colour=False, dtype="float64"),
+    "vif": _about("traditional", colour=False, rounds=True),
+    "mad": _about(
+        "visual difference predictor", lower=True, colour=False, csf_based=True, rounds=True
+    ),
+    "msswd": _about("colour difference", lower=True),
+    "ahiq ckdn dmm fgresq_pair topiq_fr topiq_fr-pipal wadiqam_fr": _about("deep learning"),
+    "afine_all afine_all_scale afine_fr deepdc dists lpips lpips+ lpips-vgg lpips-vgg+ pieapp "
+    "stlpips stlpips-vgg": _about("deep learning", lower=True),
+}
+
+PYIQA = {f"pyiqa/{name}": about for names, about in _KNOWN.items() for name in names.split()}
+
+
+class MissingFilesError(MissingWeightsError):
+    """Files that pyiqa fetches when a metric is made, and that are not to be had."""
+
+    def __init__(self, name: str, cause: str) -> None:
+        FechnerError.__init__(
+            self,
+            f"'{name}' needs files that pyiqa fetches, and that are not on this machine and could "
+            f"not be fetched ({cause}): run once with a network, or copy the folders TORCH_HOME "
+            "(~/.cache/torch) and HF_HOME (~/.cache/huggingface) from a machine that has them.",
+        )
+
+
+def load_pyiqa(name: str, device: str = "cpu", precision: Precision = "own") -> Metric:
+    """Return a metric of pyiqa.
+
+    Its difference is how far its score is from that of a picture of noise compared with itself:
+    the same number for all, so alignment and matches do not depend on it.
+    """
+    import torch
+
+    full_name = f"pyiqa/{name}"
+    package = import_package("pyiqa", full_name, "pyiqa")
+    registry = import_package("pyiqa.default_model_configs", full_name, "pyiqa").DEFAULT_CONFIGS
+    about = _declared(name, registry).at(precision)
+    try:
+        with fetching(full_name, "its files"), quietly():
+            metric = package.create_metric(name, device=torch.device(check_device(device)))
+    except MissingWeightsError as error:
+        raise MissingFilesError(full_name, cause_of(error.__cause__ or error)) from error
+    dtype = getattr(torch, about.wants.dtype)
+    metric = metric.to(dtype)
+
+    def score(test: Tensor, reference: Tensor) -> Tensor:
+        with quietly():
+            found = metric(test, reference)
+        if not isinstance(found, torch.Tensor) or found.numel() != len(test):
+            raise ObserverError(f"observer '{full_name}' gives no single score for a pair.")
+        return found.detach().reshape(-1).double()
+
+    shape = (1, 3, _NOISE_PX, _NOISE_PX)
+    noise = torch.rand(shape, generator=torch.Generator().manual_seed(0)).to(device, dtype)
+    best = float(score(noise, noise))
+    about = replace(about, best=best if math.isfinite(best) else math.inf)
+
+    def compare(test: Tensor, reference: Tensor, frames: Frames) -> Tensor:
+        difference: Tensor = about.difference(score(test, reference.expand_as(test)))
+        return difference
+
+    library = f"pyiqa {package.__version__}"
+    fingerprint = f"{full_name}/1/{library}/{about.wants.dtype}/{hash_weights(metric)}"
+    return Metric(full_name, about, compare, fingerprint=fingerprint, notice=NOTICE)
+
+
+def _declared(name: str, registry: Mapping[str, Any]) -> About:
+    """Return what is known of a metric, with direction and range from the registry."""
+    full_reference = [key for key, each in registry.items() if each.get("metric_mode") == "FR"]
+    if name in registry and name not in full_reference:
+        raise ObserverError(
+            f"observer 'pyiqa/{name}' looks at single pictures without a reference and cannot "
+            "compare two; `pyiqa.list_models('FR')` lists those that can."
+        )
+    if name not in registry:
+        there = ", ".join(sorted(full_reference))
+        raise UnknownNameError("metric of pyiqa", name, full_reference, f"there are {there}")
+    entry = registry[name]
+    grey = bool(entry["metric_opts"].get("test_y_channel"))
+    return replace(
+        PYIQA.get(f"pyiqa/{name}", _about("other", colour=not grey)),
+        higher_is_better=not entry.get("lower_better", False),
+        scores=score_range(entry.get("score_range") or ""),
+    )
+
+
+def score_range(text: str) -> tuple[float, float]:
+    """Return lowest and highest score as the registry writes them, where ``~`` means about.
 
     Examples
     --------
-    >>> import_package("no_such_package", "piq/gmsd", "piq")
-    Traceback (most recent call last):
-    ...
-    fechner.errors.MissingExtraError: observer 'piq/gmsd' needs an extra package (No module named \
-'no_such_package'): pip install 'fechner[piq]'.
+    >>> score_range("~0, ~40"), score_range("0, ~"), score_range("~, 2")
+    ((0.0, 40.0), (0.0, inf), (-inf, 2.0))
     """
+    low, _, high = (part.strip().lstrip("~") for part in text.partition(","))
     try:
-        if torchvision:
-            import_torchvision()
-        with quietly():
-            return importlib.import_module(module)
-    except ImportError as error:
-        raise MissingExtraError(f"observer '{observer}'", extra, str(error)) from None
-
-
-@contextmanager
-def quietly() -> Iterator[None]:
-    """Keep what a library prints and warns about its own code away."""
-    with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
-        warnings.simplefilter("ignore")
-        yield
-
-
-def release(package: str) -> str:
-    """Return name and version of an installed package, for fingerprints."""
-    return f"{package} {version(package)}"
+        return float(low or -math.inf), float(high or math.inf)
+    except ValueError:  # several ranges, for several scores
+        return -math.inf, math.inf

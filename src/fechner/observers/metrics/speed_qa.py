@@ -27,13 +27,28 @@ Luma is in 0..255, [n, h, w] or [n, t, h, w].
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from fechner.errors import ObserverError
+from fechner.observers.abilities import Wants
 from fechner.observers.metrics.filtering import gaussian_window, smooth
+from fechner.observers.metrics.metric import About, Metric, Precision, luma
+from fechner.stimuli import Clips, Frames
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+ABOUT = {
+    "speed-qa": About(
+        "video",
+        Wants(dtype="float64", colour=False, video=True),
+        best=0.0,
+        scores=(0.0, math.inf),
+        higher_is_better=False,
+        precision="near threshold it sees the rounding of float32: smooth patterns have nearly "
+        "singular covariances",
+    )
+}
 
 #: Variance of the neural noise.
 NOISE = 0.1
@@ -63,6 +78,40 @@ class Watched(NamedTuple):
 
     spatial: Tensor
     temporal: Tensor
+
+
+def make(
+    device: str = "cpu", precision: Precision = "own", pairs: Literal["all", "last"] = "all"
+) -> Metric:
+    """Return SpEED-QA of luma, spatial for pictures.
+
+    Parameters
+    ----------
+    precision
+        That of luma; covariances are always inverted in float64.
+    pairs
+        Which pairs of successive frames of a video count: ``last`` in the published numbers of
+        Hammou et al. (2025).
+    """
+    about = ABOUT["speed-qa"].at(precision)
+
+    def levels(frames: Frames) -> Tensor:
+        return 16 + 219 * luma(frames.pixels)  # those of video, 16 to 235
+
+    def watched(clips: Clips) -> Watched:
+        import torch
+
+        lumas = torch.stack([levels(frames) for frames in clips], dim=1)
+        return watch(lumas[:, 0 if pairs == "all" else -2 :].double())
+
+    return Metric(
+        "speed-qa",
+        about,
+        lambda test, reference, frames: speed(test, reference),
+        look=lambda frames: information(levels(frames).double()),
+        watch=lambda test, reference: speed_video(watched(test), watched(reference)),
+        fingerprint=f"speed-qa/1/{about.wants.dtype}/{pairs}",
+    )
 
 
 def information(luma_255: Tensor, settings: Settings = PICTURES) -> Tensor:

@@ -1,29 +1,46 @@
 """VMAF v0.6.1 (li2018): visual information, loss of detail and motion, fused by regression.
 
-Two engines look at the same luma: ``torch`` in float64, and ``libvmaf``, the original, which is fed
-with 16 bits and computes in fixed point. They agree where differences are large; near the human
-threshold, the rounding of the original is larger than what it should see.
+Two engines look at the same luma: ``torch``, the package vmaf-torch in float64, and ``libvmaf`` of
+ffmpeg, the original, which is fed with 16 bits and computes in fixed point. They agree where
+differences are large; near the human threshold, the rounding of the original is larger than what it
+should see.
 """
 
 from __future__ import annotations
 
+import importlib
+import re
+import subprocess
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from fechner.errors import MissingExtraError, ObserverError
 from fechner.observers.abilities import Wants
 from fechner.observers.metrics.files import Levels, step_contrast
-from fechner.observers.metrics.luma import BT709_WEIGHTS, BT2020_WEIGHTS, luma
-from fechner.observers.metrics.metric import About, Metric
-from fechner.observers.metrics.packages import release
-from fechner.observers.metrics.vmaf_engines import LibvmafEngine, Pairs, TorchEngine
-from fechner.observers.weights import hash_file
+from fechner.observers.metrics.metric import (
+    BT709_WEIGHTS,
+    About,
+    Metric,
+    import_package,
+    luma,
+    release,
+)
+from fechner.observers.weights import cause_of, hash_file
 from fechner.stimuli import Clips, Frames
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-Engine = Literal["torch", "libvmaf"]
+#: Weights of ITU-R BT.2020, meant for its own primaries.
+BT2020_WEIGHTS = (0.2627, 0.6780, 0.0593)
+
+#: Scores may leave 0..100.
+_MODEL = r"model='version=vmaf_v0.6.1\:disable_clip=true'"
+
+#: Luma of test and reference in 0..255, [h, w] each, frame after frame.
+Pairs: TypeAlias = "Iterable[tuple[Tensor, Tensor]]"
 
 #: The standard whose weights make luma of red, green and blue.
 Matrix = Literal["bt709", "bt2020"]
@@ -119,7 +136,7 @@ class Vmaf(Metric):
 
 def make(
     device: str = "cpu",
-    engine: Engine = "torch",
+    engine: Literal["torch", "libvmaf"] = "torch",
     levels: Levels = "limited",
     matrix: Matrix = "bt709",
     clip: bool = False,
@@ -148,3 +165,145 @@ def make(
     )
     fingerprint = f"libvmaf/{hash_file(original.ffmpeg)}/{settings}"
     return Vmaf(about, original, levels, matrix, clip, scores_in, fingerprint)
+
+
+class TorchEngine:
+    """VMAF by vmaf-torch, in float64 throughout."""
+
+    def __init__(self, device: str) -> None:
+        import torch
+
+        vmaf_torch = import_package("vmaf_torch", "vmaf", "vmaf", torchvision=False)
+        # Made in float64, not turned into it: filters whose coefficients were rounded to float32
+        # see detail in a uniform field.
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        try:
+            self._vmaf: Any = vmaf_torch.VMAF().to(device)
+        finally:
+            torch.set_default_dtype(before)
+        _blur_faster(self._vmaf.vif)
+
+    def __call__(self, pairs: Pairs) -> float:
+        """Return the mean of the scores of all frames; no more than two are held at a time."""
+        import torch
+
+        spatial, moved = [], []
+        previous: Tensor | None = None
+        for test, reference in ((a[None, None], b[None, None]) for a, b in pairs):
+            detail = self._vmaf.compute_adm_score(reference, test)
+            information = self._vmaf.compute_vif_features(reference, test)
+            spatial.append((detail, information))
+            moved.append(self._moved(previous, reference))
+            previous = reference
+        # The motion of a frame is the lesser of that before and after it; the first has none.
+        after = [*moved[1:], moved[-1]]
+        motion = [
+            torch.minimum(a, b) if i else a
+            for i, (a, b) in enumerate(zip(moved, after, strict=True))
+        ]
+        scores = [
+            self._vmaf.predict(detail, each, information)
+            for (detail, information), each in zip(spatial, motion, strict=True)
+        ]
+        return float(torch.cat(scores).mean())
+
+    def _moved(self, previous: Tensor | None, current: Tensor) -> Tensor:
+        """Return the mean absolute difference of two blurred frames, [1, 1]."""
+        import torch
+
+        if previous is None or torch.equal(previous, current):
+            return current.new_zeros(1, 1)
+        moved: Tensor = self._vmaf.compute_motion(torch.cat([previous, current]))[1:]
+        return moved
+
+
+class LibvmafEngine:
+    """VMAF by the libvmaf that ffmpeg brings, as a program of its own.
+
+    Test and reference go as one picture, one above the other, through a pipe: nothing is written to
+    disk. Codes have 16 bits, 256 for each of 0..255.
+    """
+
+    def __init__(self) -> None:
+        try:
+            self.ffmpeg = str(importlib.import_module("imageio_ffmpeg").get_ffmpeg_exe())
+        except (ImportError, RuntimeError) as error:
+            what = "observer 'vmaf@engine=libvmaf'"
+            raise MissingExtraError(what, "libvmaf", cause_of(error)) from None
+        filters = subprocess.run(
+            [self.ffmpeg, "-hide_banner", "-filters"], capture_output=True, stdin=subprocess.DEVNULL
+        )
+        if b" libvmaf " not in filters.stdout:
+            raise ObserverError(
+                f"'{self.ffmpeg}' was built without libvmaf; unset IMAGEIO_FFMPEG_EXE for the one "
+                "that pip install 'fechner[libvmaf]' brings, or take vmaf@engine=torch."
+            )
+
+    def __call__(self, pairs: Pairs) -> float:
+        """Return the mean of the scores of all frames."""
+        import torch
+
+        process: subprocess.Popen[bytes] | None = None
+        chroma = b""
+        try:
+            for test, reference in pairs:
+                both = torch.cat([test, reference]).mul(256).round().clamp(0, 2**16 - 1)
+                codes = both.cpu().numpy().astype("<u2")
+                if process is None:
+                    process = self._start(*test.shape)
+                    chroma = bytes([0, 128]) * (2 * codes.size)  # grey
+                assert process.stdin is not None
+                process.stdin.write(codes.tobytes() + chroma)
+        except BrokenPipeError:
+            pass  # what it says is below
+        finally:
+            said = b"" if process is None else process.communicate()[1]
+        scores = re.findall(rb"VMAF score: (\S+)", said)
+        if not scores:
+            last = (said.strip() or b"nothing").splitlines()[-1].decode(errors="replace")
+            raise ObserverError(f"ffmpeg gave no VMAF score; it said: {last}")
+        return float(scores[-1])
+
+    def _start(self, height: int, width: int) -> subprocess.Popen[bytes]:
+        halves = (
+            f"split[a][b];[a]crop={width}:{height}:0:0[test];"
+            f"[b]crop={width}:{height}:0:{height}[reference];[test][reference]"
+        )
+        return subprocess.Popen(
+            [
+                *(self.ffmpeg, "-hide_banner", "-nostats"),
+                *("-f", "rawvideo", "-pix_fmt", "yuv444p16le", "-s", f"{width}x{2 * height}"),
+                *("-i", "-", "-filter_complex_threads", "1"),
+                *("-filter_complex", f"{halves}libvmaf={_MODEL}:n_threads=1"),
+                *("-f", "null", "-"),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+
+
+def _blur_faster(vif: Any) -> None:
+    """Let the library's code blur by shifted sums.
+
+    Its own convolutions, in float64, take three quarters of all time. What they are looked up in is
+    given to this one object only.
+    """
+    function = type(vif).vif_num_den
+    names = {**function.__globals__, "fast_gaussian_blur": _blur}
+    vif.vif_num_den = MethodType(FunctionType(function.__code__, names), vif)
+
+
+def _blur(pictures: Tensor, weight: Tensor, stride: int = 1) -> Tensor:
+    """Convolve with a symmetric kernel in both directions, where it fits; keep every stride-th."""
+    weights = weight.tolist()
+    half = len(weights) // 2
+    for dim in (-1, -2):
+        # [..., kernel] without a copy
+        shifted = pictures.unfold(dim, len(weights), stride)
+        blurred = shifted[..., half] * weights[half]
+        for number in range(half):
+            blurred.add_(shifted[..., number] + shifted[..., -1 - number], alpha=weights[number])
+        pictures = blurred
+    return pictures

@@ -1,4 +1,4 @@
-"""SSIM and MS-SSIM: two packages on random pictures, a closed form near threshold."""
+"""Metrics of luma: formulas against other implementations, near threshold, and gradients."""
 
 import math
 
@@ -10,18 +10,52 @@ import torch
 from skimage.metrics import structural_similarity
 
 from fechner.errors import ObserverError
-from fechner.observers.metrics.structure import (
+from fechner.observers.metrics.grey import (
     C1,
     C2,
+    NORMALISATION,
     WINDOW,
     losses,
+    mean_squared_error,
     moments,
-    ms_ssim,
     ms_ssim_loss,
+    normalised_pyramid,
+    pyramid_distance,
     scales,
-    ssim,
     ssim_loss,
 )
+from fechner.observers.metrics.metric import BT709_WEIGHTS, luma
+
+# Luma and the mean squared error
+
+
+def test_luma_weighs_encoded_channels() -> None:
+    pure = torch.eye(3, dtype=torch.float64).reshape(3, 3, 1, 1)
+    assert luma(pure).flatten().tolist() == pytest.approx(BT709_WEIGHTS, rel=1e-15)
+    assert luma(torch.full((1, 3, 2, 2), 0.25)).unique().tolist() == pytest.approx([0.25])
+
+
+def test_luma_of_a_video_is_a_video() -> None:
+    assert luma(torch.rand(2, 3, 4, 5, 6)).shape == (2, 4, 5, 6)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_mean_squared_error_of_pictures_with_one_reference(dtype: torch.dtype) -> None:
+    reference = torch.full((1, 3, 40, 50), 0.5, dtype=dtype)
+    offsets = torch.tensor([0.0, 1e-4, 0.25], dtype=dtype).reshape(3, 1, 1, 1)
+    found = mean_squared_error(reference + offsets, reference)
+    assert found.dtype == torch.float64
+    assert found.tolist() == pytest.approx([0, 1e-8, 0.0625], rel=1e-3)
+
+
+def test_its_gradient_is_finite_for_identical_pictures() -> None:
+    x = torch.rand(2, 5, 5, requires_grad=True)
+    mean_squared_error(x, x.detach()).sum().backward()
+    assert x.grad is not None
+    assert x.grad.abs().max() == 0
+
+
+# SSIM and MS-SSIM: two packages on random pictures, a closed form near threshold
 
 
 def pictures(n: int, height: int, width: int, noise: float) -> tuple[torch.Tensor, torch.Tensor]:
@@ -34,7 +68,7 @@ def pictures(n: int, height: int, width: int, noise: float) -> tuple[torch.Tenso
 @pytest.mark.parametrize("noise", [0.02, 0.3])
 def test_ssim_as_in_two_packages(noise: float) -> None:
     test, reference = pictures(2, 40, 53, noise)
-    found = ssim(moments(test), moments(reference))
+    found = 1 - ssim_loss(moments(test), moments(reference))
     theirs = pytorch_msssim.ssim(
         test[:, None], reference[:, None], data_range=1.0, size_average=False
     )
@@ -56,13 +90,14 @@ def test_ssim_as_in_two_packages(noise: float) -> None:
 def test_ms_ssim_as_in_a_package(size: tuple[int, int]) -> None:
     # Sizes that are odd at some scale are halved with a black line there.
     test, reference = pictures(2, *size, 0.2)
-    found = ms_ssim(scales(test, "black"), scales(reference, "black"))
+    found = 1 - ms_ssim_loss(scales(test, "black"), scales(reference, "black"))
     theirs = pytorch_msssim.ms_ssim(
         test[:, None], reference[:, None], data_range=1.0, size_average=False
     )
     np.testing.assert_allclose(found, theirs, atol=1e-6)
     if size == (176, 192):
-        np.testing.assert_allclose(ms_ssim(scales(test), scales(reference)), found, rtol=1e-12)
+        edge = 1 - ms_ssim_loss(scales(test), scales(reference))
+        np.testing.assert_allclose(edge, found, rtol=1e-12)
 
 
 def grating_loss(contrast: float, mean: float, cycles_per_px: float, width: int) -> float:
@@ -162,3 +197,87 @@ def test_a_picture_that_is_too_small_is_named() -> None:
         moments(torch.zeros(1, 10, 12))
     with pytest.raises(ObserverError, match=r"MS-SSIM needs .* 161 x 161 px, not 160 x 200"):
         scales(torch.zeros(1, 200, 160))
+
+
+# NLPD: numbers of another implementation on gratings, and the pyramid itself
+
+
+def grating(size: tuple[int, int], contrast: float, x: float, y: float) -> torch.Tensor:
+    rows = torch.arange(size[0], dtype=torch.float64)[:, None]
+    columns = torch.arange(size[1], dtype=torch.float64)
+    return (0.5 + contrast * (x * columns + y * rows).sin())[None]
+
+
+def distance(test: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
+    return pyramid_distance(normalised_pyramid(test), normalised_pyramid(reference))
+
+
+@pytest.mark.parametrize(
+    ("size", "test", "reference", "expected"),
+    [
+        ((96, 96), (0.1, 0.7, 0.2), (0.0, 0.0, 0.0), 0.52510795),
+        ((101, 75), (0.3, 0.2, 0.5), (0.2, 0.2, 0.5), 0.15108837),
+        ((64, 130), (0.01, 1.5, 0.0), (0.0, 0.0, 0.0), 0.06287301),
+    ],
+)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_as_pyiqa_0_1_16_has_it(
+    size: tuple[int, int],
+    test: tuple[float, float, float],
+    reference: tuple[float, float, float],
+    expected: float,
+    dtype: torch.dtype,
+) -> None:
+    found = distance(grating(size, *test).to(dtype), grating(size, *reference).to(dtype))
+    assert found.item() == pytest.approx(expected, rel=1e-6)
+
+
+def test_levels_halve_and_only_the_last_knows_the_mean() -> None:
+    picture = grating((67, 90), 0.2, 0.9, 0.3)
+    dark, light = normalised_pyramid(picture), normalised_pyramid(picture + 0.2)
+    shapes = [tuple(level.shape[1:]) for level in dark]
+    assert shapes == [(67, 90), (34, 45), (17, 23), (9, 12), (5, 6), (3, 3)]
+    for one, other in zip(dark[:-1], light[:-1], strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+    assert (light[-1] > dark[-1]).all()
+
+
+def test_the_residual_of_grey_is_divided_by_itself() -> None:
+    last = NORMALISATION[-1]
+    level = normalised_pyramid(torch.full((1, 96, 96), 0.4, dtype=torch.float64))[-1]
+    centre = 0.4 / (last.constant + 0.4 * (last.left + last.right))
+    assert level[0, 1, 1].item() == pytest.approx(centre)
+    # Beyond the left edge there is nothing to divide by.
+    assert level[0, 1, 0].item() == pytest.approx(0.4 / (last.constant + 0.4 * last.right))
+
+
+def test_weak_gratings_differ_in_proportion() -> None:
+    grey = grating((64, 64), 0.0, 0.0, 0.0)
+    weak, weaker = (distance(grating((64, 64), c, 1.0, 0.4), grey).item() for c in (1e-5, 1e-7))
+    assert weaker == pytest.approx(weak / 100, rel=1e-3)
+
+
+def test_one_reference_serves_all_and_rows_do_not_mix_nlpd() -> None:
+    tests = torch.cat([grating((40, 50), 0.1, x, 0.3) for x in (0.2, 0.5, 0.9)])
+    together = distance(tests, tests[1:2])
+    alone = torch.cat([distance(row[None], tests[1:2]) for row in tests])
+    assert together.dtype == torch.float64
+    np.testing.assert_allclose(together, alone, rtol=1e-12)
+    assert together[1] == 0
+
+
+def test_gradients_are_finite_for_identical_pictures_and_right() -> None:
+    x = grating((32, 33), 0.0, 0.0, 0.0).requires_grad_()
+    distance(x, x.detach()).sum().backward()
+    assert x.grad is not None
+    assert x.grad.abs().max() == 0
+    test = grating((32, 32), 0.2, 0.8, 0.5).requires_grad_()
+    reference = normalised_pyramid(grating((32, 32), 0.1, 0.5, 0.8))
+    assert torch.autograd.gradcheck(
+        lambda y: pyramid_distance(normalised_pyramid(y), reference), test, fast_mode=True
+    )
+
+
+def test_a_picture_that_is_too_small_is_named_nlpd() -> None:
+    with pytest.raises(ObserverError, match=r"at least 32 x 32 px, not 31 x 40"):
+        normalised_pyramid(torch.zeros(1, 40, 31))

@@ -1,25 +1,30 @@
 """S-CIELAB: filters against scipy, what they leave of gratings, and CIELAB on uniform fields."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from scipy.ndimage import correlate1d
 
-from fechner.observers.metrics.scielab import (
+from fechner.observers.metrics.colour import (
     CODED_GAUSSIANS,
     GAUSSIANS,
     XYZ_TO_OPPONENT,
     Version,
     line_spread,
-    scielab,
     seen_lab,
 )
 from fechner.stimuli.colour import D65_XYZ, inverse
 from fechner.stimuli.colour_difference import delta_e_1976, delta_e_2000, lab, recolour
 
 GREY = torch.tensor(D65_XYZ, dtype=torch.float64).mul(0.2).reshape(1, 3, 1, 1)
+
+
+def scielab(test: torch.Tensor, reference: torch.Tensor, ppd: float, **how: Any) -> torch.Tensor:
+    """Return the map of S-CIELAB differences of two XYZ pictures."""
+    return delta_e_1976(*(seen_lab(each, ppd, **how) for each in (test, reference)))
 
 
 def grating(

@@ -1,15 +1,27 @@
-"""Metrics of our own as observers: declared facts, references once, pictures, videos, gradients."""
+"""Metrics as observers: declared facts, references once, pictures, videos, gradients."""
 
 import math
+import sys
+import warnings
+from pathlib import Path
 
 import pytest
 import torch
 
+from fechner.errors import MissingExtraError
 from fechner.observers import Wants, resolve
 from fechner.observers.catalogue import catalogue, declared_metrics
-from fechner.observers.metrics.luma import luma
-from fechner.observers.metrics.metric import KINDS, About, Metric, rows
-from fechner.observers.metrics.own import ABOUT
+from fechner.observers.metrics import colour, grey, speed_qa
+from fechner.observers.metrics.metric import (
+    KINDS,
+    About,
+    Metric,
+    import_package,
+    luma,
+    quietly,
+    release,
+    rows,
+)
 from fechner.observers.metrics.speed_qa import information, speed, speed_video, watch
 from fechner.stimuli import (
     OPPONENT,
@@ -23,6 +35,9 @@ from fechner.stimuli import (
     display,
     paint,
 )
+
+# Metrics of our own as observers: declared facts, references once, pictures, videos, gradients
+
 
 FIELD = Field(224, 192, 60.0)
 SCREEN = display("metrics")
@@ -47,7 +62,7 @@ def differences(metric: Metric, tests: Frames, references: Frames, which=None) -
     return answer.flatten().tolist()
 
 
-@pytest.fixture(params=ABOUT)
+@pytest.fixture(params=grey.ABOUT | colour.ABOUT | speed_qa.ABOUT)
 def metric(request: pytest.FixtureRequest) -> Metric:
     found = resolve(request.param)
     assert isinstance(found, Metric)
@@ -231,3 +246,43 @@ def test_rows_of_nested_features() -> None:
     assert first.tolist() == [1, 0, 1]
     assert second.tolist() == [[2, 3], [0, 1], [2, 3]]
     assert third.shape == (1, 3)
+
+
+# Packages that hold metrics: quiet, and one sentence where they are missing
+
+
+def test_import_is_quiet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "loud_metric.py").write_text(
+        "import warnings\nprint('hello')\nwarnings.warn('old')\nscore = 3\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert import_package("loud_metric", "loud", "loud", torchvision=False).score == 3
+    monkeypatch.delitem(sys.modules, "loud_metric")
+    assert capsys.readouterr().out == ""
+
+
+def test_a_package_that_misses_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "half_metric.py").write_text("import no_such_thing\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(MissingExtraError) as caught:
+        import_package("half_metric", "piq/gmsd", "piq", torchvision=False)
+    assert str(caught.value) == (
+        "observer 'piq/gmsd' needs an extra package (No module named 'no_such_thing'): "
+        "pip install 'fechner[piq]'."
+    )
+
+
+def test_warnings_come_back_afterwards(capsys: pytest.CaptureFixture[str]) -> None:
+    with quietly():
+        warnings.warn("unheard", stacklevel=1)
+        sys.stdout.write("unheard")
+    with pytest.warns(UserWarning, match="heard"):
+        warnings.warn("heard", stacklevel=1)
+    assert capsys.readouterr().out == ""
+
+
+def test_release_names_package_and_version() -> None:
+    assert release("piq").split()[0] == "piq"
+    assert release("piq").split()[1][0].isdigit()
