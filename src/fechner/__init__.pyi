@@ -13,8 +13,8 @@ from .observers.yours import observe as observe
 from .psychometrics.fitting import fit as fit
 from .report.comparing.comparison import compare as compare
 from .report.figures import figure as figure
+from .runs.evaluation import evaluate as evaluate
 from .runs.run import Run as Run
-from .runs.start import evaluate as evaluate
 from .stimuli.display import Display as Display
 from .stimuli.field import Field as Field
 from .stimuli.stimulus import Stimulus as Stimulus

@@ -15,7 +15,7 @@ from fechner.experiments.bands import PROBLEMS
 from fechner.observers import Answer, Question, Wants, lift, resolve
 from fechner.report.contact_sheet import contact_sheet
 from fechner.report.page.stimuli import sprite
-from fechner.runs.keys import parameters
+from fechner.runs.manifest import parameters
 from fechner.runs.store import read_dataset, write_dataset
 from fechner.stimuli import OPPONENT, Album, Field, Frames, display, open_album
 

@@ -12,7 +12,8 @@ from fechner.errors import FechnerError, UnknownNameError
 from fechner.experiments import Detection, Masking, NearThreshold, Presenter, Scene
 from fechner.experiments.limits import REASONS, flag_contrasts
 from fechner.human import MeasuredThresholds, read_thresholds
-from fechner.runs.keys import digest, parameters
+from fechner.runs.manifest import parameters
+from fechner.runs.plan import digest
 from fechner.scores import Alignment, threshold_panels
 from fechner.scores.panels import Line
 from fechner.stimuli import (

@@ -18,7 +18,7 @@ from fechner.human import (
     read_thresholds,
     tabulated_thresholds,
 )
-from fechner.runs.keys import parameters
+from fechner.runs.manifest import parameters
 from fechner.stimuli import OPPONENT, Disk, Field, Gabor, Gaussian, Grating, OctaveNoise
 
 FIELD = Field.of(degrees=4, ppd=60)

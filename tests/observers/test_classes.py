@@ -18,7 +18,7 @@ from fechner.observers.classes import (
     synsets_of_numbers,
 )
 from fechner.references import reference
-from fechner.runs.keys import parameters
+from fechner.runs.manifest import parameters
 
 SYNSETS = [synset for synset, _ in imagenet()]
 SIXTEEN = categories("16-class")

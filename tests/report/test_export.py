@@ -129,8 +129,7 @@ def test_netcdf_is_the_whole_dataset(run: Run, tmp_path: Path) -> None:
                 "observer": observer, "suite": "encoders", "mode": "default", "test": test,
             }  # fmt: skip
             assert (
-                found.attrs["fechner_fingerprint"]
-                == run.manifest.observers[observer]["fingerprint"]
+                found.attrs["fechner_fingerprint"] == run.manifest.observers[observer].fingerprint
             )
             assert found.attrs["fechner_version"] == run.manifest.versions["fechner"]
             found.attrs = {k: v for k, v in found.attrs.items() if not k.startswith("fechner_")}

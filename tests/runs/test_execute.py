@@ -15,7 +15,7 @@ from fechner.errors import RunFolderError, UnknownNameError
 from fechner.observers import Wants, devices
 from fechner.observers.memory import free_memory
 from fechner.observers.torchvision_fix import import_torchvision
-from fechner.runs import preparing, store
+from fechner.runs import setup, store
 
 TESTS = ["masking-coherent"]
 
@@ -110,7 +110,7 @@ def test_out_of_memory_lowers_the_batch_and_says_so(tmp_path: Path) -> None:
         return brightness(pictures)
 
     run = quick(observe(greedy, name="greedy"), out=tmp_path / "run", batch_size=8)
-    assert run.manifest.observers["greedy"]["batch_size"] == 2
+    assert run.manifest.observers["greedy"].batch_size == 2
     assert "batch size lowered to 2" in run.manifest.notes[-1]
     assert "no longer the same to the bit" in run.manifest.notes[-1]
     alone = quick(observe(brightness, name="modest"), out=tmp_path / "other")
@@ -365,7 +365,7 @@ def test_pixels_per_degree_are_the_observers_own_unless_a_user_says_otherwise(
     own = quick(observer, "pixels", out=tmp_path / "own")
     assert own.data("near", TESTS[0]).attrs["seen_ppd"] == 30
     assert own.data("pixels", TESTS[0]).attrs["seen_ppd"] == 60
-    assert own.manifest.observers["near"]["ppd"] == 30
+    assert own.manifest.observers["near"].ppd == 30
     words = "near is made for 30 pixels per degree, and was shown stimuli at"
     assert own.warnings == [f"{words} 30."]
     told = quick(observer, out=tmp_path / "told", ppd=40)
@@ -401,9 +401,9 @@ def test_warnings_are_told_and_stored(tmp_path: Path, capsys: pytest.CaptureFixt
 
     folder = tmp_path / "run"
     run = quick(observe(centred, name="centred"), "pixels", out=folder, progress=True)
-    (warning,) = Run(folder).manifest.observers["centred"]["warnings"]
+    (warning,) = Run(folder).manifest.observers["centred"].warnings
     assert warning.startswith("its answers depend on the batch (")
-    assert Run(folder).manifest.observers["pixels"]["warnings"] == []
+    assert Run(folder).manifest.observers["pixels"].warnings == []
     told = f"centred can be run, but mind: {warning}."
     assert told in run.told
     assert capsys.readouterr().err.count(told) == 1
@@ -425,7 +425,7 @@ def test_an_observer_that_keeps_gradients_is_measured(tmp_path: Path) -> None:
                 return found[:, None, None]
 
     run = quick(KeepsGradients(), out=tmp_path / "run")
-    (warning,) = run.manifest.observers["keeps"]["warnings"]
+    (warning,) = run.manifest.observers["keeps"].warnings
     assert "gradients" in warning
     results, problems = run.assess()
     assert problems == []
@@ -457,10 +457,10 @@ def test_the_batch_size_is_what_fits(tmp_path: Path, monkeypatch: pytest.MonkeyP
         batches: list[int] = []
         found = quick(counting(batches), out=tmp_path / name)
         assert found.manifest.batch_size is None
-        return found.manifest.observers["counting"]["batch_size"], max(batches[LOOKED_OVER:])
+        return found.manifest.observers["counting"].batch_size, max(batches[LOOKED_OVER:])
 
     assert run("plenty") == (8, 8)
-    monkeypatch.setattr(preparing, "free_memory", lambda device: 0)
+    monkeypatch.setattr(setup, "free_memory", lambda device: 0)
     assert run("nothing") == (1, 1)
 
 
@@ -471,9 +471,9 @@ def test_every_observer_has_a_batch_size_of_its_own(
         # So much that the C library hands it back each time, whatever it kept of other tests.
         return brightness(pictures) * torch.ones(len(pictures), 20_000_000)[:, :1]
 
-    monkeypatch.setattr(preparing, "free_memory", lambda device: 440_000_000)
+    monkeypatch.setattr(setup, "free_memory", lambda device: 440_000_000)
     run = quick("pixels", observe(large, name="large"), out=tmp_path / "run")
-    found = {name: known["batch_size"] for name, known in run.manifest.observers.items()}
+    found = {name: record.batch_size for name, record in run.manifest.observers.items()}
     assert found["pixels"] == 8
     assert found["large"] in (1, 2)
 
@@ -483,13 +483,13 @@ def test_the_batch_size_is_reused_on_resume(
 ) -> None:
     folder = tmp_path / "run"
     with monkeypatch.context() as patch:
-        patch.setattr(preparing, "free_memory", lambda device: 0)
+        patch.setattr(setup, "free_memory", lambda device: 0)
         quick(counting([]), out=folder)
     batches: list[int] = []
     run = quick(counting(batches), out=folder, tests=[*TESTS, "masking-incoherent"])
     # It was looked over at the first start.
     assert set(batches) == {1}
-    assert run.manifest.observers["counting"]["batch_size"] == 1
+    assert run.manifest.observers["counting"].batch_size == 1
     assert len(run.scores()) == 2
 
 
@@ -497,7 +497,7 @@ def test_a_batch_size_that_was_asked_for_is_kept(tmp_path: Path) -> None:
     batches: list[int] = []
     run = quick(counting(batches), out=tmp_path / "run", batch_size=5)
     assert run.manifest.batch_size == 5
-    assert run.manifest.observers["counting"]["batch_size"] == 5
+    assert run.manifest.observers["counting"].batch_size == 5
     assert max(batches[LOOKED_OVER:]) == 5
 
 
@@ -535,7 +535,7 @@ def test_real_memory_that_runs_out_lowers_the_batch(
     run = quick(observer, out=tmp_path / "run", batch_size=8, progress=True)
     results, problems = run.assess()
     assert problems == []
-    assert run.manifest.observers["greedy"]["batch_size"] in (1, 2, 4)
+    assert run.manifest.observers["greedy"].batch_size in (1, 2, 4)
     assert run.manifest.batch_size == 8
     assert (
         "out of memory at greedy masking-coherent: batch size lowered to 4"
@@ -564,7 +564,7 @@ def test_running_out_of_memory_at_one_picture_is_a_failure_and_others_go_on(
     results, (problem,) = run.assess()
     assert {result.observer for result in results} == {"pixels"}
     assert "CUDA out of memory" in problem
-    assert run.manifest.observers["late"]["batch_size"] == 1
+    assert run.manifest.observers["late"].batch_size == 1
 
 
 # Weights and precision of observers by name
@@ -619,10 +619,10 @@ def test_half_precision_is_warned_of(
     )  # fmt: skip
     name = f"{VIT},weights={random_weights},dtype=bfloat16"
     assert run.observers == [name, "pixels"]  # which has no precision to set
-    (warning,) = run.manifest.observers[name]["warnings"]
+    (warning,) = run.manifest.observers[name].warnings
     assert warning == "it computes in half precision, and differences near threshold need float32"
     assert f"{name} can be run, but mind: {warning}." in capsys.readouterr().err
-    assert run.manifest.observers["pixels"]["warnings"] == []
+    assert run.manifest.observers["pixels"].warnings == []
     assert {result.observer for result in run.scores()} == {"pixels", name}
 
 
@@ -716,7 +716,7 @@ def test_a_device_without_double_precision_is_refused(
 
 def test_the_processor_by_another_name_has_the_same_batches(tmp_path: Path) -> None:
     run = quick("pixels", out=tmp_path / "run", device="cpu:0")
-    assert run.manifest.observers["pixels"]["batch_size"] == 8
+    assert run.manifest.observers["pixels"].batch_size == 8
 
 
 def test_precision_is_for_networks_given_by_name(tmp_path: Path) -> None:

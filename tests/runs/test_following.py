@@ -12,10 +12,9 @@ from following import EACH, PIECES, SPEC, SUITE, Gabors
 
 from fechner import FechnerError, Run, evaluate, observe, suites
 from fechner.errors import UnknownNameError
-from fechner.runs import answers
-from fechner.runs.keys import piece_keys
-from fechner.runs.plan import jobs
-from fechner.runs.schedule import Schedule
+from fechner.runs import ledger
+from fechner.runs.manifest import ObserverRecord
+from fechner.runs.plan import Schedule, jobs, piece_keys
 from fechner.suites import Options, suite
 
 TESTS = {test.id: test for test in suite(SPEC).build()}
@@ -113,17 +112,17 @@ def test_a_piece_waits_for_the_tests_before_and_no_other() -> None:
     assert {plan[i].test.id for i in begun} == {"first", "alone", "odd"}
     own = [i for i in begun if plan[i].test.id == "first"]
     for number in own[:-1]:
-        schedule.settle(number, complete=True)
+        schedule.finish(number, complete=True)
         assert schedule.next() is None
-    schedule.again(own[-1])
+    schedule.retry(own[-1])
     assert schedule.next() == own[-1]
-    schedule.settle(own[-1], complete=True)
+    schedule.finish(own[-1], complete=True)
     number = schedule.next()
     assert number is not None
     assert plan[number].test.id == "second"
     assert len(schedule.drop("second")) == PIECES - 1
     assert schedule.next() is None  # one is still under way
-    schedule.settle(number, complete=False)
+    schedule.finish(number, complete=False)
     assert schedule.incomplete == {"second"}
     assert plan[schedule.next()].test.id == "third"
 
@@ -135,8 +134,8 @@ def test_answers_are_handed_on_whole_and_read_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[Path] = []
-    real = answers.read_dataset
-    monkeypatch.setattr(answers, "read_dataset", lambda p, h: (read.append(p), real(p, h))[1])
+    real = ledger.read_dataset
+    monkeypatch.setattr(ledger, "read_dataset", lambda p, h: (read.append(p), real(p, h))[1])
     run = quick("pixels", out=tmp_path / "run", scores_only=True)
     assert len(read) == len(set(read)) == 2 * PIECES  # first and second
     first, second = (run.data("pixels", name) for name in ("first", "second"))
@@ -183,7 +182,7 @@ def test_where_it_cannot_be_asked_there_are_no_answers(tmp_path: Path) -> None:
     assert run.data("pixels", "second").attrs["seen"] == 0
     # That it cannot be asked is remembered where nobody asks for it.
     run = quick("pixels", out=tmp_path / "run", tests="alone", suite=own)
-    assert run.manifest.observers["pixels"]["lacks"] == ["video", "recognises"]
+    assert run.manifest.observers["pixels"].lacks == ["video", "recognises"]
     assert run.data("pixels", "second") is not None
 
 
@@ -245,13 +244,13 @@ def test_a_damaged_earlier_result_is_measured_anew_and_the_later_kept(tmp_path: 
 
 
 def test_keys_depend_on_what_a_test_comes_after() -> None:
-    known = {"fingerprint": "x 1", "fingerprints": {"compares": "x 1"}, "lacks": []}
+    known = ObserverRecord(1, {"compares": "x 1"}, "output")
     changed = {**TESTS, "first": replace(TESTS["first"], experiment=Gabors("first", version=2))}
     for name, same in (("first", False), ("second", False), ("third", False), ("alone", True)):
         before, now = (piece_keys(each[name], each, known) for each in (TESTS, changed))
         assert list(before) == list(now) == [f"piece-{i}" for i in range(PIECES)]
         assert (before == now) is same
-    cannot = {**known, "lacks": ["compares"]}
+    cannot = replace(known, lacks=["compares"])
     before, now = (piece_keys(TESTS["second"], TESTS, each) for each in (known, cannot))
     assert before != now
 

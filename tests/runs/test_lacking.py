@@ -34,7 +34,7 @@ def test_a_test_that_needs_colour_is_left_out_and_named_not_failed(tmp_path: Pat
     assert run.not_asked == ["grey was not asked matching-colour: it sees no colour."]
     assert run.data("grey", "matching-colour") is None
     assert run.why_incomplete("grey", "matching-colour") == run.not_asked[0]
-    assert run.manifest.observers["grey"]["lacks"] == ["colour", "video"]
+    assert run.manifest.observers["grey"].lacks == ["colour", "video"]
 
 
 def test_others_in_the_same_run_are_asked(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_metric_that_prints_is_told_of_and_its_words_are_kept(
 
     run = quick(observe(chatty, name="chatty"), out=tmp_path / "run", tests="masking-coherent")
     assert capsys.readouterr().out == ""
-    assert run.manifest.observers["chatty"]["warnings"] == [
+    assert run.manifest.observers["chatty"].warnings == [
         "it prints while it looks; that is in log.txt"
     ]
     assert "computing" in (tmp_path / "run" / "log.txt").read_text()
@@ -95,5 +95,5 @@ def test_a_metric_that_is_nan_for_identical_pictures_is_scored(tmp_path: Path) -
 
     run = quick(observe(ratio, name="ratio"), out=tmp_path / "run", tests="masking-coherent")
     assert len(run.scores()) == 1
-    (warning,) = run.manifest.observers["ratio"]["warnings"]
+    (warning,) = run.manifest.observers["ratio"].warnings
     assert "compared with itself" in warning

@@ -26,10 +26,9 @@ from processes import FECHNER, running
 from fechner import FechnerError, Run, evaluate, observe
 from fechner.errors import WorkerError
 from fechner.observers import resolve
-from fechner.runs.keys import parameters
-from fechner.runs.preparing import Setup
-from fechner.runs.worker import Task, work
-from fechner.runs.workers import Workers
+from fechner.runs.manifest import parameters
+from fechner.runs.setup import Setup
+from fechner.runs.workers import Task, WorkerPool, work
 from fechner.suites import suites
 
 TESTS = Path(__file__).parents[1]
@@ -231,16 +230,16 @@ def test_processes_that_end_one_after_the_other_end_the_run(tmp_path: Path) -> N
 
 
 def test_a_process_that_ends_while_it_has_nothing_to_do_is_replaced(tmp_path: Path) -> None:
-    with Workers(1, tmp_path) as workers:
-        workers.begin(0, os.getpid)
-        ((_, first),) = workers.finished()
+    with WorkerPool(1, tmp_path) as workers:
+        workers.submit(0, os.getpid)
+        ((_, first),) = workers.results()
         process = psutil.Process(first)
         process.kill()
         psutil.wait_procs([process], timeout=60)
         found: Any = first
         while not isinstance(found, int) or found == first:
-            workers.begin(1, os.getpid)  # that it ended may be noticed now, or with the result
-            ((_, found),) = workers.finished()
+            workers.submit(1, os.getpid)  # that it ended may be noticed now, or with the result
+            ((_, found),) = workers.results()
     assert found != os.getpid()
 
 
@@ -314,8 +313,8 @@ def test_an_interrupt_while_a_piece_is_handed_out_ends_its_worker(
 
     monkeypatch.setattr(ProcessPoolExecutor, "submit", interrupted)
     before = active_children()
-    with pytest.raises(KeyboardInterrupt), Workers(1, tmp_path) as workers:
-        workers.begin(0, time.sleep, 3600)
+    with pytest.raises(KeyboardInterrupt), WorkerPool(1, tmp_path) as workers:
+        workers.submit(0, time.sleep, 3600)
     assert set(active_children()) <= set(before)
 
 
@@ -454,12 +453,12 @@ def test_an_observer_that_has_changed_meanwhile_is_not_measured(
 ) -> None:
     setup = Setup("cpu", NAME, False, ("angle",), None, False)
     experiment = following.Gabors("first")
-    with Workers(1, tmp_path, threads) as workers:
+    with WorkerPool(1, tmp_path, threads) as workers:
         task = Task(
             "someone",
-            workers.parcel((setup, "pixels")),
+            workers.payload((setup, "pixels")),
             "another",
-            workers.parcel(experiment),
+            workers.payload(experiment),
             (),
             "compares",
             experiment.pieces()[0],

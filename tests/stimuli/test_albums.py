@@ -7,7 +7,7 @@ import pytest
 from photographs import noise_picture
 
 from fechner.errors import FechnerError
-from fechner.runs.keys import parameters
+from fechner.runs.manifest import parameters
 from fechner.stimuli import Album, open_album
 
 

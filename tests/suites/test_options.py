@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from fechner import FechnerError, Run, evaluate
 from fechner.cli.app import app
-from fechner.runs.settings import Settings
+from fechner.runs.manifest import Settings
 from fechner.suites import DisplayOptions, Options, option, suite, suites
 from fechner.suites.options import options_of
 

@@ -63,7 +63,7 @@ class SuiteCommand:
             every = options_of(own.options).items()
             found |= {name: _parameter(each, panel) for name, each in every if name not in found}
         if self.settings:
-            from fechner.runs.settings import Settings
+            from fechner.runs.manifest import Settings
 
             every = options_of(Settings).items()
             found |= {name: _parameter(each, "Computing") for name, each in every}

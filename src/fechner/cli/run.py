@@ -16,7 +16,7 @@ from fechner.cli.start import quick_imports
 from fechner.errors import FechnerError
 
 if TYPE_CHECKING:
-    from fechner.runs.preview import Preview
+    from fechner.runs.dry_run import Preview
     from fechner.suites.options import Option
 
 
@@ -71,7 +71,7 @@ def _run(
         from fechner.observers import catalogue
         from fechner.observers.memory import keep_freed_memory
         from fechner.report.score_tables import compare_seeds, format_scores
-        from fechner.runs.start import evaluate
+        from fechner.runs.evaluation import evaluate
         from fechner.suites.catalogue import suite as find_suite
         from fechner.suites.options import options_of
 
@@ -94,7 +94,7 @@ def _run(
     ]
     asked = {"suite": own, "tests": split_names(tests), **given}
     if dry_run:
-        from fechner.runs.preview import preview
+        from fechner.runs.dry_run import preview
 
         _say_what_would_be_done(
             [

@@ -13,7 +13,7 @@ import numpy as np
 from fechner.errors import FechnerError, RunFolderError, UnknownNameError
 from fechner.report.tables import Summary, Table, interval, number
 from fechner.runs import Run
-from fechner.runs.keys import parameters
+from fechner.runs.manifest import parameters
 from fechner.runs.people import asked_of_people, checked_people, class_places, people_of
 from fechner.runs.progress import followed
 from fechner.scores.error_consistency import error_consistency
@@ -152,7 +152,7 @@ def _answers(
                 continue
             name = observer if observer not in taken else f"{observer} ({run.folder.name})"
             taken.add(name)
-            frame = _of_observer(data, run.manifest.observers[observer].get("output"))
+            frame = _of_observer(data, run.manifest.observers[observer].output)
             levels.append(frame["level"].unique())
             yield _Answers(name, frame)
         people = people_of(run.folder)

@@ -92,19 +92,16 @@ class Contender:
     @property
     def complexity(self) -> Mapping[str, float | None]:
         """What was counted of a network, by name; empty for others."""
-        known = self.run.manifest.observers[self.observer]
-        found: Mapping[str, float | None] = known.get("complexity", {})
-        return found
+        return self.run.manifest.observers[self.observer].complexity
 
     @property
     def _about(self) -> dict[str, Any]:
-        known: dict[str, Any] = self.run.manifest.observers[self.observer].get("about", {})
+        known: dict[str, Any] = self.run.manifest.observers[self.observer].about
         return known
 
     @property
     def _lacks(self) -> list[Any]:
-        lacking: list[Any] = self.run.manifest.observers[self.observer].get("lacks", [])
-        return lacking
+        return self.run.manifest.observers[self.observer].lacks
 
     def why_not_asked(self, test: Test) -> str:
         """Say what it lacks that a test needs; empty if it was asked."""

@@ -32,7 +32,6 @@ from fechner.report.frames import (
 from fechner.report.score_tables import format_scores
 from fechner.report.tables import WRITERS, Schema, as_latex, as_markdown, import_pyarrow
 from fechner.runs import Result, Run
-from fechner.runs.keys import fingerprint_of
 from fechner.runs.manifest import FILE
 from fechner.runs.progress import followed
 from fechner.runs.store import slug, write_dataset
@@ -224,7 +223,7 @@ def _not_asked(places: Sequence[_Place]) -> list[str]:
         for line in not_asked(
             observer,
             [place.test for place in own],
-            own[0].run.manifest.observers[observer].get("lacks", []),
+            own[0].run.manifest.observers[observer].lacks,
         )
     ]
     return list(dict.fromkeys(lines))
@@ -343,8 +342,8 @@ def _signed(place: _Place, data: xr.Dataset) -> xr.Dataset:
         fechner_suite=manifest.suite,
         fechner_mode=manifest.mode,
         fechner_test=place.test.id,
-        fechner_fingerprint=fingerprint_of(
-            manifest.observers[place.observer], place.test.experiment.asks
+        fechner_fingerprint=manifest.observers[place.observer].fingerprint_for(
+            place.test.experiment.asks
         ),
         fechner_version=manifest.versions["fechner"],
     )

@@ -1,8 +1,8 @@
-from .preview import Preview as Preview
-from .preview import preview as preview
+from .dry_run import Preview as Preview
+from .dry_run import preview as preview
+from .evaluation import evaluate as evaluate
 from .rereading import Reread as Reread
 from .rereading import reread as reread
 from .run import Result as Result
 from .run import Run as Run
-from .start import evaluate as evaluate
 from .trials import Spent as Spent

@@ -1,16 +1,22 @@
-"""The ledger of a run: which pieces are done, which failed and why. One process writes."""
+"""The ledger of a run: which pieces are done, which failed and why; and the answers in them."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from fechner.errors import RunFolderError
-from fechner.runs.store import full_disk
+from fechner.runs.manifest import ObserverRecord
+from fechner.runs.plan import piece_keys
+from fechner.runs.store import full_disk, read_dataset
+from fechner.suites.base import Test
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 #: Its name in a run folder.
 FILE = "ledger.sqlite"
@@ -91,3 +97,55 @@ class Ledger:
                 f"SELECT {columns} FROM pieces ORDER BY observer, test, piece"
             ).fetchall()
         return [Entry(*row) for row in rows]
+
+
+def read_answers(
+    folder: Path,
+    test: Test,
+    among: Mapping[str, Test],
+    record: ObserverRecord,
+    entries: Iterable[Entry],
+    for_scores: bool | None = None,
+) -> xr.Dataset | None:
+    """Return the raw answers of an observer in a test, None if they are not complete.
+
+    Parameters
+    ----------
+    among
+        Tests by name, with those that this one comes after.
+    entries
+        What the ledger has.
+    for_scores
+        True for what scores need alone, False for what is for figures only; if None, both, where
+        the latter was measured.
+    """
+    import xarray as xr
+
+    experiment = test.experiment
+    keys = piece_keys(test, among, record)
+    done = {entry.key: entry for entry in entries if entry.status == "done"}
+    found = []
+    for part in (True, False) if for_scores is None else (for_scores,):
+        own = [keys[piece.name] for piece in experiment.pieces() if piece.for_scores == part]
+        if own and all(key in done for key in own):
+            parts = [read_dataset(folder / done[key].file, done[key].sha256) for key in own]
+            found.append(_join(parts))
+        elif part or for_scores is False:
+            return None
+    return xr.merge(found, combine_attrs="override", join="exact", compat="equals")
+
+
+def _join(parts: list[xr.Dataset]) -> xr.Dataset:
+    """Put pieces together along the dimension they say they were cut along."""
+    import xarray as xr
+
+    if len(parts) == 1:
+        return parts[0]
+    return xr.concat(
+        parts,
+        dim=parts[0].attrs["along"],
+        data_vars="minimal",
+        coords="minimal",
+        compat="equals",
+        join="exact",
+    )

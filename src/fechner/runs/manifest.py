@@ -1,23 +1,143 @@
-"""The manifest of a run: what was fixed when it first started."""
+"""The manifest of a run: its settings, fixed at the first start, and its observers."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import fechner
 from fechner.errors import RunFolderError
+from fechner.observers.abilities import Ability, Dtype, Need
+from fechner.observers.readouts import check_readouts
 from fechner.python_files import is_python_file
-from fechner.runs.keys import parameters
 from fechner.runs.store import write_atomically
 from fechner.suites import Mode, Options, Suite
 from fechner.suites import suite as find_suite
-from fechner.suites.options import options_of
+from fechner.suites.options import Checked, option, options_of
 
 FILE = "manifest.json"
 FORMAT = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(Checked):
+    """Where and how to compute, what to read out, and when to stop.
+
+    Examples
+    --------
+    >>> Settings(readouts="angle,l2").readouts
+    ('angle', 'l2')
+    """
+
+    scores_only: bool = option(
+        False, help="Leave out what only figures need: response surfaces and curves of matches."
+    )
+    device: str | None = option(
+        None, help="cpu, cuda...; an accelerator if there is one. Fixed at the first start."
+    )
+    threads: int | None = option(
+        None, help="CPU threads, of each worker if there are several. Fixed at first.", low=1
+    )
+    workers: int = option(
+        1,
+        help="Processes that measure. Results are bit-identical for a given --threads; by default "
+        "workers share the cores.",
+        low=1,
+    )
+    batch_size: int | None = option(
+        None, help="Pictures at a time; by default, all that fit into memory.", low=1
+    )
+    readouts: tuple[str, ...] | None = option(
+        None,
+        flag="readout",
+        help="How encoders are read out: angle, l2, l1, minkowski4, linf, energy or correlation; "
+        "several, comma-separated, at once.",
+    )
+    layers: tuple[str, ...] | None = option(
+        None,
+        help="Where encoders are read out: comma-separated names or patterns, as in "
+        "'blocks.*,output'; their natural stages if left out (`fechner layers NAME`).",
+    )
+    weights: str | None = option(
+        None,
+        help="Weights for the observer named, instead of its own: safetensors, or a torch file "
+        "that holds tensors only.",
+    )
+    dtype: Dtype | None = option(
+        None, help="Precision of networks; differences near threshold need float32."
+    )
+    trust_remote_code: bool = option(
+        False, help="Run code that comes with weights (torch.hub, hub)."
+    )
+    max_trials: int | None = option(
+        None, help="Stop after this many answers in words, earlier starts included.", low=1
+    )
+    max_cost: float | None = option(
+        None, help="Stop once this many dollars are spent, earlier starts included.", low=0
+    )
+    accept_invalid: bool = option(
+        False,
+        help="Go on with an observer even if 20 of its first 25 replies are none of the options.",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_readouts(self.readouts or ())
+
+
+@dataclass
+class ObserverRecord:
+    """What a run knows of an observer.
+
+    Parameters
+    ----------
+    batch_size
+        Pictures at a time that fit into memory.
+    fingerprints
+        What its answers depend on, by the ability that is asked.
+    output
+        The layer that it hands on.
+    lacks
+        Abilities, colour or video, which some tests need.
+    warnings
+        What to mind when its answers are read.
+    complexity
+        Parameters and GFLOPs of a network.
+    about
+        What a metric declares of itself.
+    ppd
+        Pixels per degree that it is made for.
+    wants, samples
+        How one that replies in words is shown pictures, and whether its replies are random.
+    """
+
+    batch_size: int
+    fingerprints: dict[str, str]
+    output: str
+    lacks: list[Need | Ability] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    complexity: dict[str, float | None] = field(default_factory=dict)
+    about: dict[str, Any] = field(default_factory=dict)
+    ppd: float | None = None
+    wants: dict[str, Any] | None = None
+    samples: bool = False
+
+    @property
+    def fingerprint(self) -> str:
+        """All its fingerprints, for people."""
+        return "; ".join(dict.fromkeys(self.fingerprints.values()))
+
+    def fingerprint_for(self, asks: Ability) -> str:
+        """Return what its answers depend on when an ability is asked."""
+        return self.fingerprints.get(asks, self.fingerprint)
+
+    @classmethod
+    def read(cls, stored: dict[str, Any]) -> ObserverRecord:
+        """Return it as a manifest has it."""
+        names = {each.name for each in fields(cls)}
+        return cls(**{name: value for name, value in stored.items() if name in names})
 
 
 @dataclass
@@ -42,7 +162,7 @@ class Manifest:
     threads: int
     batch_size: int | None
     versions: dict[str, str]
-    observers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    observers: dict[str, ObserverRecord] = field(default_factory=dict)
     tests: dict[str, dict[str, Any]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     machine: dict[str, str] = field(default_factory=dict)
@@ -116,11 +236,34 @@ class Manifest:
                     f"{fechner.__version__}, reads format {FORMAT}: install that one to read it, "
                     "or run it again in another folder."
                 )
-            return cls(**content, folder=folder)
+            records = {k: ObserverRecord.read(v) for k, v in content.pop("observers").items()}
+            return cls(**content, observers=records, folder=folder)
         except KeyError as error:
             raise RunFolderError(f"{path} cannot be read (it has no {error}).") from error
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, AttributeError) as error:
             raise RunFolderError(f"{path} cannot be read ({error}).") from error
+
+
+def parameters(thing: Any) -> Any:
+    """Return a dataclass as plain JSON values, with the names of its classes.
+
+    Fields that are not compared are left out: nothing that is measured depends on them.
+
+    Examples
+    --------
+    >>> from fechner.stimuli import Gabor
+    >>> parameters(Gabor(4.0, sigma_deg=0.5))["kind"]
+    'Gabor'
+    """
+    if is_dataclass(thing) and not isinstance(thing, type):
+        compared = [field.name for field in fields(thing) if field.compare]
+        values = {name: parameters(getattr(thing, name)) for name in compared}
+        return {"kind": type(thing).__name__, **values}
+    if isinstance(thing, tuple | list):
+        return [parameters(item) for item in thing]
+    if isinstance(thing, dict):
+        return {key: parameters(value) for key, value in thing.items()}
+    return thing
 
 
 def origin_of(own: Suite) -> dict[str, Any]:

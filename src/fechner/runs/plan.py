@@ -1,13 +1,21 @@
-"""What there is to do: pieces of tests for an observer, in the order in which they are measured."""
+"""What there is to do: pieces of tests for an observer, in order, each with the key of its answer.
+
+A key is the hash of everything that an answer depends on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from fechner.experiments import Experiment, Piece
+from fechner.runs.manifest import ObserverRecord, parameters
 from fechner.runs.store import slug
-from fechner.suites import Test
+from fechner.suites.base import Test, may_ask
 
 
 @dataclass(frozen=True)
@@ -32,21 +40,20 @@ class Job:
 def jobs(observer: str, tests: Sequence[Test], scores_only: bool) -> list[Job]:
     """List the work for one observer: what scores need first, then what figures need.
 
-    A test comes after all of those that it follows from, which are measured whole: scores need what
-    they need.
+    A test comes after all of those that it depends on, which are measured whole.
     """
-    ordered = _each_after_its_own(tests)
-    followed = {name for test in tests for name in test.after}
+    ordered = _in_order(tests)
+    needed = {name for test in tests for name in test.after}
     return [
         Job(observer, test, piece)
         for first in ((True,) if scores_only else (True, False))
         for test in ordered
         for piece in test.experiment.pieces()
-        if (piece.for_scores or test.id in followed) == first
+        if (piece.for_scores or test.id in needed) == first
     ]
 
 
-def _each_after_its_own(tests: Sequence[Test]) -> list[Test]:
+def _in_order(tests: Sequence[Test]) -> list[Test]:
     """Return tests in their own order, but for those that must come before another."""
     known = {test.id: test for test in tests}
     ordered: dict[str, Test] = {}
@@ -62,3 +69,99 @@ def _each_after_its_own(tests: Sequence[Test]) -> list[Test]:
     for test in tests:
         put(test, ())
     return list(ordered.values())
+
+
+class Schedule:
+    """Which piece of a plan comes next: in order, and never before what its test comes after.
+
+    Pieces are named by their numbers in the plan.
+    """
+
+    def __init__(self, plan: Sequence[Job]) -> None:
+        self._tests = [job.test for job in plan]
+        self._queued = list(range(len(plan)))
+        self._open = Counter(test.id for test in self._tests)
+        self._running: Counter[str] = Counter()
+        #: Tests of which a piece will stay missing.
+        self.incomplete: set[str] = set()
+
+    def next(self) -> int | None:
+        """Return the next piece that can be started, None if there is none for now."""
+        for place, number in enumerate(self._queued):
+            test = self._tests[number]
+            if not any(self._open[name] for name in test.after):
+                del self._queued[place]
+                self._running[test.id] += 1
+                return number
+        return None
+
+    def retry(self, number: int) -> None:
+        """Put a running piece back to the front of the queue."""
+        self._running[self._tests[number].id] -= 1
+        self._queued.insert(0, number)
+
+    def finish(self, number: int, complete: bool) -> None:
+        """Count a running piece as finished, whether or not it has an answer."""
+        name = self._tests[number].id
+        self._running[name] -= 1
+        self._open[name] -= 1
+        if not complete:
+            self.incomplete.add(name)
+
+    def drop(self, test: str) -> list[int]:
+        """Remove the queued pieces of a test, and return them."""
+        dropped = [number for number in self._queued if self._tests[number].id == test]
+        self._queued = [number for number in self._queued if self._tests[number].id != test]
+        self._open[test] -= len(dropped)
+        self.incomplete.add(test)
+        return dropped
+
+    def is_running(self, test: str) -> bool:
+        """Whether a piece of a test is being measured."""
+        return self._running[test] > 0
+
+
+def piece_keys(test: Test, among: Mapping[str, Test], record: ObserverRecord) -> dict[str, str]:
+    """Return the key of each piece of a test for one observer, by the name of the piece.
+
+    Mode and seed are among the parameters; what a test comes after is part of it.
+
+    Parameters
+    ----------
+    among
+        Tests by name, with those that this one comes after.
+    """
+    experiment = test.experiment
+    whole = _text(parameters(experiment))
+    rest = [record.fingerprint_for(experiment.asks), *earlier(test, among, record)]
+    if test.fingerprint:
+        rest.append(test.fingerprint)
+    tail = ",".join(_text(each) for each in rest)
+    return {
+        piece.name: _hash(f"[{whole},{_text(piece.name)},{tail}]") for piece in experiment.pieces()
+    }
+
+
+def earlier(test: Test, among: Mapping[str, Test], record: ObserverRecord) -> list[Any]:
+    """Return what the answers that a test is measured with depend on: nothing, for most."""
+    return [
+        [
+            parameters(other.experiment),
+            record.fingerprint_for(other.experiment.asks) if may_ask(other, record.lacks) else None,
+            *earlier(other, among, record),
+        ]
+        for other in (among[name] for name in test.after)
+    ]
+
+
+def digest(value: Any) -> str:
+    """Return the sha256 of a JSON value."""
+    return _hash(_text(value))
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))

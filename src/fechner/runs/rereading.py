@@ -25,15 +25,13 @@ from fechner.experiments.recognition import NOT_SHOWN
 from fechner.observers.abilities import Ability, Wants
 from fechner.observers.chat.reading import READER, parse
 from fechner.observers.devices import check_device
-from fechner.observers.names import resolve
 from fechner.observers.questions import Answer, Question, Reads
-from fechner.runs.answers import answers
-from fechner.runs.keys import fingerprint_of, piece_keys
-from fechner.runs.ledger import Ledger
-from fechner.runs.plan import jobs
+from fechner.runs.evaluation import computing_with
+from fechner.runs.ledger import Ledger, read_answers
+from fechner.runs.lock import only_writer
+from fechner.runs.plan import jobs, piece_keys
 from fechner.runs.run import Run
-from fechner.runs.start import computing_with
-from fechner.runs.store import only_writer, read_dataset, write_dataset
+from fechner.runs.store import read_dataset, write_dataset
 from fechner.runs.trials import FILE, Trials
 
 if TYPE_CHECKING:
@@ -158,24 +156,25 @@ def _read(trials: Trials, observer: str, found: Reread) -> dict[str, _Reading]:
 
 def _update(run: Run, name: str, readings: Mapping[str, _Reading], found: Reread) -> None:
     """Put today's readings into the result files of an observer."""
-    known = run.manifest.observers[name]
+    record = run.manifest.observers[name]
     every = {test.id: test for test in run.suite.build(run.options)}
     ledger = Ledger(run.folder)
     entries = ledger.entries()
     done = {entry.key: entry for entry in entries if entry.status == "done"}
     # Those that follow from others first, as long as the others are as they were.
     for job in reversed(jobs(name, run.tests, scores_only=False)):
-        entry = done.get(piece_keys(job.test, every, known)[job.piece.name])
+        entry = done.get(piece_keys(job.test, every, record)[job.piece.name])
         if entry is None or job.experiment.asks == "compares":
             continue
         try:
             stored = read_dataset(run.folder / entry.file, entry.sha256)
             earlier = [
-                answers(run.folder, every[other], every, known, entries) for other in job.test.after
+                read_answers(run.folder, every[other], every, record, entries)
+                for other in job.test.after
             ]
             presenter = Presenter(
                 _observer(run, name, job.experiment.asks, stored),
-                batch_size=known["batch_size"],
+                batch_size=record.batch_size,
                 device=check_device(run.manifest.device),
                 log=_Log(readings),
             )
@@ -211,16 +210,13 @@ class _Replayed:
 
 
 def _observer(run: Run, name: str, asks: Ability, stored: xr.Dataset) -> _Replayed:
-    known = run.manifest.observers[name]
+    record = run.manifest.observers[name]
     layers = [str(layer) for layer in stored["layer"].values]
-    if "wants" in known:
-        size = known["wants"]["size_px"]
-        wants = Wants(**{**known["wants"], "size_px": tuple(size) if size else None})
-        samples = known["samples"]
-    else:  # runs of before that was stored
-        made = resolve(name)
-        wants, samples = made.wants, bool(getattr(made, "samples", False))
-    return _Replayed(name, fingerprint_of(known, asks), wants, layers, samples)
+    if record.wants is None:
+        raise ObserverError("the manifest does not say how it was asked.")
+    size = record.wants["size_px"]
+    wants = Wants(**{**record.wants, "size_px": tuple(size) if size else None})
+    return _Replayed(name, record.fingerprint_for(asks), wants, layers, record.samples)
 
 
 @dataclass(frozen=True)

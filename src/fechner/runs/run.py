@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from fechner.errors import RunFolderError, UnknownNameError
 from fechner.observers import READOUTS, Wants
-from fechner.runs.answers import answers
-from fechner.runs.keys import parameters, piece_keys
-from fechner.runs.ledger import Entry, Ledger
-from fechner.runs.manifest import Manifest
+from fechner.runs.ledger import Entry, Ledger, read_answers
+from fechner.runs.lock import last_writer
+from fechner.runs.manifest import Manifest, parameters
 from fechner.runs.people import people_of
+from fechner.runs.plan import piece_keys
 from fechner.runs.progress import followed
 from fechner.runs.trials import FILE as TRIALS
 from fechner.runs.trials import Spent, Trials
-from fechner.runs.writer import last_writer
 from fechner.scores import Score
 from fechner.suites import Options, Suite, Test, published_scores
 from fechner.suites.base import may_ask, not_asked
@@ -123,25 +122,25 @@ class Run:
         """Lines about tests that need what an observer lacks, such as colour."""
         return [
             line
-            for observer, known in self.manifest.observers.items()
-            for line in not_asked(observer, self.tests, known.get("lacks", []))
+            for observer, record in self.manifest.observers.items()
+            for line in not_asked(observer, self.tests, record.lacks)
         ]
 
     @property
     def warnings(self) -> list[str]:
         """Lines about observers whose answers are to be read with care."""
         return [
-            f"{observer}: mind that {'; '.join(known['warnings'])}."
-            for observer, known in self.manifest.observers.items()
-            if known.get("warnings")
+            f"{observer}: mind that {'; '.join(record.warnings)}."
+            for observer, record in self.manifest.observers.items()
+            if record.warnings
         ] + self._shown_at
 
     @property
     def _shown_at(self) -> list[str]:
         """Lines about observers that are made for certain pixels per degree."""
         lines = []
-        for observer, known in self.manifest.observers.items():
-            if (ppd := known.get("ppd")) is not None:
+        for observer, record in self.manifest.observers.items():
+            if (ppd := record.ppd) is not None:
                 wants = Wants(ppd=ppd)
                 scenes = (test.experiment.scene for test in self.tests)
                 at = dict.fromkeys(f"{scene.drawn_field(wants).ppd:g}" for scene in scenes)
@@ -153,7 +152,7 @@ class Run:
 
     def asked(self, observer: str, test: Test) -> bool:
         """Whether an observer can be asked a test: it needs nothing that the observer lacks."""
-        return may_ask(test, self.manifest.observers[observer].get("lacks", []))
+        return may_ask(test, self.manifest.observers[observer].lacks)
 
     @property
     def tests(self) -> list[Test]:
@@ -188,7 +187,7 @@ class Run:
             raise UnknownNameError(
                 "observer", observer, self.observers, f"{self.folder} has {self.observers}"
             )
-        return answers(
+        return read_answers(
             self.folder,
             self._test(test),
             self._every,
@@ -224,7 +223,7 @@ class Run:
 
     def why_incomplete(self, observer: str, test: str, otherwise: str = "not finished") -> str:
         """Say what went wrong where the answers of an observer in a test are not complete."""
-        lacking = self.manifest.observers[observer].get("lacks", [])
+        lacking = self.manifest.observers[observer].lacks
         for line in not_asked(observer, [self._test(test)], lacking):
             return line
         keys = piece_keys(self._test(test), self._every, self.manifest.observers[observer])
@@ -244,7 +243,7 @@ class Run:
         as_printed = [t.experiment for t in own.build(self.options.as_printed) if t.id == test.id]
         layers = [str(layer) for layer in data["layer"].values]
         # Where there is one place to look at, nobody has to be told which.
-        handed_on = self.manifest.observers[observer].get("output", layers[-1])
+        handed_on = self.manifest.observers[observer].output
         natural = handed_on if len(layers) > 1 else layers[0]
         results: list[Result] = []
         seen: set[tuple[str, str]] = set()

@@ -7,19 +7,11 @@ import hashlib
 import io
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fechner.errors import RunFolderError
-from fechner.runs.writer import LOCK, Plan, announce, this_process
-
-try:
-    import fcntl
-except ImportError:  # Windows has no such lock; there, two processes are not kept apart
-    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -58,43 +50,6 @@ def write_atomically(path: Path, content: bytes) -> None:
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def only_writer(folder: Path, plan: Plan | None = None) -> Iterator[None]:
-    """Be the only process that writes into a run folder, and clear what a killed one left.
-
-    The lock ends with the process that holds it, however it ends. While it is held, its file says
-    who holds it and for what; a process that does not get to its end leaves that there.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / LOCK).open("ab")  # one that another process holds is left as it is
-    except OSError as error:
-        raise RunFolderError(f"{folder} cannot be written: {error.strerror}.") from error
-    with lock:
-        try:
-            if fcntl is not None:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise RunFolderError(
-                f"another process is writing to {folder}; wait for it, or choose another folder "
-                "with --out."
-            ) from None
-        for leftover in folder.rglob(".*.tmp"):
-            leftover.unlink(missing_ok=True)
-        writer = this_process(plan)
-        with suppress(OSError):  # a full disk is met, and named, by the first result
-            announce(lock.fileno(), writer)
-        try:
-            yield
-        except BaseException:
-            # The process may live on, as a notebook does.
-            with suppress(OSError):
-                announce(lock.fileno(), replace(writer, pid=0))
-            raise
-        with suppress(OSError):
-            announce(lock.fileno(), None)
 
 
 def full_disk(path: Path) -> RunFolderError:

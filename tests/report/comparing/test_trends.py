@@ -165,7 +165,7 @@ def test_sizes_of_networks_are_known_to_their_run(shown_run: Run, tmp_path: Path
     about = shown_run.manifest.observers
     for trend in found.trends:
         assert len(trend.observers) == 2
-        sizes = [about[name]["complexity"]["parameters"] for name in shown_run.observers[1:]]
+        sizes = [about[name].complexity["parameters"] for name in shown_run.observers[1:]]
         assert trend.regression.x == pytest.approx(np.log10(sizes))
         assert trend.drawn(trend.regression.x) == pytest.approx(sizes)
     assert problems == ["No parameters were counted of pixels."]

@@ -71,7 +71,7 @@ def test_page_says_everything_in_words_and_numbers(page: str, shown_run: Run) ->
         "seed 0",
         f"torch {shown_run.manifest.versions['torch']}",
         shown_run.manifest.machine["processor"],
-        shown_run.manifest.observers["pixels"]["fingerprint"],
+        shown_run.manifest.observers["pixels"].fingerprint,
     ):
         assert expected in text
     for result in shown_run.scores():

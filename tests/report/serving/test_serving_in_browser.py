@@ -14,8 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from fechner.report.serving.explorer import Point
 from fechner.report.serving.thresholds import judge
-from fechner.runs.store import only_writer
-from fechner.runs.writer import Plan
+from fechner.runs.lock import Plan, only_writer
 
 
 @contextmanager

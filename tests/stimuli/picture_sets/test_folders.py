@@ -11,7 +11,7 @@ from photographs import noise_picture
 
 import fechner.stimuli.listing
 from fechner.errors import FechnerError, PictureError
-from fechner.runs.keys import parameters
+from fechner.runs.manifest import parameters
 from fechner.stimuli import Field
 from fechner.stimuli.picture_sets import Missing, PictureFile, known_pictures, open_pictures
 

@@ -8,7 +8,7 @@ import torch
 from photographs import noise_picture, write_album
 
 from fechner.errors import FechnerError, PictureError
-from fechner.runs.keys import parameters
+from fechner.runs.manifest import parameters
 from fechner.stimuli import Field, open_album
 from fechner.stimuli.picture_sets import (
     NO_PICTURES,

@@ -91,7 +91,7 @@ def stand(
             continue
         label, place, there = each.label, "", answers[each.label]
         if there:
-            natural = each.run.manifest.observers[each.observer].get("output", layers[label][0])
+            natural = each.run.manifest.observers[each.observer].output
             where = "" if at[label] == natural else f"at {at[label]}"
             how = f"by {by[label]}" if len(readouts[label]) > 1 else ""
             place = f"{where} {how}".strip()

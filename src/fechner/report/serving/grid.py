@@ -15,10 +15,10 @@ from functools import lru_cache
 from typing import Literal
 
 from fechner.experiments import Piece
-from fechner.runs.keys import digest, earlier, fingerprint_of
 from fechner.runs.ledger import Entry
+from fechner.runs.lock import Plan
 from fechner.runs.manifest import Manifest
-from fechner.runs.writer import Plan
+from fechner.runs.plan import digest, earlier
 from fechner.suites import Test
 from fechner.suites.base import not_asked
 
@@ -108,7 +108,7 @@ class _Books:
                 == _key(
                     asked[entry.test],
                     entry.piece,
-                    fingerprint_of(observer, tests[entry.test].experiment.asks),
+                    observer.fingerprint_for(tests[entry.test].experiment.asks),
                     json.dumps(
                         [
                             *earlier(tests[entry.test], every, observer),
@@ -122,7 +122,8 @@ class _Books:
 
     def why_not_asked(self, observer: str, test: str) -> str:
         """Say what an observer lacks that a test needs; empty if nothing, as far as is known."""
-        lacking = self.manifest.observers.get(observer, {}).get("lacks", [])
+        record = self.manifest.observers.get(observer)
+        lacking = record.lacks if record else []
         return next(iter(not_asked(observer, [self.tests[test]], lacking)), "")
 
     def asked(self, observer: str, test: str) -> list[Piece]:

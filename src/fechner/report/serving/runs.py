@@ -13,9 +13,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from fechner.runs.lock import LOCK
 from fechner.runs.manifest import FILE
 from fechner.runs.store import slug
-from fechner.runs.writer import LOCK
 
 LEDGER = "ledger.sqlite"
 LOG = "log.txt"

@@ -15,8 +15,8 @@ from fechner.report.serving.grid import Cell, Row, grid
 from fechner.report.serving.runs import LEDGER, Found
 from fechner.runs import Run
 from fechner.runs.ledger import Entry
+from fechner.runs.lock import Writer, last_writer
 from fechner.runs.manifest import FILE, Manifest
-from fechner.runs.writer import Writer, last_writer
 from fechner.suites.base import not_asked
 
 #: ``elsewhere``: on another machine, as far as anyone here can tell.
@@ -76,7 +76,7 @@ class State:
         return [
             line
             for observer, known in manifest.observers.items()
-            for line in not_asked(observer, tests, known.get("lacks", []))
+            for line in not_asked(observer, tests, known.lacks)
         ]
 
     @property

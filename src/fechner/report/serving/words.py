@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from fechner.report.serving.state import State
-from fechner.runs.keys import digest
+from fechner.runs.plan import digest
 
 
 def duration(seconds: float) -> str:

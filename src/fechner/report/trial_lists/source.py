@@ -103,7 +103,7 @@ def _asked(
     views = defaultdict(list)
     for label, index in pairs:
         views[label].append(index)
-    natural = run.manifest.observers[observer].get("output")
+    natural = run.manifest.observers[observer].output
     tested, threshold = threshold_level(shown, natural)
     if level is None:
         level = tested

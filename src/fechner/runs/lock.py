@@ -1,7 +1,7 @@
-"""Who writes into a run folder: said in its lock file, so that others can follow a run.
+"""The lock of a run folder: one process writes, and its lock file says who, for what.
 
-The lock itself keeps writers apart (`only_writer` in ``store.py``); what is written into the file
-is for readers, who never take the lock. An empty file means that the last process got to its end.
+The lock itself keeps writers apart; the content of the file is for readers, who follow a run and
+never take the lock. An empty file means that the last process finished.
 """
 
 from __future__ import annotations
@@ -10,8 +10,17 @@ import hashlib
 import json
 import os
 import platform
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+
+from fechner.errors import RunFolderError
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such lock; there, two processes are not kept apart
+    fcntl = None  # type: ignore[assignment]
 
 LOCK = ".lock"
 
@@ -67,7 +76,44 @@ class Writer:
             return False
 
 
-def this_process(plan: Plan | None) -> Writer:
+@contextmanager
+def only_writer(folder: Path, plan: Plan | None = None) -> Iterator[None]:
+    """Be the only process that writes into a run folder, and clear what a killed one left.
+
+    The lock ends with the process that holds it, however it ends. While it is held, its file says
+    who holds it and for what; a process that does not get to its end leaves that there.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / LOCK).open("ab")  # one that another process holds is left as it is
+    except OSError as error:
+        raise RunFolderError(f"{folder} cannot be written: {error.strerror}.") from error
+    with lock:
+        try:
+            if fcntl is not None:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise RunFolderError(
+                f"another process is writing to {folder}; wait for it, or choose another folder "
+                "with --out."
+            ) from None
+        for leftover in folder.rglob(".*.tmp"):
+            leftover.unlink(missing_ok=True)
+        writer = _this_process(plan)
+        with suppress(OSError):  # a full disk is met, and named, by the first result
+            _announce(lock.fileno(), writer)
+        try:
+            yield
+        except BaseException:
+            # The process may live on, as a notebook does.
+            with suppress(OSError):
+                _announce(lock.fileno(), replace(writer, pid=0))
+            raise
+        with suppress(OSError):
+            _announce(lock.fileno(), None)
+
+
+def _this_process(plan: Plan | None) -> Writer:
     """Return what there is to say of this process."""
     import psutil
 
@@ -75,7 +121,7 @@ def this_process(plan: Plan | None) -> Writer:
     return Writer(own.pid, own.create_time(), _machine(), plan)
 
 
-def announce(lock: int, writer: Writer | None) -> None:
+def _announce(lock: int, writer: Writer | None) -> None:
     """Write who writes into a lock file that is open for appending, or empty it."""
     os.ftruncate(lock, 0)
     if writer is not None:

@@ -1,4 +1,4 @@
-"""An observer before it is measured: made, lifted, looked over, and entered into the manifest."""
+"""An observer before it is measured: made, lifted, validated, and recorded in the manifest."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from fechner.observers import LIFTS, abilities, lift, resolve
 from fechner.observers.abilities import Ability, lacks
 from fechner.observers.memory import fitting_batch_size, free_memory
 from fechner.observers.validation import validate
-from fechner.runs.keys import parameters
-from fechner.runs.log import in_words
-from fechner.runs.manifest import Manifest
+from fechner.runs.backends import in_words
+from fechner.runs.manifest import Manifest, ObserverRecord, parameters
 from fechner.runs.progress import Listener
 from fechner.suites import Test
 
@@ -90,7 +89,7 @@ class Setup:
         return found, list(cannot)
 
 
-def enter(
+def record_observer(
     folder: Path,
     manifest: Manifest,
     name: str,
@@ -101,7 +100,7 @@ def enter(
     listener: Listener,
     among: int,
 ) -> None:
-    """Write an observer and its tests into the manifest; one that is new is looked over first.
+    """Write an observer and its tests into the manifest; one that is new is validated first.
 
     Parameters
     ----------
@@ -111,62 +110,45 @@ def enter(
         How many processes share the memory.
     """
     bare = f"{name}{_BARE}{time.time_ns()}"  # its answers hold for this process only
-    fingerprints = {asked: each.fingerprint or bare for asked, each in lifted.items()}
-    known = manifest.observers.get(name, {})
-    own = known.get("fingerprints", {})
-    if known and any(own.get(asked, each) != each for asked, each in fingerprints.items()):
-        if _BARE not in known["fingerprint"]:
-            listener.say(f"{name} has changed since it was measured here, so it is measured anew.")
-        known, own = {}, {}
-    # What earlier starts found out about abilities that nobody asks for now.
-    before = [need for need in known.get("lacks", []) if need in LIFTS and need not in lifted]
-    known = known or _look_over(observer, manifest, listener, next(iter(lifted)), among)
-    manifest.observers[name] = {
-        **known,
-        "fingerprint": "; ".join(dict.fromkeys(fingerprints.values())),
-        "fingerprints": {**own, **fingerprints},
-        "output": _output(observer, lifted),
-        "lacks": list(dict.fromkeys([*lacks(next(iter(lifted.values())).wants), *before, *cannot])),
-        "about": _about(observer),
-        **_ppd(lifted),
-        **_how_it_is_asked(lifted),
+    fingerprints: dict[str, str] = {
+        asked: each.fingerprint or bare for asked, each in lifted.items()
     }
+    record = manifest.observers.get(name)
+    if record and any(record.fingerprints.get(k, v) != v for k, v in fingerprints.items()):
+        if _BARE not in record.fingerprint:
+            listener.say(f"{name} has changed since it was measured here, so it is measured anew.")
+        record = None
+    # What earlier starts found out about abilities that nobody asks for now.
+    before = (
+        [need for need in record.lacks if need in LIFTS and need not in lifted] if record else []
+    )
+    first = next(iter(lifted.values()))
+    record = record or _validated(observer, manifest, listener, next(iter(lifted)), among)
+    record.fingerprints |= fingerprints
+    record.output = _output(observer, first)
+    record.lacks = list(dict.fromkeys([*lacks(first.wants), *before, *cannot]))
+    if (about := getattr(observer, "about", None)) is not None:  # what a metric declares of itself
+        record.about = {"kind": about.kind, "csf_based": about.csf_based}
+    record.ppd = first.wants.ppd
+    if getattr(first, "reads", "") == "questions":  # so that `reread` can replay it
+        record.wants = asdict(first.wants)
+        record.samples = bool(getattr(first, "samples", False))
+    manifest.observers[name] = record
     for test in tests:
         manifest.tests.setdefault(test.id, parameters(test.experiment))
     manifest.write(folder)
 
 
-def _ppd(lifted: dict[Ability, Any]) -> dict[str, float]:
-    """Return the pixels per degree that an observer is made for, if it is."""
-    ppd = next(iter(lifted.values())).wants.ppd
-    return {} if ppd is None else {"ppd": ppd}
-
-
-def _how_it_is_asked(lifted: dict[Ability, Any]) -> dict[str, Any]:
-    """Return how an observer that replies in words is asked, so that `reread` can replay it."""
-    found = next(iter(lifted.values()))
-    if getattr(found, "reads", "") != "questions":
-        return {}
-    return {"wants": asdict(found.wants), "samples": bool(getattr(found, "samples", False))}
-
-
-def _about(observer: Any) -> dict[str, Any]:
-    """Return what a metric declares of itself, for tables; nothing for other observers."""
-    about = getattr(observer, "about", None)
-    return {} if about is None else {"kind": about.kind, "csf_based": about.csf_based}
-
-
-def _output(observer: Any, lifted: dict[Ability, Any]) -> str:
+def _output(observer: Any, first: Any) -> str:
     """Return the layer that an observer hands on."""
-    first = next(iter(lifted.values()))
     # One that answers by itself is not looked into, and may never load what it encodes with.
     inside = "encodes" in abilities(observer) and getattr(first, "reads", "nothing") == "nothing"
     return str((observer.layers if inside else first.layers)[-1])
 
 
-def _look_over(
+def _validated(
     observer: Any, manifest: Manifest, listener: Listener, asks: Ability, among: int
-) -> dict[str, Any]:
+) -> ObserverRecord:
     """Show an observer a few pictures before thousands, and find how many to show at a time."""
     listener.doing(f"{observer.name}  first look")
     if notice := getattr(observer, "notice", ""):
@@ -188,11 +170,7 @@ def _look_over(
         free_memory(manifest.device) // among,
         _LARGEST_BATCH.get(manifest.device.partition(":")[0], _LARGEST_BATCH_ACCELERATOR),
     )
-    counted = found.complexity
-    return {
-        "batch_size": manifest.batch_size or fits,
-        "warnings": found.warnings,
-        "complexity": {}
-        if counted is None
-        else {"parameters": counted.parameters, "gflops": counted.gflops},
-    }
+    record = ObserverRecord(manifest.batch_size or fits, {}, "", warnings=found.warnings)
+    if (counted := found.complexity) is not None:
+        record.complexity = {"parameters": counted.parameters, "gflops": counted.gflops}
+    return record

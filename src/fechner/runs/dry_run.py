@@ -12,7 +12,7 @@ from fechner.experiments.recognition import prompt_for
 from fechner.observers import catalogue
 from fechner.observers.lifts import LIFTS
 from fechner.observers.names import reads_of, settings_of, take_apart
-from fechner.runs.start import prepare
+from fechner.runs.evaluation import prepare
 from fechner.runs.trials import FILE, Trials
 
 

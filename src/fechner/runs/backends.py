@@ -1,0 +1,294 @@
+"""Measuring pieces: a backend takes pieces and returns what came of each.
+
+This module has the protocol, and the backend that measures in this process; ``workers.py`` has the
+one for other processes. What models print, log or warn goes to the log of the run.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from fechner.errors import (
+    BudgetError,
+    FechnerError,
+    ObserverError,
+    RunFolderError,
+    UnansweredError,
+)
+from fechner.experiments import Experiment, Piece, Presenter, TrialLog
+from fechner.observers.abilities import Ability, AnswersStream
+from fechner.observers.memory import is_out_of_memory
+from fechner.runs.plan import Job
+from fechner.runs.store import as_file
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from fechner.experiments.conversation import Conversation
+
+#: Answers to the tests that one comes after, None where an observer cannot be asked.
+Answers = tuple["xr.Dataset | None", ...]
+
+LOG = "log.txt"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a piece.
+
+    Parameters
+    ----------
+    status
+        ``too large``: that many pictures at a time do not fit into memory; ``lost``: the process
+        that measured it ended.
+    content
+        The result file.
+    images
+        Pictures or questions that were counted.
+    message
+        What went wrong.
+    log, printed
+        What was logged in another process, and how many lines its observer printed.
+    """
+
+    status: Literal["done", "failed", "too large", "lost"]
+    content: bytes = b""
+    images: int = 0
+    seconds: float = 0.0
+    message: str = ""
+    log: str = ""
+    printed: int = 0
+
+
+class Backend(Protocol):
+    """Measures the pieces of one observer."""
+
+    @property
+    def free(self) -> bool:
+        """Whether another piece can be submitted."""
+        ...
+
+    @property
+    def busy(self) -> bool:
+        """Whether there are outcomes to wait for."""
+        ...
+
+    def submit(self, number: int, job: Job, answers: Answers, batch_size: int) -> None:
+        """Take a piece, with a number that its outcome comes back with."""
+        ...
+
+    def outcomes(self) -> Iterable[tuple[int, Outcome]]:
+        """Wait for outcomes, and return them with their numbers."""
+        ...
+
+
+class LocalBackend:
+    """Measures in this process: one piece after the other, or questions of many pieces at once.
+
+    Observers that take many questions at a time (`AnswersStream`) have as many pieces under way;
+    all others have one.
+    """
+
+    def __init__(
+        self,
+        lifted: dict[Ability, Any],
+        device: str,
+        on_images: Callable[[int], None],
+        log: TrialLog,
+    ) -> None:
+        self._lifted = lifted
+        self._device = device
+        self._on_images = on_images
+        self._log = log
+        self._outcomes: list[tuple[int, Outcome]] = []
+        self._asked: dict[int, Measurement] = {}
+        streams = [each for each in lifted.values() if isinstance(each, AnswersStream)]
+        self._conversation: Conversation | None = None
+        if streams:
+            from fechner.experiments import conversation
+
+            self._conversation = conversation.Conversation(streams[0])
+        self._most = streams[0].most_under_way if streams else 1
+        for each in streams:
+            if hasattr(each, "batch_log"):
+                each.batch_log = log
+
+    @property
+    def free(self) -> bool:
+        """Whether the last outcome was taken, and there is room for another piece."""
+        return not self._outcomes and len(self._asked) < self._most
+
+    @property
+    def busy(self) -> bool:
+        """Whether there are outcomes to wait for."""
+        return bool(self._outcomes or self._asked)
+
+    def submit(self, number: int, job: Job, answers: Answers, batch_size: int) -> None:
+        """Start to ask about a piece, or measure it."""
+        observer = self._lifted[job.experiment.asks]
+        measurement = Measurement(
+            job.experiment,
+            observer,
+            job.observer,
+            batch_size,
+            self._device,
+            self._on_images,
+            self._log,
+        )
+        interview = getattr(job.experiment, "interview", None)
+        if interview is None or self._conversation is None:
+            self._outcomes.append((number, measurement.run(job.piece, answers)))
+            return
+        try:
+            asked = interview(job.piece, measurement.presenter)
+        except Exception as error:
+            self._outcomes.append((number, measurement.failed(error)))
+            return
+        self._asked[number] = measurement
+        self._conversation.begin(number, measurement.presenter, asked)
+
+    def outcomes(self) -> Iterable[tuple[int, Outcome]]:
+        """Wait for outcomes, and return them."""
+        if not self._outcomes and self._conversation is not None:
+            for number, found in self._conversation.finished():
+                measurement = self._asked.pop(number)
+                failed = isinstance(found, BaseException)
+                outcome = measurement.failed(found) if failed else measurement.done(found)
+                self._outcomes.append((number, outcome))
+        found, self._outcomes = self._outcomes, []
+        return found
+
+
+class Measurement:
+    """A piece under way.
+
+    Parameters
+    ----------
+    observer, name
+        With the ability that is asked; and as results call it.
+    on_images
+        Called with the number of pictures, or of questions about them, after every batch.
+    log
+        Where answers in words go.
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        observer: Any,
+        name: str,
+        batch_size: int,
+        device: str,
+        on_images: Callable[[int], None] = lambda images: None,
+        log: TrialLog | None = None,
+    ) -> None:
+        self._experiment = experiment
+        self._name = name
+        self._batch_size = batch_size
+        self._on_images = on_images
+        self._shown = 0
+        self._started = time.perf_counter()
+        self.presenter = Presenter(
+            observer,
+            batch_size=batch_size,
+            device=device,
+            on_images=self._count,
+            log=log,
+            test=experiment.id,
+        )
+
+    def _count(self, images: int) -> None:
+        self._shown += images
+        self._on_images(images)
+
+    def run(self, piece: Piece, answers: Sequence[xr.Dataset | None]) -> Outcome:
+        """Measure it to the end, with answers to the tests that it comes after."""
+        try:
+            return self.done(self._experiment.measure(piece, self.presenter, *answers))
+        except (Exception, SystemExit) as error:
+            return self.failed(error)
+
+    def done(self, data: xr.Dataset) -> Outcome:
+        """Return the outcome with its result file."""
+        seconds = time.perf_counter() - self._started
+        return Outcome("done", as_file(data), self._shown, seconds)
+
+    def failed(self, error: BaseException) -> Outcome:
+        """Return what went wrong, or raise what concerns the whole run."""
+        if isinstance(error, BudgetError | RunFolderError):
+            raise error
+        if is_out_of_memory(error) and self._batch_size > 1:
+            return Outcome("too large", images=self._shown)
+        logging.getLogger("fechner").error("%s %s", self._name, self._experiment.id, exc_info=error)
+        message = str(error)
+        if not isinstance(error, FechnerError):
+            message = f"observer '{self._name}' raised {type(error).__name__}: {error} (see {LOG})"
+        if isinstance(error, UnansweredError):
+            message = (
+                f"{message.rstrip('.')}; answers are kept, and the same command asks the rest."
+            )
+        return Outcome("failed", images=self._shown, message=message)
+
+
+class Lines:
+    """A stream that logs complete lines, and counts them."""
+
+    def __init__(self, logger: logging.Logger) -> None:
+        self._logger = logger
+        self._begun = ""
+        self.lines = 0
+
+    def write(self, text: str) -> int:
+        """Log the lines that are complete."""
+        *lines, self._begun = (self._begun + text).split("\n")
+        self.lines += len(lines)
+        for line in lines:
+            self._logger.warning("%s", line)
+        return len(text)
+
+    def flush(self) -> None:
+        """Wait for the end of the line."""
+
+
+@contextmanager
+def logged(handler: logging.Handler, observer: str) -> Iterator[Lines]:
+    """Send whatever an observer prints, logs or warns to a handler, which is closed after."""
+    handler.setFormatter(logging.Formatter(f"{observer.replace('%', '%%')}: %(message)s"))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    printed = Lines(logging.getLogger("stdout"))
+    try:
+        with redirect_stdout(printed), warnings.catch_warnings():
+            logging.captureWarnings(True)
+            yield printed
+    finally:
+        logging.captureWarnings(False)
+        root.removeHandler(handler)
+        handler.close()
+
+
+def add_to_log(folder: Path, text: str) -> None:
+    """Append what was logged in another process."""
+    if text:
+        with (folder / LOG).open("a", encoding="utf-8") as file:
+            file.write(text)
+
+
+@contextmanager
+def in_words(name: str, what: str) -> Iterator[None]:
+    """Turn whatever an observer's own code raises into one sentence, so that the others go on."""
+    try:
+        yield
+    except FechnerError:
+        raise
+    except (Exception, SystemExit) as error:
+        logging.getLogger("fechner").error("%s", name, exc_info=error)
+        why = f"{type(error).__name__}: {error}"
+        raise ObserverError(f"{what}: {why} (see {LOG}).") from error
