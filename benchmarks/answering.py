@@ -113,7 +113,7 @@ def main() -> None:
     import torch
 
     from fechner.observers import lift, resolve
-    from fechner.observers.chat import encoding
+    from fechner.observers.chat import generative
     from fechner.stimuli import Field, Frames, display
     from fechner.suites import published_prompts
 
@@ -131,7 +131,7 @@ def main() -> None:
         seconds(clip, frames, prompts.labels)  # which reads all labels
         for _ in range(3):
             once = seconds(llava, frames, prompts.questions)
-            with mock.patch.object(encoding, "_takes_encoded", return_value=False):
+            with mock.patch.object(generative, "_takes_encoded", return_value=False):
                 each = seconds(llava, frames, prompts.questions)
             all_pairs, one_pair = (
                 seconds(clip, frames, p) for p in (prompts.labels, prompts.labels[:1])

@@ -18,7 +18,7 @@ from photographs import write_album
 from fechner import FechnerError, evaluate
 from fechner.errors import RunFolderError
 from fechner.human import standard_spatial_observer
-from fechner.observers.chat import sending
+from fechner.observers.chat import requests
 from fechner.observers.torchvision_fix import import_torchvision
 from fechner.runs import Run, preview
 from fechner.stimuli.patterns import drawn
@@ -206,10 +206,10 @@ PROMPTS = ["Is there a pattern?", "Anything?"]
 KILLED = """
 import os, signal, sys
 from fechner import FechnerError, evaluate
-from fechner.observers.chat import sending
+from fechner.observers.chat import requests
 from fechner.runs import trials
 
-sending._FIRST_PAUSE_S = 0.01
+requests._FIRST_PAUSE_S = 0.01
 record = trials.Trials.record
 count = 0
 def counting(self, *arguments):
@@ -227,7 +227,7 @@ evaluate(sys.argv[1], suite="verbal", tests="detection", out=sys.argv[2], thread
 def test_killed_and_resumed_amid_faults_nothing_is_lost_or_doubled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sending, "_FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(requests, "_FIRST_PAUSE_S", 0.01)
     arguments = {"prompts": PROMPTS, "trials": 6}
     with FakeServer(person(10.0)) as server:
         whole = asked(server.address, tmp_path / "whole", **arguments)

@@ -348,7 +348,7 @@ class Trials:
 
 def _what_to_do(invalid: Sequence[tuple[str, str]], of: int) -> str:
     """Say what is wrong with replies that are none of the options, and what may help."""
-    from fechner.observers.chat.words import answer_start
+    from fechner.observers.chat.reading import answer_start
 
     cut = [each for each in invalid if each[1] == "length" or answer_start(each[0]) is None]
     unfinished = 2 * len(cut) > len(invalid)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from fechner.observers.chat import requests
 from fechner.observers.torchvision_fix import import_torchvision
 from fechner.stimuli import OPPONENT, Field, Frames, Layer, OctaveNoise, Stimulus, display, paint
 
@@ -17,6 +18,14 @@ def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("API_KEY", "BASE_URL", "ORG_ID", "PROJECT_ID", "ADMIN_KEY", "CUSTOM_HEADERS", "LOG")
     for name in names:
         monkeypatch.delenv(f"OPENAI_{name}", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses between tries are short."""
+    monkeypatch.setattr(requests, "_FIRST_PAUSE_S", 0.002)
+    monkeypatch.setattr(requests, "_LONGEST_PAUSE_S", 0.02)
+    monkeypatch.setattr(requests, "_GONE_S", 0.05)
 
 
 @pytest.fixture(scope="session")

@@ -219,27 +219,3 @@ def _send(
     http.send_header("Content-Length", str(len(body)))
     http.end_headers()
     http.wfile.write(body)
-
-
-class FastClock:
-    """Time that passes only while nothing is under way, so that pauses take none.
-
-    What is under way is waited for, up to ``patience_s`` of real time.
-    """
-
-    def __init__(self, patience_s: float = 30.0) -> None:
-        self.seconds = 0.0
-        self.pauses: list[float] = []
-        self.patience_s = patience_s
-
-    def now(self) -> float:
-        return self.seconds
-
-    def wait(self, returned: Any, seconds: float | None, under_way: int) -> Any:
-        if under_way:
-            self.seconds += 1e-3
-            return returned.get(timeout=self.patience_s)
-        assert seconds is not None, "nothing is under way, and nothing ever will be"
-        self.pauses.append(seconds)
-        self.seconds += seconds
-        return None

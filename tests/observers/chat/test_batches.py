@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from observers.chat.batch_server import BatchServer
-from observers.chat.server import FastClock
 
 from fechner import Run, evaluate
 from fechner.errors import UnansweredError
@@ -20,7 +19,7 @@ from fechner.stimuli import Frames
 
 
 @pytest.fixture(autouse=True)
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_polling(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "_FIRST_POLL_S", 0.001)
 
 
@@ -85,7 +84,6 @@ def answers(server: BatchServer, frames: Frames, how: str = "batch=true") -> lis
     """Ask all at once; every question has one answer, the right one."""
     observer = resolve(f"{server.address}#m@{how}")
     assert isinstance(observer, Endpoint)
-    observer.sender.clock = FastClock()
     rest = ((frames, question) for question in QUESTIONS)
     found = sorted(observer.stream(lambda: next(rest, None)), key=lambda each: each.question)
     assert [each.question for each in found] == list(range(len(QUESTIONS)))
@@ -148,7 +146,7 @@ KILLED = """
 import os, signal, sys
 from fechner import evaluate
 from fechner.observers.chat import batches
-from fechner.observers.chat.server import Server
+from fechner.observers.chat.client import Client
 from fechner.runs.trials import Trials
 
 batches._FIRST_POLL_S = 0.001
@@ -166,9 +164,9 @@ def after(owner, method):
     setattr(owner, method, both)
 
 if where == "submitted":
-    after(Server, "create_batch")
+    after(Client, "create_batch")
 elif where == "uploaded":
-    after(Server, "upload")
+    after(Client, "upload")
 elif where == "written down":
     original = Trials.write_batch
     def write(self, batch):

@@ -19,7 +19,7 @@ from fechner.observers import Prompt, Question, abilities, lift, network, resolv
 from fechner.observers.adapters import transformers as adapter
 from fechner.observers.adapters import transformers_answering
 from fechner.observers.chat.generative import Decoding, Generative
-from fechner.observers.chat.preparing import Preparation
+from fechner.observers.chat.processor import Processor
 from fechner.observers.network import NetworkThatAnswers
 from fechner.observers.questions import Answer
 from fechner.observers.weights import MissingWeightsError
@@ -177,7 +177,7 @@ def test_probabilities_are_those_of_the_first_word(llava: Generative) -> None:
 def test_qwen_against_the_library(qwen_folder: Path, qwen: Generative) -> None:
     side = 252  # nine patches of 28, nearest to 256
     assert qwen.wants.size_px == (side, side)
-    assert not qwen.preparation.resizes
+    assert not qwen.processor.resizes
     pixels = pictures(side, 2)
     answers = ask(qwen, pixels, Question((0,), DETECT), Question((1, 0), OTHER))
     for answer, rows, prompt in zip(answers, [(0,), (1, 0)], (DETECT, OTHER), strict=True):
@@ -288,10 +288,10 @@ def test_differences_below_a_grey_level_are_seen(llava: Generative, qwen: Genera
 def test_a_processor_that_rounds_says_so(qwen_folder: Path, qwen: Generative) -> None:
     processor = transformers.AutoProcessor.from_pretrained(qwen_folder)
     processor.image_processor = transformers.Qwen2VLImageProcessorPil()
-    observer = Generative(lambda: qwen.model, Preparation("rounds", processor), name="rounds")
+    observer = Generative(lambda: qwen.model, Processor("rounds", processor), name="rounds")
     assert observer.wants == replace(qwen.wants, bits=8)
-    assert not observer.preparation.resizes
-    assert Preparation("rounds", processor, 256).resizes
+    assert not observer.processor.resizes
+    assert Processor("rounds", processor, 256).resizes
     levels = (pictures(252, 2) * 255).round() / 255
     rounded = ask(observer, torch.cat((levels, levels + BELOW_A_GREY_LEVEL)), *single(DETECT))
     assert [a.mass for a in rounded[:2]] == [a.mass for a in rounded[2:]]
@@ -302,10 +302,10 @@ def test_a_processor_that_rounds_says_so(qwen_folder: Path, qwen: Generative) ->
 def test_another_size_is_resized_by_the_processor(qwen_folder: Path, qwen: Generative) -> None:
     larger = answering(f"hf/{qwen_folder}@size=256")
     assert larger.wants.size_px == (256, 256)
-    assert larger.preparation.resizes
+    assert larger.processor.resizes
     assert larger.fingerprint != qwen.fingerprint
     small = answering(f"hf/{qwen_folder}@size=56")
-    assert not small.preparation.resizes
+    assert not small.processor.resizes
     assert small.wants.size_px == (56, 56)
     assert ask(small, pictures(56), *single(DETECT, n=1))[0].usage.prompt_tokens < 80
 
@@ -367,7 +367,7 @@ def test_a_reply_ends_where_the_model_ends_it(folder: Path) -> None:
     (answer,) = ask(short, pictures(), Question((0,), DETECT))
     assert answer.usage.completion_tokens == 1
     longer = answering(f"hf/{folder}")
-    inputs = longer.preparation.inputs([[pictures()[0]]], [DETECT.text])
+    inputs = longer.processor.inputs([[pictures()[0]]], [DETECT.text])
     third = int(longer.model.generate(**inputs)[0, -16 + 2])
     longer.model.generation_config.eos_token_id = [third]
     (ended,) = ask(longer, pictures(), Question((0,), DETECT))
@@ -381,10 +381,10 @@ def test_drawn_replies_follow_their_probabilities(folder: Path) -> None:
     model = observer.model
     questions = [Question((0,), DETECT, repeat) for repeat in range(600)]
     answers = ask(observer, pictures(), *questions, at_once=200)
-    inputs = observer.preparation.inputs([[pictures()[0]]], [DETECT.text])
+    inputs = observer.processor.inputs([[pictures()[0]]], [DETECT.text])
     with torch.no_grad():
         expected = (model(**inputs).logits[0, -1].double() / 3).softmax(dim=0)
-    decoded = observer.preparation.tokenizer.batch_decode([[t] for t in range(len(expected))])
+    decoded = observer.processor.tokenizer.batch_decode([[t] for t in range(len(expected))])
     p = float(sum(expected[token] for token, text in enumerate(decoded) if text.isalpha()))
     assert 0.1 < p < 0.9
     share = sum(answer.reply.isalpha() for answer in answers) / 600

@@ -6,12 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from observers.chat.server import picture
+from observers.chat.server import FakeServer, picture
 from PIL import Image
 
 from fechner.errors import ObserverError
-from fechner.observers.chat import pictures
-from fechner.observers.chat.pictures import Pictures, png
+from fechner.observers import Prompt, Question, resolve
+from fechner.observers.chat import endpoint
+from fechner.observers.chat.endpoint import data_url, png
 from fechner.stimuli import Field, Frames, display
 
 
@@ -73,11 +74,10 @@ def test_each_picture_is_written_once(frames: Frames, monkeypatch: pytest.Monkey
         written.append(row)
         return png(shown, row)
 
-    monkeypatch.setattr(pictures, "png", count)
-    made = Pictures(frames)
-    addresses = [made[row] for row in (2, 0, 2, 2, 0)]
+    monkeypatch.setattr(endpoint, "png", count)
+    questions = [Question((row,), Prompt("Is there?")) for row in (2, 0, 2, 2, 0)]
+    with FakeServer() as server:
+        list(resolve(f"{server.address}#m").choose(frames, questions))
     assert written == [2, 0]
-    assert addresses[0] == addresses[2]
-    assert np.array_equal(
-        picture(addresses[0]), (frames.pixels[2] * 255).round().byte().permute(1, 2, 0).numpy()
-    )
+    shown = (frames.pixels[2] * 255).round().byte().permute(1, 2, 0).numpy()
+    assert np.array_equal(picture(data_url(frames, 2)), shown)

@@ -6,12 +6,12 @@ import traceback
 from typing import Any
 
 import pytest
-from observers.chat.server import FakeServer, FastClock, completion
+from observers.chat.server import FakeServer, completion
 
 from fechner.errors import FechnerError
 from fechner.observers import Prompt, Question, resolve
+from fechner.observers.chat.client import Client
 from fechner.observers.chat.endpoint import Endpoint
-from fechner.observers.chat.server import Server
 from fechner.observers.validation import validate
 from fechner.stimuli import Frames
 
@@ -47,7 +47,6 @@ def everything_logged(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixt
 def keyed(server: FakeServer, settings: str = "") -> Endpoint:
     observer = resolve(f"{server.address}#m@key=MY_KEY{settings}")
     assert isinstance(observer, Endpoint)
-    observer.sender.clock = FastClock()
     return observer
 
 
@@ -179,7 +178,7 @@ def test_messages_without_secrets(
     message: str, scrubbed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_KEY", "secret")
-    server = Server("http://h", "MY_KEY", timeout_s=1, own=False)
+    server = Client("http://h", "MY_KEY", timeout_s=1, own=False)
     assert server.scrub(message) == scrubbed
 
 

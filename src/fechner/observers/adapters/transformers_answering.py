@@ -14,7 +14,7 @@ from fechner.observers.adapters.transformers_files import (
 )
 from fechner.observers.adapters.transformers_kinds import Kind
 from fechner.observers.chat.generative import Decoding, Generative
-from fechner.observers.chat.preparing import Preparation, identity_of_tokenizer
+from fechner.observers.chat.processor import Processor, identity_of_tokenizer
 from fechner.observers.decisions import Contrastive
 from fechner.observers.network import NetworkEncoder
 from fechner.observers.weights import hash_weights
@@ -58,7 +58,7 @@ def generative(
     processor = preparation(place, "AutoProcessor", "preprocessor_config.json")
     return Generative(
         load,
-        Preparation(place.name, processor, size),
+        Processor(place.name, processor, size),
         name=name,
         library=f"transformers {transformers.__version__}",
         decoding=decoding,

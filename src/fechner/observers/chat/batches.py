@@ -14,20 +14,17 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from fechner.errors import UnansweredError
-from fechner.observers.chat.pictures import RecentPictures
-from fechner.observers.chat.replies import EmptyReplyError, read
-from fechner.observers.chat.sending import RequestError
-from fechner.observers.chat.server import DeclinedError
+from fechner.observers.chat.client import DeclinedError
+from fechner.observers.chat.requests import RequestError, reasons
 from fechner.observers.questions import Answer, Question
 
 if TYPE_CHECKING:
     from fechner.observers.chat.endpoint import Endpoint
-    from fechner.stimuli import Frames
 
 #: OpenAI takes 50,000 requests and 200 MB in a file.
 _MOST_REQUESTS, _MOST_BYTES = 40_000, 150_000_000
@@ -37,6 +34,14 @@ _FEWEST = 26
 _FIRST_POLL_S, _LONGEST_POLL_S = 2.0, 60.0
 #: States in which nothing more happens to a batch.
 _OVER = ("completed", "failed", "expired", "cancelled")
+
+
+class Payload(NamedTuple):
+    """A question: its number in the stream, and the body of the request that it becomes."""
+
+    number: int
+    question: Question
+    body: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -74,33 +79,33 @@ class BatchLog(Protocol):
         ...
 
 
-@dataclass
 class InMemory:
     """Batches of one process, for those who keep no answers either."""
 
-    batches: dict[str, Batch] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._batches: dict[str, Batch] = {}
 
     def open_batches(self) -> Sequence[Batch]:
         """Return those that are not closed."""
-        return list(self.batches.values())
+        return list(self._batches.values())
 
     def write_batch(self, batch: Batch) -> None:
         """Remember one."""
-        self.batches[batch.name] = batch
+        self._batches[batch.name] = batch
 
     def close_batch(self, name: str) -> None:
         """Forget one."""
-        self.batches.pop(name, None)
+        self._batches.pop(name, None)
 
 
 @dataclass
-class _Asked:
-    """A question: its number in the stream, and the request that it becomes, with its length."""
+class _Pending:
+    """A question without an answer, its length as text, and how often and why it failed."""
 
-    number: int
-    options: tuple[str, ...]
-    body: dict[str, Any]
+    payload: Payload
     length: int
+    failures: int = 0
+    why: str = ""
 
 
 class Batches:
@@ -108,204 +113,156 @@ class Batches:
 
     def __init__(self, endpoint: Endpoint, log: BatchLog) -> None:
         self._endpoint = endpoint
-        self._server = endpoint.server
+        self._client = endpoint.client
+        self._call = endpoint.pool.call
         self._log = log
-        self._numbers = itertools.count()
-        self._asked: dict[str, _Asked] = {}
-        self._failed: Counter[str] = Counter()
+        self._batches = {batch.name: batch for batch in log.open_batches()}
+        self._pending: dict[str, _Pending] = {}
         self._given_up: Counter[str] = Counter()
-        self._reasons: dict[str, str] = {}
-        self._pictures = RecentPictures()
 
-    def stream(self, more: Callable[[], tuple[Frames, Question] | None]) -> Iterator[Answer]:
+    def stream(self, more: Callable[[], Payload | None]) -> Iterator[Answer]:
         """Answer all questions there are, batch by batch."""
-        self._server.open()
-        open_ones = {batch.name: batch for batch in self._log.open_batches()}
-        submitted = {name for batch in open_ones.values() for name in batch.requests}
         waiting: list[str] = []  # requests in no batch
         pause = _FIRST_POLL_S
         while True:
-            size = sum(self._asked[name].length for name in waiting)
-            wanted = [batch for batch in open_ones.values() if self._concerns(batch)]
-            room = len(wanted) < self._endpoint.at_once
-            while room and len(waiting) < _MOST_REQUESTS and size < _MOST_BYTES:
-                found = more()
-                if found is None:
-                    break
-                name = self._take(*found)
-                if name not in submitted:
-                    waiting.append(name)
-                    size += self._asked[name].length
+            if room := len(self._awaited()) < self._endpoint.at_once:
+                self._fill(waiting, more)
             if waiting and room:
-                chosen, waiting = waiting, []
-                if len(chosen) < _FEWEST:
-                    yield from self._one_by_one(chosen)
+                if len(waiting) < _FEWEST:
+                    tasks = iter([partial(self._endpoint.ask, self._pop(each)) for each in waiting])
+                    yield from self._endpoint.pool.stream(partial(next, tasks, None))
                 else:
-                    batch = self._submit(Batch(uuid.uuid4().hex, tuple(chosen)))
-                    open_ones[batch.name] = batch
-                    submitted |= set(chosen)
+                    self._submit(Batch(uuid.uuid4().hex, tuple(waiting)))
+                waiting = []
                 continue
-            wanted = [batch for batch in open_ones.values() if self._concerns(batch)]
-            if not wanted:
+            awaited = self._awaited()
+            if not awaited:
                 break
-            over = None
-            for batch in wanted:
-                status = self._status(open_ones, batch)
-                if status["status"] in _OVER:
-                    over = open_ones.pop(batch.name), status
-                    break
+            statuses = ((batch, self._status(batch)) for batch in awaited)
+            over = next((each for each in statuses if each[1]["status"] in _OVER), None)
             if over is None:
                 time.sleep(pause)
                 pause = min(_LONGEST_POLL_S, 1.5 * pause)
                 continue
             pause = _FIRST_POLL_S
-            yield from self._read(*over)
+            batch, status = over
+            yield from self._read(self._batches.pop(batch.name), status)
             # Whoever takes the answers keeps each before the next is asked for.
-            self._log.close_batch(over[0].name)
-            submitted -= set(over[0].requests)
-            waiting += [name for name in over[0].requests if name in self._asked]
+            self._log.close_batch(batch.name)
+            waiting += [name for name in batch.requests if name in self._pending]
         if self._given_up:
-            why = "; ".join(f"{text} ({n} times)" for text, n in self._given_up.most_common(3))
-            raise UnansweredError(f"{self._given_up.total()} questions were not answered: {why}.")
+            raise UnansweredError(
+                f"{self._given_up.total()} questions were not answered: {reasons(self._given_up)}."
+            )
 
-    def _take(self, frames: Frames, question: Question) -> str:
-        """Return the name of the request that a question becomes: the same whenever it is asked."""
-        body = self._endpoint.request(self._pictures(frames), question)
-        text = json.dumps([body, question.repeat, question.prompt.options], sort_keys=True)
-        name = hashlib.sha256(text.encode()).hexdigest()
-        self._asked[name] = _Asked(next(self._numbers), question.prompt.options, body, len(text))
-        return name
+    def _awaited(self) -> list[Batch]:
+        """Return open batches with questions that are asked now."""
+        return [
+            batch
+            for batch in self._batches.values()
+            if not self._pending.keys().isdisjoint(batch.requests)
+        ]
 
-    def _concerns(self, batch: Batch) -> bool:
-        return any(name in self._asked for name in batch.requests)
+    def _fill(self, waiting: list[str], more: Callable[[], Payload | None]) -> None:
+        """Add questions that are in no batch as long as there are any, up to a full file."""
+        submitted = {name for batch in self._batches.values() for name in batch.requests}
+        size = sum(self._pending[name].length for name in waiting)
+        while len(waiting) < _MOST_REQUESTS and size < _MOST_BYTES:
+            payload = more()
+            if payload is None:
+                return
+            # The same whenever the question is asked, also after the process was killed.
+            parts = [payload.body, payload.question.repeat, payload.question.prompt.options]
+            text = json.dumps(parts, sort_keys=True)
+            name = hashlib.sha256(text.encode()).hexdigest()
+            self._pending[name] = _Pending(payload, len(text))
+            if name not in submitted:
+                waiting.append(name)
+                size += len(text)
 
-    def _one_by_one(self, names: Sequence[str]) -> Iterator[Answer]:
-        asked = [self._asked.pop(name) for name in names]
+    def _pop(self, name: str) -> Payload:
+        return self._pending.pop(name).payload
 
-        def ask(index: int) -> Answer:
-            try:
-                return self._answer(asked[index], self._server.chat(asked[index].body))
-            except DeclinedError as declined:
-                return Answer(asked[index].number, None, reply=str(declined))
-
-        yield from self._endpoint.sender.replies(len(asked), ask)
-
-    def _answer(self, asked: _Asked, found: dict[str, Any]) -> Answer:
-        endpoint = self._endpoint
-        return read(
-            found,
-            asked.number,
-            asked.options,
-            prices=(endpoint.price_in, endpoint.price_out),
-            scrub=self._server.without_key,
-        )
-
-    def _patiently(self, call: Callable[[], Any]) -> Any:
-        """Call the service, again where that can help."""
-        (found,) = self._endpoint.sender.replies(1, lambda _: call())
-        return found
-
-    def _submit(self, batch: Batch) -> Batch:
-        """Submit a batch, unless it was; it is written down before and after."""
+    def _submit(self, batch: Batch) -> None:
+        """Submit a batch; it is written down before and after."""
         self._log.write_batch(batch)
+        request = {"method": "POST", "url": "/v1/chat/completions"}
         lines = (
-            {
-                "custom_id": name,
-                "method": "POST",
-                "url": "/v1/chat/completions",
-                "body": self._asked[name].body,
-            }
+            {"custom_id": name, **request, "body": self._pending[name].payload.body}
             for name in batch.requests
         )
         content = "".join(json.dumps(line) + "\n" for line in lines).encode()
-        file = self._patiently(lambda: self._server.upload(content))
-        tried = itertools.count()
+        file = self._call(lambda: self._client.upload(content))
+        tries = itertools.count()
 
         def create() -> str:
             # Of an earlier try the reply may be lost, but not the batch.
-            if next(tried) and (number := self._server.find_batch(batch.name)):
-                return number
-            return self._server.create_batch(file, batch.name)
+            known = self._client.find_batch(batch.name) if next(tries) else ""
+            return known or self._client.create_batch(file, batch.name)
 
-        known = replace(batch, number=self._patiently(create))
-        self._log.write_batch(known)
-        return known
+        self._write(replace(batch, number=self._call(create)))
 
-    def _status(self, open_ones: dict[str, Batch], batch: Batch) -> dict[str, Any]:
-        """Return what the service says of a batch; one that was killed meanwhile is looked for."""
+    def _write(self, batch: Batch) -> None:
+        self._batches[batch.name] = batch
+        self._log.write_batch(batch)
+
+    def _status(self, batch: Batch) -> dict[str, Any]:
+        """Return what the service says of a batch; one that a killed process left is looked for."""
         if not batch.number:
-            number = self._patiently(lambda: self._server.find_batch(batch.name))
+            number = self._call(lambda: self._client.find_batch(batch.name))
             if not number:
                 # It never got there: its questions go into the next.
                 return {"status": "cancelled"}
-            batch = open_ones[batch.name] = replace(batch, number=number)
-            self._log.write_batch(batch)
-        found: dict[str, Any] = self._patiently(lambda: self._server.batch(batch.number))
-        return found
+            batch = replace(batch, number=number)
+            self._write(batch)
+        return self._call(lambda: self._client.batch(batch.number))
 
     def _read(self, batch: Batch, status: dict[str, Any]) -> Iterator[Answer]:
         """Yield the answers of a batch that is over, and count what failed."""
-        lost = {name for name in batch.requests if name in self._asked}
-        for file in (status.get("output_file_id"), status.get("error_file_id")):
-            if not file:
-                continue
-            content = self._patiently(partial(self._server.download, file))
+        for file in filter(None, (status.get("output_file_id"), status.get("error_file_id"))):
+            content = self._call(partial(self._client.download, file))
             for line in content.splitlines():
-                name, answer = self._line(line)
-                if answer is not None and name in lost:
-                    lost.discard(name)
-                    del self._asked[name]
-                    yield answer
-        why = _errors(status) or f"a batch was {status['status']}"
+                yield from self._line(line)
+        errors = (status.get("errors") or {}).get("data") or []
+        said = (str(each.get("message") or each.get("code") or "") for each in errors)
+        why = "; ".join(dict.fromkeys(filter(None, said)))[:500].rstrip(".")
         if status["status"] == "failed":
             self._log.close_batch(batch.name)
-            raise UnansweredError(f"batch {batch.number} failed: {self._server.scrub(why)}.")
-        for name in lost:
-            if batch.number:
-                self._fail(name, self._reasons.get(name, why))
+            why = self._client.scrub(why or "a batch was failed")
+            raise UnansweredError(f"batch {batch.number} failed: {why}.")
+        for name in batch.requests:
+            if batch.number and (pending := self._pending.get(name)):
+                pending.failures += 1
+                if pending.failures >= self._endpoint.tries:
+                    self._give_up(name, pending.why or why or f"a batch was {status['status']}")
 
-    def _line(self, line: str) -> tuple[str, Answer | None]:
-        """Return the name and the answer in a line; None if it has none."""
+    def _line(self, line: str) -> Iterator[Answer]:
+        """Yield the answer in a line of a file, if it has one; note why it has none."""
         try:
             found = json.loads(line)
             name, response = str(found["custom_id"]), found.get("response") or {}
+            status, body = response.get("status_code"), response.get("body")
         except (ValueError, KeyError, TypeError, AttributeError):
-            return "", None
-        asked = self._asked.get(name)
-        if asked is None:
-            return name, None
-        status, body = response.get("status_code"), response.get("body")
-        try:
-            if status == 200 and isinstance(body, dict):
-                return name, self._answer(asked, body)
-        except EmptyReplyError:
-            if self._failed[name] >= self._endpoint.tries - 1:
-                return name, Answer(asked.number, None)
-        except RequestError:
-            pass
-        try:
-            text = json.dumps(body if body is not None else {"error": found.get("error")})
-            self._server.refuse(int(status or 500), text)
-        except DeclinedError as declined:
-            return name, Answer(asked.number, None, reply=str(declined))
-        except RequestError as trouble:
-            self._reasons[name] = trouble.why
-            if trouble.meaning != "again":
-                del self._asked[name]
-                self._given_up[trouble.why] += 1
-        return name, None
-
-    def _fail(self, name: str, why: str) -> None:
-        """Count a failure, and give a question up that failed too often."""
-        if name not in self._asked:
             return
-        self._failed[name] += 1
-        if self._failed[name] >= self._endpoint.tries:
-            del self._asked[name]
-            self._given_up[why] += 1
+        pending = self._pending.get(name)
+        if pending is None:
+            return
+        try:
+            if status != 200 or not isinstance(body, dict):
+                text = json.dumps(body if body is not None else {"error": found.get("error")})
+                raise self._client.refusal(int(status or 500), text)
+            last = pending.failures >= self._endpoint.tries - 1
+            answer = self._endpoint.read(pending.payload, body, last)
+        except DeclinedError as declined:
+            answer = Answer(pending.payload.number, None, reply=str(declined))
+        except RequestError as error:
+            pending.why = str(error)
+            if not error.retry:
+                self._give_up(name, pending.why)
+            return
+        self._pop(name)
+        yield answer
 
-
-def _errors(status: dict[str, Any]) -> str:
-    errors = (status.get("errors") or {}).get("data") or []
-    said = (str(each.get("message") or each.get("code") or "") for each in errors)
-    return "; ".join(dict.fromkeys(text for text in said if text))[:500].rstrip(".")
+    def _give_up(self, name: str, why: str) -> None:
+        self._pop(name)
+        self._given_up[why] += 1

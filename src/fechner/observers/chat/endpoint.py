@@ -6,23 +6,26 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import itertools
 import math
 import os
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar, Literal
+from functools import lru_cache, partial
+from typing import Any, ClassVar, Literal, NamedTuple
 from urllib.parse import urlsplit
+
+import numpy as np
 
 from fechner.errors import FechnerError, ObserverError
 from fechner.observers.abilities import Wants
-from fechner.observers.chat.batches import Batches, BatchLog, InMemory
-from fechner.observers.chat.pictures import Pictures, RecentPictures
-from fechner.observers.chat.replies import EmptyReplyError, read
-from fechner.observers.chat.sending import Sender
-from fechner.observers.chat.server import SERVICE_KEY, DeclinedError, Server, secret
+from fechner.observers.chat.batches import Batches, BatchLog, InMemory, Payload
+from fechner.observers.chat.client import SERVICE_KEY, Client, DeclinedError, secret
+from fechner.observers.chat.replies import read
+from fechner.observers.chat.requests import RequestPool
 from fechner.observers.names import take_apart
 from fechner.observers.questions import Answer, Question, Reads
 from fechner.stimuli import Frames
@@ -46,6 +49,9 @@ DECODING = (
 )
 #: Settings that came later, and are part of a fingerprint only where they are used.
 _LATER = ("second_question",)
+
+#: Picture files that are kept for further questions about them.
+_KEPT = 256
 
 
 @dataclass(repr=False, eq=False)
@@ -124,28 +130,23 @@ class Endpoint:
         self._model = place.model
         key = self.key or place.key
         secret(key)  # which says so if there is none
-        self._server = Server(place.address, key, timeout_s=self.timeout_s, own=bool(place.key))
+        self.client = Client(place.address, key, self.timeout_s, own=bool(place.key))
         #: Where batches are written down until they are answered.
         self.batch_log: BatchLog = InMemory()
         if self.at_once < 1 or self.tries < 1:
             raise FechnerError(
                 f"at_once and tries are 1 or more, not {self.at_once} and {self.tries}."
             )
-        self.sender = Sender(tries=self.tries, at_once=self.at_once, per_minute=self.rpm)
+        self.pool = RequestPool(self.tries, self.at_once, self.rpm)
         self.readouts = ("choice", "probability") if self.logprobs else ("choice",)
         used = [each for each in DECODING if each not in _LATER or getattr(self, each)]
         settings = ", ".join(f"{each}={getattr(self, each)!r}" for each in used)
         self.fingerprint = f"{place.address}#{place.model} asked by PNG, {settings}"
 
     @property
-    def server(self) -> Server:
-        """Whom it asks."""
-        return self._server
-
-    @property
     def most_under_way(self) -> int:
         """The most questions under way; batches take all there are."""
-        return sys.maxsize if self.batch else max(1, self.at_once)
+        return sys.maxsize if self.batch else self.at_once
 
     @property
     def samples(self) -> bool:
@@ -167,93 +168,47 @@ class Endpoint:
         n
             How many there are, where that is known.
         """
-        if self.batch and n is None:
-            yield from Batches(self, self.batch_log).stream(more)
-            return
-        self._server.open()
+        self.client.open()
+        url = lru_cache(_KEPT)(data_url)
         numbers = itertools.count()
-        asked: dict[int, tuple[Pictures, Question]] = {}
-        recent = RecentPictures()
-        empty: Counter[int] = Counter()
-        unread: dict[int, Answer] = {}
 
-        def following() -> int | None:
+        def payloads() -> Payload | None:
             found = more()
             if found is None:
                 return None
             frames, question = found
-            number = next(numbers)
-            asked[number] = (recent(frames), question)
-            return number
+            pictures = [url(frames, row) for row in question.pictures]
+            return Payload(next(numbers), question, self._body(pictures, question))
 
-        def ask(index: int) -> Answer:
-            first = unread.pop(index, None) or ask_first(index)
-            if not self.second_question or first.choice is not None or first.reader is None:
-                return first
-            unread[index] = first  # if the second question fails, only that is sent again
-            pictures, question = asked[index]
-            again = self._ask_again(self.request(pictures, question), question, first)
-            del unread[index]
-            return again
+        def tasks() -> Callable[[], Answer] | None:
+            payload = payloads()
+            return None if payload is None else partial(self.ask, payload)
 
-        def ask_first(index: int) -> Answer:
-            pictures, question = asked[index]
-            try:
-                found = self._server.chat(self.request(pictures, question))
-            except DeclinedError as declined:
-                return Answer(index, None, reply=str(declined))
-            try:
-                return read(
-                    found,
-                    index,
-                    question.prompt.options,
-                    question=question.prompt.text,
-                    prices=(self.price_in, self.price_out),
-                    scrub=self._server.without_key,
-                    # If every try ends like this, the model has nothing to say.
-                    empty_is_a_reply=empty[index] == self.tries - 1,
-                )
-            except EmptyReplyError:
-                empty[index] += 1
-                raise
+        if self.batch and n is None:
+            yield from Batches(self, self.batch_log).stream(payloads)
+        else:
+            yield from self.pool.stream(tasks, n)
 
-        for answer in self.sender.stream(following, ask, n):
-            del asked[answer.question]
-            yield answer
-
-    def request(self, pictures: Pictures, question: Question) -> dict[str, Any]:
-        """Return what is sent for a question."""
-        rows = [pictures[row] for row in question.pictures]
-        return {
-            "model": self._model,
-            "messages": self._messages(rows, question.prompt.text),
-            **self._sent(question.repeat),
-        }
-
-    def _ask_again(self, request: dict[str, Any], question: Question, first: Answer) -> Answer:
-        """Ask for one word after a reply that could not be read, and put both together."""
-        options = question.prompt.options
-        words = f"{', '.join(options[:-1])} or {options[-1]}"
-        again = [
-            {"role": "assistant", "content": first.reply or "..."},
-            {
-                "role": "user",
-                "content": [{"type": "text", "text": f"Answer with one word: {words}."}],
-            },
-        ]
+    def ask(self, payload: Payload) -> Answer:
+        """Ask one question, and again where its reply cannot be read and that was asked for."""
         try:
-            found = self._server.chat({**request, "messages": [*request["messages"], *again]})
+            first = self._reply(payload)
+        except DeclinedError as declined:
+            return Answer(payload.number, None, reply=str(declined))
+        if not self.second_question or first.choice is not None or first.reader is None:
+            return first
+        options = payload.question.prompt.options
+        words = f"Answer with one word: {', '.join(options[:-1])} or {options[-1]}."
+        again = [
+            *payload.body["messages"],
+            {"role": "assistant", "content": first.reply or "..."},
+            {"role": "user", "content": [{"type": "text", "text": words}]},
+        ]
+        payload = payload._replace(body={**payload.body, "messages": again})
+        try:
+            second = self._reply(payload, may_be_empty=True)
         except DeclinedError as declined:
             return replace(first, second_reply=str(declined))
-        second = read(
-            found,
-            first.question,
-            options,
-            question=question.prompt.text,
-            prices=(self.price_in, self.price_out),
-            scrub=self._server.without_key,
-            empty_is_a_reply=True,
-        )
         return replace(
             second,
             reply=first.reply,
@@ -262,36 +217,83 @@ class Endpoint:
             reader=first.reader,
         )
 
-    def _messages(self, pictures: Sequence[str], text: str) -> list[dict[str, Any]]:
-        """Return the conversation: pictures in their order, then the question."""
+    def _reply(self, payload: Payload, *, may_be_empty: bool = False) -> Answer:
+        def request(last: bool) -> Answer:
+            # If even the last try ends without a word, the model has nothing to say.
+            return self.read(payload, self.client.chat(payload.body), may_be_empty or last)
+
+        return self.pool.retry(request)
+
+    def read(self, payload: Payload, response: dict[str, Any], may_be_empty: bool) -> Answer:
+        """Return the answer in the response to a question."""
+        return read(
+            response,
+            payload.number,
+            payload.question.prompt,
+            prices=(self.price_in, self.price_out),
+            scrub=self.client.without_key,
+            may_be_empty=may_be_empty,
+        )
+
+    def _body(self, pictures: Sequence[str], question: Question) -> dict[str, Any]:
+        """Return what is sent for a question: pictures in their order, then the words."""
         detail = {} if self.detail == "auto" else {"detail": self.detail}
         content: list[dict[str, Any]] = [
             {"type": "image_url", "image_url": {"url": picture, **detail}} for picture in pictures
         ]
-        content.append({"type": "text", "text": text})
+        content.append({"type": "text", "text": question.prompt.text})
         system = [{"role": "system", "content": self.system}] if self.system else []
-        return [*system, {"role": "user", "content": content}]
-
-    def _sent(self, repeat: int) -> dict[str, Any]:
-        """Return the settings that a request carries."""
-        sent: dict[str, Any] = {}
+        body: dict[str, Any] = {
+            "model": self._model,
+            "messages": [*system, {"role": "user", "content": content}],
+        }
         if not math.isnan(self.temperature):
-            sent["temperature"] = self.temperature
+            body["temperature"] = self.temperature
         if self.max_completion_tokens:
-            sent["max_completion_tokens"] = self.max_completion_tokens
+            body["max_completion_tokens"] = self.max_completion_tokens
         elif self.max_tokens:
-            sent["max_tokens"] = self.max_tokens
+            body["max_tokens"] = self.max_tokens
         if self.seed >= 0:
-            sent["seed"] = self.seed + repeat
+            body["seed"] = self.seed + question.repeat
         if self.logprobs:
-            sent |= {"logprobs": True, "top_logprobs": self.top_logprobs}
+            body |= {"logprobs": True, "top_logprobs": self.top_logprobs}
         if self.reasoning_effort:
-            sent["reasoning_effort"] = self.reasoning_effort
-        return sent
+            body["reasoning_effort"] = self.reasoning_effort
+        return body
 
 
-@dataclass(frozen=True)
-class Place:
+def png(frames: Frames, row: int) -> bytes:
+    """Return one frame as a PNG file without anything but its pixels.
+
+    The same pixels give the same bytes with the same version of Pillow.
+
+    Examples
+    --------
+    >>> from fechner.stimuli import Field, Stimulus, display, paint
+    >>> grey = Stimulus(background_xyz=(38.0, 40.0, 43.6))
+    >>> png(paint([grey], Field(8, 8, 64.0), display("encoders")), 0)[1:4]
+    b'PNG'
+    """
+    from PIL import Image
+
+    if frames.light != "display" or frames.pixels.dim() != 4:
+        raise ObserverError(
+            "picture files hold still pictures as a display takes them; ask for them with "
+            "Wants(light='display', bits=8)."
+        )
+    pixels = frames.pixels[row].detach().cpu().double().clamp(0, 1).numpy()
+    levels = np.rint(pixels * 255).astype(np.uint8)
+    file = io.BytesIO()
+    Image.fromarray(np.ascontiguousarray(levels.transpose(1, 2, 0))).save(file, "PNG")
+    return file.getvalue()
+
+
+def data_url(frames: Frames, row: int) -> str:
+    """Return one frame as it travels: a PNG file in a URL."""
+    return f"data:image/png;base64,{base64.b64encode(png(frames, row)).decode('ascii')}"
+
+
+class Place(NamedTuple):
     """Where a model is asked, and the environment variable with the key, empty for none."""
 
     address: str
@@ -309,9 +311,14 @@ def where(name: str) -> Place:
     """
     if "://" in name:
         address, _, model = name.partition("#")
-        return Place(_checked(address), _model(model, f"{_without_secrets(address)}#MODEL"))
-    address = os.environ.get("OPENAI_BASE_URL") or _SERVICE
-    return Place(_checked(address), _model(name.partition("/")[2], name), SERVICE_KEY)
+        example, key = f"{_without_secrets(address)}#MODEL", ""
+    else:
+        address, model = os.environ.get("OPENAI_BASE_URL") or _SERVICE, name.partition("/")[2]
+        example, key = "openai/MODEL", SERVICE_KEY
+    address = _checked(address)
+    if not model.strip():
+        raise ObserverError(f"name the model after the address, as in {example}.")
+    return Place(address, model, key)
 
 
 def check(
@@ -328,12 +335,6 @@ def check(
         secret(key)
     if math.isnan(price_in) != math.isnan(price_out):
         raise ObserverError("give both price_in and price_out, in US dollars per million tokens.")
-
-
-def _model(model: str, like: str) -> str:
-    if not model.strip():
-        raise ObserverError(f"name the model after the address, as in {like}.")
-    return model
 
 
 def _checked(address: str) -> str:

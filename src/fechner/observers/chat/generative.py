@@ -7,7 +7,8 @@ option was as the first token of the answer, over the whole vocabulary.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+import inspect
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -15,14 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from fechner.errors import ObserverError
 from fechner.observers.abilities import Wants
-from fechner.observers.chat.encoding import EncodedPictures
-from fechner.observers.chat.preparing import Preparation
-from fechner.observers.chat.reading import READER, parse
-from fechner.observers.chat.words import (
-    answer_start,
-    first_answer_token,
-    first_token_probabilities,
-)
+from fechner.observers.chat.processor import Processor
+from fechner.observers.chat.reading import READER, answer_start, parse
+from fechner.observers.chat.replies import first_answer_token, first_token_probabilities
 from fechner.observers.memory import is_out_of_memory
 from fechner.observers.questions import Answer, Question, Reads, Usage
 from fechner.observers.weights import cause_of, hash_weights
@@ -97,7 +93,7 @@ class Generative:
     def __init__(
         self,
         load: Callable[[], Any],
-        preparation: Preparation,
+        processor: Processor,
         *,
         name: str,
         library: str = "",
@@ -106,8 +102,8 @@ class Generative:
         self.name = name
         self.library = library
         self.decoding = decoding
-        self.preparation = preparation
-        self.wants: Wants = preparation.wants
+        self.processor = processor
+        self.wants: Wants = processor.wants
         self.batch_size = _AT_ONCE
         self._load = load
         self._counts: dict[tuple[str, ...], Tensor] = {}
@@ -120,7 +116,7 @@ class Generative:
         model = self._load()
         own = model.generation_config
         marks = {mark: getattr(own, mark, None) for mark in _MARKS}
-        tokenizer = self.preparation.tokenizer
+        tokenizer = self.processor.tokenizer
         for mark in ("eos_token_id", "pad_token_id"):
             if marks[mark] is None:
                 marks[mark] = getattr(tokenizer, mark)
@@ -132,10 +128,10 @@ class Generative:
     @cached_property
     def fingerprint(self) -> str:
         """What its answers depend on: all weights, the processor, how replies are written."""
-        resized = " resized" if self.preparation.resizes else ""
+        resized = " resized" if self.processor.resizes else ""
         return (
             f"{self.name} {self.library} weights={hash_weights(self.model)} "
-            f"processor={self.preparation.identity} {self.wants}{resized} {self.model.dtype} "
+            f"processor={self.processor.identity} {self.wants}{resized} {self.model.dtype} "
             f"{self.decoding}"
         )
 
@@ -147,7 +143,7 @@ class Generative:
     def choose(self, frames: Frames, questions: Sequence[Question]) -> Iterator[Answer]:
         """Answer each question, a batch at a time."""
         start = 0
-        pictures = EncodedPictures(self, frames, questions)
+        pictures = _EncodedPictures(self, frames, questions)
         while start < len(questions):
             places = range(start, min(start + self.batch_size, len(questions)))
             try:
@@ -170,7 +166,7 @@ class Generative:
         frames: Frames,
         places: Sequence[int],
         questions: Sequence[Question],
-        encoded: EncodedPictures,
+        encoded: _EncodedPictures,
     ) -> list[Answer]:
         import torch
         from transformers import LogitsProcessorList
@@ -181,7 +177,7 @@ class Generative:
         texts = [question.prompt.text for question in questions]
         model = self.model
         with torch.no_grad(), quietly():
-            inputs = self.preparation.inputs(pictures, texts).to(model.device, model.dtype)
+            inputs = self.processor.inputs(pictures, texts).to(model.device, model.dtype)
             watch = _Watch(self, questions, frames)
             written = model.generate(
                 **encoded.put_into(inputs, [q.pictures for q in questions]),
@@ -205,7 +201,7 @@ class Generative:
         prompt_tokens: int,
     ) -> Answer:
         tokens = self._until_the_end(tokens)
-        decode = self.preparation.tokenizer.decode
+        decode = self.processor.tokenizer.decode
         reply = decode(tokens, skip_special_tokens=True)
         # Decoded together, since a letter may be several tokens.
         parts = [decode(tokens[:n], skip_special_tokens=True) for n in range(len(tokens) + 1)]
@@ -237,7 +233,7 @@ class Generative:
         import torch
 
         if options not in self._counts:
-            tokenizer = self.preparation.tokenizer
+            tokenizer = self.processor.tokenizer
             special = set(tokenizer.all_special_ids)
             texts = tokenizer.batch_decode([[token] for token in range(len(tokenizer))])
             counts = torch.full((vocabulary,), len(options))
@@ -249,6 +245,71 @@ class Generative:
                     counts[token] = alone[0].index(1.0)
             self._counts[options] = counts
         return self._counts[options]
+
+
+class _EncodedPictures:
+    """What a model's encoder makes of frames, each looked at when it is first needed.
+
+    Models that write see a picture through an encoder of its own before they read the question, so
+    that is the same in every wording. Recent versions of transformers take it instead of pixels
+    (``mm_encoder_outputs``); where a model does not, or puts more than one thing per picture into
+    its words, pixels go in as ever.
+    """
+
+    def __init__(self, observer: Generative, frames: Frames, questions: Sequence[Question]) -> None:
+        self._observer = observer
+        self._frames = frames
+        self._known: dict[int, Tensor] = {}
+        rows = [row for question in questions for row in question.pictures]
+        # One question about each picture has nothing to gain.
+        self._possible = len(set(rows)) < len(rows) and _takes_encoded(observer.model)
+
+    def put_into(self, inputs: Any, pictures: Sequence[Sequence[int]]) -> dict[str, Any]:
+        """Return a model's inputs with the encoded pictures of each question for its pixels."""
+        every = dict(inputs)
+        rows = [row for group in pictures for row in group]
+        new = [row for row in dict.fromkeys(rows) if row not in self._known]
+        self._possible = self._possible and self._look(new)
+        if not self._possible:
+            return every
+        from transformers.modeling_outputs import BaseModelOutputWithPooling
+
+        seen = BaseModelOutputWithPooling(pooler_output=[self._known[row] for row in rows])
+        without = {key: value for key, value in every.items() if key != "pixel_values"}
+        return {**without, "mm_encoder_outputs": {"image": seen}}
+
+    def keep(self, rows: Collection[int]) -> None:
+        """Forget all pictures but these."""
+        self._known = {row: seen for row, seen in self._known.items() if row in rows}
+
+    def _look(self, rows: Sequence[int]) -> bool:
+        """Encode pictures; return whether each became one thing that can be put into words."""
+        if not rows:
+            return True
+        from transformers.modeling_outputs import BaseModelOutputWithPooling
+
+        model = self._observer.model
+        shown = [[self._frames.pixels[row]] for row in rows]
+        inputs = self._observer.processor.inputs(shown, ["?"] * len(rows))
+        inputs = inputs.to(model.device, model.dtype)
+        encode = model.base_model.get_image_features
+        takes = inspect.signature(encode).parameters
+        found = encode(**{k: v for k, v in inputs.items() if k in takes}, return_dict=True)
+        # Anything beside it, such as features of other depths, would be lost.
+        seen = found.pooler_output if type(found) is BaseModelOutputWithPooling else None
+        if not isinstance(seen, list | tuple) or len(seen) != len(rows):
+            return False
+        self._known.update(zip(rows, seen, strict=True))
+        return True
+
+
+def _takes_encoded(model: Any) -> bool:
+    """Whether a model can be handed encoded pictures."""
+    return (
+        "mm_encoder_outputs" in inspect.signature(model.forward).parameters
+        and getattr(model.base_model, "get_image_features", None) is not None
+        and not model.config.is_encoder_decoder
+    )
 
 
 class _Watch:

@@ -14,7 +14,8 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Sequence
+import unicodedata
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache, lru_cache
 
 from fechner.observers.chat.statements import (
@@ -29,10 +30,25 @@ from fechner.observers.chat.statements import (
     tokens,
     without_phrases,
 )
-from fechner.observers.chat.words import answer_start, plain
 
 #: The version of these rules: raised when any reply is read otherwise, and stored with answers.
 READER = 2
+
+#: How models mark what they think before they answer, in the brackets of several families.
+_THINKING = r"(?:seed:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis)"
+_CLOSED = re.compile(
+    rf"[<\[◁]\s*/\s*{_THINKING}\s*[>\]▷]"
+    r"|<\|(?:END_THINKING|end_of_thought)\|>|(?-i:END_THINKING)|<unused95>"
+    # Channels of gpt-oss, as they are and after a server took the special tokens out.
+    r"|<\|channel\|>\s*final\s*(?:<\|constrain\|>\w+)?\s*<\|message\|>|assistantfinal",
+    re.IGNORECASE,
+)
+_OPENED = re.compile(
+    rf"[<\[◁]\s*{_THINKING}(?:\s[^>\]▷]*)?[>\]▷]"
+    r"|<\|(?:START_THINKING|begin_of_thought)\|>|(?-i:START_THINKING)|<unused94>"
+    r"|<\|channel\|>\s*(?:analysis|commentary)|\A\s*analysis(?-i:[A-Z])",
+    re.IGNORECASE,
+)
 
 _CALLED = (
     r"(?:answer|response|verdict|respuesta|r[ée]ponse|antwort|resposta|risposta|答案|回答|答え)"
@@ -98,49 +114,40 @@ def parse(reply: str, options: Sequence[str], question: str = "") -> int | None:
         return None
     text = reply[start:]
     own = tuple(fold(option) for option in options)
-    known = own in (("yes", "no"), ("no", "yes"), ("first", "second"), ("second", "first"))
-    if known and refuses(fold(text)):
-        return None
-    read = _known(own, question) if known else _Named(tuple(options))
-    from_json = read.from_json(text)
-    if from_json is not _NOTHING:
-        return from_json
+    reader: _Known | _Named
+    if set(own) in ({"yes", "no"}, {"first", "second"}) and len(own) == 2:
+        if refuses(fold(text)):
+            return None
+        reader = _known(own, question)
+    else:
+        reader = _Named(tuple(options))
+    if chosen := _from_json(text, reader):
+        return _only(chosen)
     for mark in _MARKS:
         contents = ["".join(filter(None, found.groups())) for found in mark.finditer(text)]
-        chosen = {read.text(content) for content in contents} - {None}
-        if chosen:
-            return chosen.pop() if len(chosen) == 1 else None
-    return read.text(text)
+        if chosen := {reader.text(content) for content in contents} - {None}:
+            return _only(chosen)
+    return reader.text(text)
 
 
-_NOTHING = -1
+def _only(chosen: Collection[int | None]) -> int | None:
+    """Return what was chosen if it is one thing."""
+    found = set(chosen) - {None}
+    return found.pop() if len(found) == 1 else None
 
 
-class _Reader:
-    """Reads one set of options."""
-
-    def text(self, text: str) -> int | None:
-        raise NotImplementedError
-
-    def truth(self, key: str, value: bool) -> int | None:
-        """Return what a true or false under a key chooses."""
-        return None
-
-    def from_json(self, text: str) -> int | None:
-        """Return what JSON in a text chooses, `_NOTHING` if there is none that holds an answer."""
-        found = [each for each in _objects(text) if each]
-        if not found:
-            return _NOTHING
-        pairs = {str(key).casefold(): value for key, value in found[-1].items()}
-        answers = {key: value for key, value in pairs.items() if key in _KEYS} or pairs
-        chosen = {
-            self.truth(key, value) if isinstance(value, bool) else self.text(str(value))
-            for key, value in answers.items()
-            if isinstance(value, bool | str) or (isinstance(value, int) and key in _KEYS)
-        } - {None}
-        if not chosen:
-            return _NOTHING
-        return chosen.pop() if len(chosen) == 1 else None
+def _from_json(text: str, reader: _Known | _Named) -> set[int | None]:
+    """Return what JSON in a text chooses; the last object counts."""
+    found = [each for each in _objects(text) if each]
+    if not found:
+        return set()
+    pairs = {str(key).casefold(): value for key, value in found[-1].items()}
+    answers = {key: value for key, value in pairs.items() if key in _KEYS} or pairs
+    return {
+        reader.truth(key, value) if isinstance(value, bool) else reader.text(str(value))
+        for key, value in answers.items()
+        if isinstance(value, bool | str) or (isinstance(value, int) and key in _KEYS)
+    } - {None}
 
 
 def _objects(text: str) -> Iterator[dict[object, object]]:
@@ -156,7 +163,7 @@ def _objects(text: str) -> Iterator[dict[object, object]]:
                 break
 
 
-class _Known(_Reader):
+class _Known:
     """Reads yes and no, or first and second.
 
     Parameters
@@ -194,19 +201,15 @@ class _Known(_Reader):
         parts = clauses(folded)
         if not self.is_yes_no:
             parts = _not_counting(parts)
-        direct = self._direct(parts)
-        if len(direct) > 1:
-            return None
-        if direct:
-            (found,) = direct
-            return None if self._contradicts(found, parts) else found
+        if direct := self._direct(parts):
+            found = _only(direct)
+            return None if found is None or self._contradicts(found, parts) else found
         if cut_off(folded):
             return None
         said = {self._claimed(part, value) for part, value in claims(folded, self.subjects)}
         if not self.is_yes_no:
             said |= {self._mentioned(words) for words, end in parts if "?" not in end}
-        said -= {None}
-        return said.pop() if len(said) == 1 else None
+        return _only(said)
 
     def _direct(self, parts: Sequence[tuple[Clause, str]]) -> set[int]:
         """Return what clauses choose that are an answer by themselves."""
@@ -259,20 +262,19 @@ class _Known(_Reader):
         """Return what a clause with a sign chooses."""
         if self.is_yes_no:
             return self.options.index("yes" if value == self.asked else "no")
-        named = {self.words[word] for word in words if word in self.words}
-        if len(named) != 1:
-            return None
-        (one,) = named
-        return one if value > 0 else 1 - one
+        one = self._named(words)
+        return one if one is None or value > 0 else 1 - one
 
     def _mentioned(self, words: Clause) -> int | None:
         """Return the picture that a short clause names without a claim."""
-        named = {self.words[word] for word in words if word in self.words}
         known = lexicon()
         other = known["negation"]["before"] | known["hedges"]["words"]
-        if len(named) != 1 or len(words) > _SHORT or set(words) & other or claims(" ".join(words)):
+        if len(words) > _SHORT or set(words) & other or claims(" ".join(words)):
             return None
-        return named.pop()
+        return self._named(words)
+
+    def _named(self, words: Clause) -> int | None:
+        return _only([self.words[word] for word in words if word in self.words])
 
 
 _known = lru_cache(1024)(_Known)
@@ -309,7 +311,7 @@ def _not_counting(parts: Sequence[tuple[Clause, str]]) -> list[tuple[Clause, str
     ]
 
 
-class _Named(_Reader):
+class _Named:
     """Reads names: letters, classes, labels."""
 
     def __init__(self, options: tuple[str, ...]) -> None:
@@ -322,13 +324,12 @@ class _Named(_Reader):
 
     def text(self, text: str) -> int | None:
         text = plain(text)
-        rest, found, ends = text, set[int](), {}
+        rest, found = text, set[int]()
         for index, option in self.wanted:
             pattern = _anywhere(option)
             for each in pattern.finditer(rest):
                 if not re.search(_NEGATED, rest[: each.start()], re.IGNORECASE):
                     found.add(index)
-                    ends[each.start()] = index
             # As long as before, so that places stay.
             rest = pattern.sub(lambda each: "\0" * len(each[0]), rest)
         for index, option in self.wanted:
@@ -337,7 +338,10 @@ class _Named(_Reader):
                 listed = rf"\s*(?:or|and|/)\s+(?:an?\s+|the\s+)?(?:{others}){_AFTER}"
                 several = re.match(listed, text[lead:], re.IGNORECASE)
                 return None if several else index
-        return found.pop() if len(found) == 1 else None
+        return _only(found)
+
+    def truth(self, key: str, value: bool) -> None:
+        """Choose nothing: true and false are no names."""
 
 
 def _lead(text: str, option: str) -> int:
@@ -355,3 +359,24 @@ def _anywhere(option: str) -> re.Pattern[str]:
         return re.compile(_BEFORE + re.escape(option) + plural + _AFTER, re.IGNORECASE)
     article = rf"(?!\s+(?!{_NAMED})[a-z])" if option.lower() in _ARTICLES else ""
     return re.compile(_BEFORE + re.escape(option) + _AFTER + article)
+
+
+def answer_start(reply: str) -> int | None:
+    """Return where the answer begins, after all thinking; None if the thinking has no end.
+
+    Examples
+    --------
+    >>> answer_start("<think>hm</think>no"), answer_start("no"), answer_start("<think>so no")
+    (17, 0, None)
+    """
+    # Templates of chats may hold the opening mark, so that replies only close it.
+    ends = [mark.end() for mark in _CLOSED.finditer(reply)]
+    start = ends[-1] if ends else 0
+    return None if _OPENED.search(reply, start) else start
+
+
+def plain(text: str) -> str:
+    """Return text without markdown, invisible characters and differences of spelling and space."""
+    text = unicodedata.normalize("NFKC", text)
+    text = "".join(c for c in text if unicodedata.category(c) != "Cf")
+    return " ".join(re.sub(r"[*_`~#\\]", " ", text).split())

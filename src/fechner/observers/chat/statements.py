@@ -258,20 +258,6 @@ def asks_for(question: str) -> tuple[int, Collection[str]]:
         found = 1
     if found or not question:
         return found or 1, ()
-    own = (*lexicon()["phrases"]["fillers"], *lexicon()["clauses"]["verbs"], *_ASKING)
+    known = lexicon()
+    own = known["phrases"]["fillers"] | known["clauses"]["verbs"] | known["clauses"]["asking"]
     return 1, tuple(word for word in words if word not in own and len(word) > 2)
-
-
-_ASKING = (
-    "you",
-    "are",
-    "any",
-    "can",
-    "does",
-    "anything",
-    "something",
-    "the",
-    "which",
-    "what",
-    "on",
-)

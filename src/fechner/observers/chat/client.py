@@ -1,4 +1,4 @@
-"""A server that speaks as OpenAI's does: one request to it, and what its failures mean.
+"""A server that speaks as OpenAI's does: requests to it, and what their failures mean.
 
 Whatever is said of a failure holds no keys and no pictures, for it is shown, logged and stored.
 """
@@ -12,30 +12,26 @@ import os
 import re
 import weakref
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from ipaddress import ip_address
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from fechner.errors import ObserverError
-from fechner.observers.chat.sending import RequestError
+from fechner.observers.chat.requests import Reply, RequestError
 from fechner.observers.hub import environment
 
 #: The variable from which the client of that name takes its key.
 SERVICE_KEY = "OPENAI_API_KEY"
-#: What is sent where no key is named; servers that want none take any.
-_NO_KEY = "none"
 #: What the client sends of the environment without being told to; only its own service may see it.
 _PERSONAL = ("OPENAI_ADMIN_KEY", "OPENAI_CUSTOM_HEADERS", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
-#: Everybody who may write down what is sent.
+#: Everybody who may log requests.
 _LOGGERS = ("openai", "httpx", "httpx2", "httpcore", "httpcore2")
-
-#: Under which a service keeps our name of a batch, and how many batches are looked through for it.
+#: Under which a service keeps our name of a batch, and how many batches are searched for it.
 _OUR_NAME, _MOST_LISTED = "fechner", 1000
-
-Found = TypeVar("Found")
 
 _LONGEST_MESSAGE = 200
 #: Keys by the looks of them, and pictures.
@@ -52,28 +48,28 @@ class DeclinedError(Exception):
     """A question that the server would not pass on to the model; its reason is the reply."""
 
 
-class Server:
-    """Somebody who answers over HTTP.
+class Client:
+    """A server that answers over HTTP; every failure is a `RequestError`.
 
     Parameters
     ----------
     address
         Where it is, up to ``/v1``.
     key_name
-        The environment variable with what it is to know us by; empty if it is to know nothing.
+        The environment variable with the key; empty for none.
     own
         Whether it is the service that the client's environment variables are meant for.
     """
 
-    def __init__(self, address: str, key_name: str, *, timeout_s: float, own: bool) -> None:
+    def __init__(self, address: str, key_name: str, timeout_s: float, own: bool) -> None:
         self.address = address
         self.key_name = key_name
         self._timeout_s = timeout_s
         self._own = own
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what may be written down; the key is looked up anew."""
-        return {name: each for name, each in vars(self).items() if name not in ("_key", "_client")}
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without the key, which is looked up anew.
+        return Client, (self.address, self.key_name, self._timeout_s, self._own)
 
     @cached_property
     def _key(self) -> str:
@@ -92,8 +88,8 @@ class Server:
         with environment({} if self._own else dict.fromkeys(_PERSONAL)):
             client = openai.OpenAI(
                 base_url=self.address,
-                api_key=self._key or _NO_KEY,
-                max_retries=0,  # what is sent again is decided elsewhere
+                api_key=self._key or "none",  # servers that want no key take any
+                max_retries=0,
                 timeout=openai.Timeout(self._timeout_s, connect=min(10.0, self._timeout_s)),
                 http_client=openai.DefaultHttpxClient(
                     # Pictures go to the address that was named and to no other.
@@ -105,26 +101,30 @@ class Server:
         return client
 
     def chat(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Send one request for a reply; return what came back."""
+        """Send one request for a reply; return the response."""
 
         def send() -> dict[str, Any]:
             raw = self._client.chat.completions.with_raw_response.create(**body)
             response = raw.http_response
-            found = _object(response.text)
-            if found.get("choices") or not found.get("error"):
+            found = _json(response.text)
+            if not isinstance(found, dict):
+                raise RequestError("the server's answer is not JSON")
+            if found.get("choices") or not (error := found.get("error")):
                 return found
             # Services that pass requests on say with 200 that somebody else failed.
-            raise self._refused(_status(found["error"]), response.headers, response.text)
+            code = error.get("code") if isinstance(error, dict) else None
+            status = code if isinstance(code, int) and 400 <= code < 600 else 502
+            raise self.refusal(status, response.text, response.headers)
 
         return self._call(send)
 
     def upload(self, content: bytes) -> str:
-        """Hand over a file of requests; return its number."""
+        """Upload a file of requests; return its id."""
         file = ("requests.jsonl", content)
         return self._call(lambda: str(self._client.files.create(file=file, purpose="batch").id))
 
     def create_batch(self, file: str, name: str) -> str:
-        """Submit a file of requests under a name of ours; return the number of the batch."""
+        """Submit a file of requests under a name of ours; return the id of the batch."""
         return self._call(
             lambda: str(
                 self._client.batches.create(
@@ -137,7 +137,7 @@ class Server:
         )
 
     def find_batch(self, name: str) -> str:
-        """Return the number of the batch that was submitted under a name, empty if none was."""
+        """Return the id of the batch that was submitted under a name, empty if none was."""
 
         def find() -> str:
             for each in itertools.islice(self._client.batches.list(limit=100), _MOST_LISTED):
@@ -148,80 +148,74 @@ class Server:
         return self._call(find)
 
     def batch(self, number: str) -> dict[str, Any]:
-        """Return what is known of a batch."""
+        """Return the status of a batch."""
         return self._call(lambda: dict(self._client.batches.retrieve(number).model_dump()))
 
     def download(self, file: str) -> str:
         """Return the content of a file."""
         return self._call(lambda: str(self._client.files.content(file).text))
 
-    def refuse(self, status: int, text: str) -> None:
-        """Raise what a status within an answer means."""
-        raise self._refused(status, {}, text)
-
-    def _call(self, send: Callable[[], Found]) -> Found:
-        """Send something; what goes wrong is a `RequestError`, in words."""
+    def _call(self, send: Callable[[], Reply]) -> Reply:
         import openai
 
-        trouble: RequestError | DeclinedError
+        failure: RequestError | DeclinedError
         try:
             return send()
         except openai.APIStatusError as error:
-            status, headers = error.status_code, error.response.headers
-            trouble = self._refused(status, headers, error.response.text)
+            failure = self.refusal(error.status_code, error.response.text, error.response.headers)
         except openai.APITimeoutError:
-            trouble = RequestError(f"no answer within {self._timeout_s:g} s", crowded=True)
+            failure = RequestError(f"no answer within {self._timeout_s:g} s", crowded=True)
         except openai.APIConnectionError as error:
             cause = error.__cause__ or error
             unreached = type(cause).__name__ == "ConnectError"
             what = "cannot be reached" if unreached else "cut the connection"
-            trouble = RequestError(
-                f"{self.address} {what} ({self.scrub(str(cause)) or type(cause).__name__})",
+            advice = "; see whether a server runs there" if unreached else ""
+            failure = RequestError(
+                f"{self.address} {what} ({self.scrub(str(cause)) or type(cause).__name__}){advice}",
                 crowded=True,
                 unreached=unreached,
-                advice="see whether a server runs there" if unreached else "",
             )
         except openai.OpenAIError as error:
-            trouble = RequestError(f"{type(error).__name__}: {self.scrub(str(error))}", "nothing")
-        # What the client raised may quote what was sent, so it is not handed on.
-        raise trouble from None
+            failure = RequestError(f"{type(error).__name__}: {self.scrub(str(error))}", fatal=True)
+        # What the client raised may quote the request, so it is not handed on.
+        raise failure from None
 
-    def _refused(
-        self, status: int, headers: Mapping[str, str], text: str
+    def refusal(
+        self, status: int, text: str, headers: Mapping[str, str] | None = None
     ) -> RequestError | DeclinedError:
-        """Say what a status means."""
+        """Return what a status of an error means."""
         code, message = _message(text)
         said = f"the server says {status}" + (f": {self.scrub(message)}" if message else "")
-        if status == 429 and code != "insufficient_quota":
-            return RequestError(said, wait_s=_retry_after(headers), crowded=True)
-        if status in (408, 409) or status >= 500:
-            return RequestError(said, wait_s=_retry_after(headers), crowded=True)
-        if status == 401:
-            how = (
-                f"check the key in the environment variable {self.key_name}"
-                if self.key_name
-                else "put the key into an environment variable and name that after the model, "
-                "as in @key=NAME"
-            )
-            return RequestError(f"{said}; {how}", "nothing")
-        if status in (402, 403, 429):
-            return RequestError(f"{said}; see your account there", "nothing")
-        if status == 404:
-            return RequestError(
-                f"{said}; check the address {self.address} (mostly it ends with /v1) and the name "
-                "of the model",
-                "nothing",
-            )
+        no_credit = code == "insufficient_quota"
+        if status in (408, 409) or status >= 500 or (status == 429 and not no_credit):
+            return RequestError(said, wait_s=_retry_after(headers or {}), crowded=True)
         if status < 400:
             return RequestError(
-                f"{said}: it points elsewhere; name the address it points to", "nothing"
+                f"{said}: it points elsewhere; name the address it points to", fatal=True
             )
+        key = (
+            f"check the key in the environment variable {self.key_name}"
+            if self.key_name
+            else "put the key into an environment variable and name that after the model, as in "
+            "@key=NAME"
+        )
+        account = "see your account there"
+        remedies = {
+            401: key,
+            402: account,
+            403: account,
+            404: f"check the address {self.address} (mostly it ends with /v1) and the name of the "
+            "model",
+            429: account,
+        }
+        if status in remedies:
+            return RequestError(f"{said}; {remedies[status]}", fatal=True)
         if "content" in code and ("filter" in code or "policy" in code):
             return DeclinedError(self.scrub(message))
         return RequestError(
             f"{said}; settings after @ decide what is sent: temperature=nan leaves it out, "
             "max_completion_tokens=N replaces max_tokens",
-            "question",
+            retry=False,
         )
 
     def scrub(self, text: str) -> str:
@@ -254,58 +248,43 @@ def secret(variable: str) -> str:
     )
 
 
-def _object(text: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise RequestError("the server's answer is not JSON")
-    return found
-
-
-def _status(error: Any) -> int:
-    code = error.get("code") if isinstance(error, dict) else None
-    return code if isinstance(code, int) and 400 <= code < 600 else 502
+def _json(text: str) -> Any:
+    with suppress(ValueError):
+        return json.loads(text)
+    return None
 
 
 def _message(text: str) -> tuple[str, str]:
     """Return code and message of an error in any of the shapes in which servers give them."""
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return "", ""
+    found = _json(text)
     error = found.get("error", found) if isinstance(found, dict) else found
     if not isinstance(error, dict):
-        return "", str(error)
+        return "", str(error or "")
     message = error.get("message") or error.get("detail") or error.get("error") or ""
     return str(error.get("code") or "").lower(), str(message)
 
 
-def _retry_after(headers: Mapping[str, str]) -> float | None:
+def _retry_after(headers: Mapping[str, str]) -> float:
     """Return how many seconds a server asks to wait, from a number or a date.
 
     Examples
     --------
     >>> _retry_after({"retry-after": "2.5"}), _retry_after({"retry-after": "soon"})
-    (2.5, None)
+    (2.5, 0.0)
     """
     for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
         text = headers.get(name, "")
         if re.fullmatch(r"\d+(\.\d+)?", text.strip()):
             return float(text) * unit
-        try:
+        with suppress(TypeError, ValueError):
             date = parsedate_to_datetime(text)
-        except (TypeError, ValueError):
-            continue
-        date = date if date.tzinfo else date.replace(tzinfo=UTC)
-        return max(0.0, (date - datetime.now(UTC)).total_seconds())
-    return None
+            date = date if date.tzinfo else date.replace(tzinfo=UTC)
+            return max(0.0, (date - datetime.now(UTC)).total_seconds())
+    return 0.0
 
 
 def _is_this_computer(address: str) -> bool:
     host = urlsplit(address).hostname or ""
-    try:
+    with suppress(ValueError):
         return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    return host == "localhost"

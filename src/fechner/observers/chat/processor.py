@@ -32,7 +32,7 @@ _LARGEST = 1024
 _BELOW_A_GREY_LEVEL = 0.1 / 255
 
 
-class Preparation:
+class Processor:
     """What a processor makes of pictures and a question.
 
     Parameters
@@ -105,13 +105,15 @@ class Preparation:
 
     def words(self, pictures: int, text: str) -> str:
         """Return a question as the model's chat template puts it, with the pictures before it."""
-        if not getattr(self.processor, "chat_template", None):
-            if pictures > 1:
-                raise self._one_only()
-            return text
-        found = self._templated(pictures, text)
-        if pictures > 1 and found == self._templated(1, text):
-            raise self._one_only()
+        found, one = text, text
+        if getattr(self.processor, "chat_template", None):
+            found = self._templated(pictures, text)
+            one = self._templated(1, text) if pictures > 1 else ""
+        if pictures > 1 and found == one:
+            raise ObserverError(
+                f"'{self.name}' takes one picture at a time, so it cannot choose between several; "
+                "ask it about single ones."
+            )
         return found
 
     @property
@@ -125,23 +127,14 @@ class Preparation:
     def _templated(self, pictures: int, text: str) -> str:
         shown: list[dict[str, str]] = [{"type": "image"}] * pictures
         turn = {"role": "user", "content": [*shown, {"type": "text", "text": text}]}
+        how = {"add_generation_prompt": True, "tokenize": False}
         try:
-            return str(
-                self.processor.apply_chat_template(
-                    [turn], add_generation_prompt=True, tokenize=False
-                )
-            )
+            return str(self.processor.apply_chat_template([turn], **how))
         except Exception as error:
             raise ObserverError(
                 f"the chat template of '{self.name}' takes no question about {pictures} "
                 f"picture{'s' if pictures > 1 else ''} ({cause_of(error)})."
             ) from error
-
-    def _one_only(self) -> ObserverError:
-        return ObserverError(
-            f"'{self.name}' takes one picture at a time, so it cannot choose between several; ask "
-            "it about single ones."
-        )
 
     @property
     def identity(self) -> str:

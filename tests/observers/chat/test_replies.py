@@ -4,11 +4,8 @@ from math import log
 
 import pytest
 
-from fechner.observers.chat.words import (
-    answer_start,
-    first_answer_token,
-    first_token_probabilities,
-)
+from fechner.observers.chat.reading import answer_start
+from fechner.observers.chat.replies import first_answer_token, first_token_probabilities
 
 YES_NO = ("yes", "no")
 LETTERS = ("A", "B", "C", "D")
