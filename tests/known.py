@@ -9,7 +9,7 @@ from torch import Tensor
 
 from fechner.observers.abilities import Wants
 from fechner.stimuli import Field, Frames, Picture
-from fechner.stimuli.manipulations.base import AppliesTo, OfPixels
+from fechner.stimuli.manipulations.base import AppliesTo, Manipulation
 from fechner.stimuli.picture_sets import PictureSet
 from fechner.stimuli.pictures import Seed
 
@@ -45,7 +45,7 @@ def flat_set(classes: int, each: int = 3) -> FlatSet:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Blueing(OfPixels):
+class Blueing(Manipulation):
     """Writes the level into the blue channel, and random numbers into the last pixel."""
 
     name: str = "blueing"

@@ -20,7 +20,7 @@ from fechner.stimuli import (
     Band,
     Field,
     Frames,
-    Perturbed,
+    Manipulated,
     Photograph,
     Suppressed,
     display,
@@ -189,7 +189,7 @@ def test_answers_are_logged_and_not_asked_for_again(album: Album, tmp_path: Path
 
 def test_pictures_that_cannot_be_made_are_not_shown(album: Album) -> None:
     gone = Photograph("gone.png", album.classes[0], "0", "nowhere")
-    empty = Perturbed(album.photographs[0], Suppressed(Band.octaves(8.0), 0.4))
+    empty = Manipulated(album.photographs[0], Suppressed(Band.octaves(8.0)), 0.4)
     pictures = [gone, album.photographs[1], empty]
     looked: list[int] = []
     for observer in (Mean(), Chat(["moped"])):

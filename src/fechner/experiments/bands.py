@@ -22,14 +22,13 @@ from fechner.stimuli import (
     Album,
     Band,
     BandNoise,
-    Perturbation,
-    Perturbed,
+    Manipulated,
     Photograph,
     Picture,
     Stimulus,
     Suppressed,
 )
-from fechner.stimuli.bands import rmse_between
+from fechner.stimuli.manipulations.spectra import AtRmse, rmse_between
 from fechner.stimuli.pictures import picture_drawn
 
 if TYPE_CHECKING:
@@ -39,10 +38,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["suppressed", "noise"]
 
-_PERTURBATIONS: dict[Kind, Callable[[Band, float], Perturbation]] = {
-    "suppressed": Suppressed,
-    "noise": BandNoise,
-}
+_MANIPULATIONS: dict[Kind, Callable[..., AtRmse]] = {"suppressed": Suppressed, "noise": BandNoise}
 _IN_WORDS = {
     "suppressed": "suppressed in the Fourier domain",
     "noise": "filled with Gaussian noise, the same in all channels",
@@ -202,8 +198,8 @@ class BandRobustness:
             return photograph
         # The same noise whatever other pictures there are, and for every RMSE.
         own = int(photograph.sha256[:12] or "0", 16)
-        perturbation = _PERTURBATIONS[self.kind](self.band(band), rmse)
-        return Perturbed(photograph, perturbation, (self.seed, own), nearest)
+        manipulation = _MANIPULATIONS[self.kind](self.band(band), nearest=nearest)
+        return Manipulated(photograph, manipulation, rmse, (self.seed, own))
 
     def samples(self) -> Sequence[Sequence[Sample]]:
         """Return one photograph over band (columns) and RMSE (rows, strongest on top).

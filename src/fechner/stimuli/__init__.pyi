@@ -1,7 +1,5 @@
 from .albums import Album as Album
 from .albums import open_album as open_album
-from .bands import BandNoise as BandNoise
-from .bands import Suppressed as Suppressed
 from .colour import ATD as ATD
 from .colour import ATD_VILA_TOMAS2026 as ATD_VILA_TOMAS2026
 from .colour import OPPONENT as OPPONENT
@@ -18,7 +16,8 @@ from .display import gamut_limit as gamut_limit
 from .display import open_display as open_display
 from .field import Field as Field
 from .field import pixels_per_degree as pixels_per_degree
-from .manipulated import Manipulated as Manipulated
+from .manipulations.spectra import BandNoise as BandNoise
+from .manipulations.spectra import Suppressed as Suppressed
 from .noise import Band as Band
 from .noise import NaturalBand as NaturalBand
 from .noise import Noise as Noise
@@ -42,8 +41,7 @@ from .photographs import Photograph as Photograph
 from .picture_sets import PictureSet as PictureSet
 from .picture_sets import open_pictures as open_pictures
 from .picture_sets import virtual_pictures as virtual_pictures
-from .pictures import Perturbation as Perturbation
-from .pictures import Perturbed as Perturbed
+from .pictures import Manipulated as Manipulated
 from .pictures import Picture as Picture
 from .shapes import Bar as Bar
 from .shapes import Bessel as Bessel

@@ -13,9 +13,8 @@ import numpy as np
 from fechner.errors import GamutError
 from fechner.stimuli.display import Display
 from fechner.stimuli.field import Field
-from fechner.stimuli.manipulated import Manipulated
 from fechner.stimuli.patterns import Pattern, drawn
-from fechner.stimuli.pictures import Picture, picture_drawn
+from fechner.stimuli.pictures import Manipulated, Picture, picture_drawn
 from fechner.stimuli.stimulus import Layer, Stimulus
 
 if TYPE_CHECKING:
@@ -219,7 +218,13 @@ def _paint_pictures(
         rows = pixels[start : start + len(same)]
         start += len(same)
         if manipulation is not None:
-            rows.copy_(_manipulated(manipulation, same, field, display.bits, device, inner))
+            recipes: list[Any] = same
+            pictures, levels, seeds = zip(
+                *((each.picture, each.level, each.seed) for each in recipes), strict=True
+            )
+            rows.copy_(
+                manipulation.show(pictures, levels, seeds, field, display.bits, device, inner)
+            )
             continue
         for row, each in zip(rows, same, strict=True):
             row.copy_(
@@ -231,27 +236,10 @@ def _paint_pictures(
 
 
 def _manipulation(stimulus: Stimulus | Picture) -> Manipulation | None:
-    return stimulus.manipulation if isinstance(stimulus, Manipulated) else None
-
-
-def _manipulated(
-    manipulation: Manipulation,
-    stimuli: Sequence[Any],
-    field: Field,
-    bits: int | None,
-    device: str,
-    dtype: torch.dtype,
-) -> Tensor:
-    """Paint pictures of one manipulation at once."""
-    return manipulation.show(
-        [each.picture for each in stimuli],
-        [each.level for each in stimuli],
-        [each.seed for each in stimuli],
-        field,
-        bits,
-        device,
-        dtype,
-    )
+    """Return what neighbours may have in common; what may fail is drawn, and remembered, alone."""
+    if isinstance(stimulus, Manipulated) and not stimulus.manipulation.may_fail:
+        return stimulus.manipulation
+    return None
 
 
 def _check_gamut(pixels: Tensor, display: Display) -> None:

@@ -6,17 +6,16 @@ They are recipes as well: hashable, without pixels until they are drawn.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 
-from fechner.errors import PictureError
 from fechner.stimuli.field import Field
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from fechner.stimuli.manipulations.base import Manipulation
     from fechner.stimuli.stimulus import Layer
 
 #: Why a picture is not shown; the first stands for one that is.
@@ -65,60 +64,34 @@ def picture_drawn(picture: Picture, field: Field, bits: int | None, device: str 
     return picture.draw(field, bits, device)
 
 
-class Changed(NamedTuple):
-    """What became of pictures.
-
-    Parameters
-    ----------
-    pixels
-        [n, 3, h, w], in 0..1 and rounded; as near as could be where there is a problem.
-    problems
-        Why a picture could not be changed as asked; empty where it was.
-    """
-
-    pixels: Tensor
-    problems: tuple[Problem, ...]
-
-
-class Perturbation(Protocol):
-    """A change of pictures, of a stated strength; strength 0 is the identity, to the bit."""
-
-    def __call__(
-        self, pixels: Tensor, field: Field, seeds: Sequence[Seed], bits: int | None
-    ) -> Changed:
-        """Change pictures, [n, 3, h, w], each with random numbers of its own seed."""
-        ...
-
-    @property
-    def words(self) -> str:
-        """What it does, to be read after "cannot be"."""
-        ...
-
-
 @dataclass(frozen=True)
-class Perturbed(Picture):
-    """A picture with a change made to it.
+class Manipulated(Picture):
+    """A picture at a distance from itself; neighbours of one manipulation are painted at once.
 
     Parameters
     ----------
-    nearest
-        Whether to come as near as possible where the change cannot be made as asked, for people to
-        look at; otherwise that is an error.
+    level
+        The distance, in the unit of the manipulation; 0 is the picture itself.
     """
 
     picture: Picture
-    perturbation: Perturbation
+    manipulation: Manipulation
+    level: float
     seed: Seed = ()
-    nearest: bool = False
+
+    @property
+    def source(self) -> Picture:
+        """The picture that has to be read, or this one if it may turn out that it cannot be had."""
+        return self if self.manipulation.may_fail else self.picture.source
 
     def draw(self, field: Field, bits: int | None, device: str) -> Tensor:
-        """Draw the picture and change it."""
-        original = picture_drawn(self.picture, field, bits, device)
-        changed = self.perturbation(original[None], field, [self.seed], bits)
-        problem = changed.problems[0]
-        if problem and not self.nearest:
-            raise PictureError(f"{self.picture} cannot be {self.perturbation.words}.", problem)
-        return changed.pixels[0]
+        """Draw the picture and manipulate it."""
+        import torch
+
+        shown = self.manipulation.show(
+            [self.picture], [self.level], [self.seed], field, bits, device, torch.float64
+        )
+        return shown[0]
 
 
 def rounded(pixels: Tensor, bits: int | None) -> Tensor:

@@ -43,8 +43,8 @@ from fechner.scores import (
 from fechner.scores.response_curves import PUBLISHED_WINDOW
 from fechner.stimuli import OPPONENT, Field, display
 from fechner.stimuli.manipulations import MANIPULATIONS, PUBLISHED, Manipulation
-from fechner.stimuli.manipulations.enhancement import SHARPNESS_UP
-from fechner.stimuli.manipulations.salt_pepper import SALT_PEPPER
+from fechner.stimuli.manipulations.noise import SALT_PEPPER
+from fechner.stimuli.manipulations.tone import SHARPNESS_UP
 from fechner.stimuli.objects import OBJECT_MANIPULATIONS
 from fechner.stimuli.picture_sets import (
     NO_PICTURES,

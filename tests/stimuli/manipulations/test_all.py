@@ -11,7 +11,7 @@ from photographs import PHOTOGRAPHS, path_of
 from fechner.errors import FechnerError
 from fechner.references import reference
 from fechner.stimuli import Field
-from fechner.stimuli.manipulations import IMAGENET_C, MANIPULATIONS, PUBLISHED, OfPixels
+from fechner.stimuli.manipulations import IMAGENET_C, MANIPULATIONS, PUBLISHED, Manipulation
 from fechner.stimuli.manipulations import manipulation as by_name
 from fechner.stimuli.photographs import Photograph, photograph
 from fechner.stimuli.pictures import Picture, picture_drawn
@@ -31,13 +31,13 @@ def pixels(photographs: list[Photograph]) -> torch.Tensor:
 
 
 @pytest.fixture(params=list(MANIPULATIONS))
-def manipulation(request: pytest.FixtureRequest) -> OfPixels:
+def manipulation(request: pytest.FixtureRequest) -> Manipulation:
     found = MANIPULATIONS[request.param]
-    assert isinstance(found, OfPixels)
+    assert isinstance(found, Manipulation)
     return found
 
 
-def middle(manipulation: OfPixels) -> float:
+def middle(manipulation: Manipulation) -> float:
     weakest, strongest = manipulation.range
     return (weakest * strongest) ** 0.5
 
@@ -58,7 +58,7 @@ def test_there_are_those_of_the_paper_and_all_of_imagenet_c() -> None:
     assert all(each.name.startswith("c-") for each in IMAGENET_C)
 
 
-def test_what_it_says_of_itself(manipulation: OfPixels) -> None:
+def test_what_it_says_of_itself(manipulation: Manipulation) -> None:
     assert MANIPULATIONS[manipulation.name] is manipulation
     assert manipulation.applies_to == "pictures"
     weakest, strongest = manipulation.range
@@ -81,7 +81,7 @@ def test_what_it_says_of_itself(manipulation: OfPixels) -> None:
 
 
 def test_level_0_is_the_picture_to_the_bit(
-    manipulation: OfPixels, photographs: list[Photograph], pixels: torch.Tensor
+    manipulation: Manipulation, photographs: list[Photograph], pixels: torch.Tensor
 ) -> None:
     level = middle(manipulation)
     shown = manipulation.show(photographs, [0.0, level, 0.0], SEEDS, FIELD, 8, "cpu", torch.float32)
@@ -97,7 +97,7 @@ def test_level_0_is_the_picture_to_the_bit(
 
 
 def test_a_row_depends_on_its_own_picture_level_and_seed(
-    manipulation: OfPixels, pixels: torch.Tensor
+    manipulation: Manipulation, pixels: torch.Tensor
 ) -> None:
     weakest, strongest = manipulation.range
     level = middle(manipulation)
@@ -111,7 +111,7 @@ def test_a_row_depends_on_its_own_picture_level_and_seed(
     assert torch.equal(pixels, kept)
 
 
-def test_seeds_matter_if_it_is_random(manipulation: OfPixels, pixels: torch.Tensor) -> None:
+def test_seeds_matter_if_it_is_random(manipulation: Manipulation, pixels: torch.Tensor) -> None:
     same = pixels[:1].expand(4, -1, -1, -1)
     # (1,) and (1, 0) are two seeds.
     first, again, other, longer = manipulation.apply(
@@ -124,7 +124,7 @@ def test_seeds_matter_if_it_is_random(manipulation: OfPixels, pixels: torch.Tens
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_values_shape_and_precision(
-    manipulation: OfPixels, pixels: torch.Tensor, dtype: torch.dtype
+    manipulation: Manipulation, pixels: torch.Tensor, dtype: torch.dtype
 ) -> None:
     for level in (*manipulation.range, middle(manipulation)):
         changed = manipulation.apply(pixels.to(dtype), [level] * 3, SEEDS)
@@ -135,7 +135,7 @@ def test_values_shape_and_precision(
         assert float(changed.max()) <= 1
 
 
-def test_precisions_agree(manipulation: OfPixels, pixels: torch.Tensor) -> None:
+def test_precisions_agree(manipulation: Manipulation, pixels: torch.Tensor) -> None:
     levels = [middle(manipulation)] * 3
     single = manipulation.apply(pixels, levels, SEEDS)
     double = manipulation.apply(pixels.double(), levels, SEEDS)
@@ -144,7 +144,7 @@ def test_precisions_agree(manipulation: OfPixels, pixels: torch.Tensor) -> None:
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 7), (7, 1), (2, 2), (33, 50)])
-def test_odd_sizes(manipulation: OfPixels, size: tuple[int, int]) -> None:
+def test_odd_sizes(manipulation: Manipulation, size: tuple[int, int]) -> None:
     picture = torch.rand(2, 3, *size, generator=torch.Generator().manual_seed(0))
     for level in (*manipulation.range, middle(manipulation)):
         changed = manipulation.apply(picture, [level] * 2, SEEDS[:2])
@@ -153,13 +153,13 @@ def test_odd_sizes(manipulation: OfPixels, size: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0])
-def test_black_and_white_pictures(manipulation: OfPixels, value: float) -> None:
+def test_black_and_white_pictures(manipulation: Manipulation, value: float) -> None:
     flat = torch.full((1, 3, 20, 20), value)
     for level in manipulation.range:
         assert bool(torch.isfinite(manipulation.apply(flat, [level], SEEDS[:1])).all())
 
 
-def test_stronger_levels_change_more(manipulation: OfPixels, pixels: torch.Tensor) -> None:
+def test_stronger_levels_change_more(manipulation: Manipulation, pixels: torch.Tensor) -> None:
     weakest, strongest = manipulation.range
     changes = []
     for level in (weakest, middle(manipulation), strongest):
@@ -170,7 +170,7 @@ def test_stronger_levels_change_more(manipulation: OfPixels, pixels: torch.Tenso
         assert changes[0] < changes[1] < changes[2]
 
 
-def test_gradients(manipulation: OfPixels, pixels: torch.Tensor) -> None:
+def test_gradients(manipulation: Manipulation, pixels: torch.Tensor) -> None:
     if not manipulation.differentiable:
         assert manipulation.name in ("c-jpeg", "c-shot-noise")
         return
@@ -181,7 +181,7 @@ def test_gradients(manipulation: OfPixels, pixels: torch.Tensor) -> None:
     assert bool((free.grad != 0).any())
 
 
-def test_black_has_finite_gradients(manipulation: OfPixels) -> None:
+def test_black_has_finite_gradients(manipulation: Manipulation) -> None:
     free = torch.zeros(1, 3, 16, 16, requires_grad=True)
     changed = manipulation.apply(free, [middle(manipulation)], SEEDS[:1])
     if manipulation.differentiable:
@@ -191,7 +191,9 @@ def test_black_has_finite_gradients(manipulation: OfPixels) -> None:
 
 
 @pytest.mark.parametrize("level", [-0.1, float("nan"), float("inf")])
-def test_levels_that_are_none(manipulation: OfPixels, pixels: torch.Tensor, level: float) -> None:
+def test_levels_that_are_none(
+    manipulation: Manipulation, pixels: torch.Tensor, level: float
+) -> None:
     with pytest.raises(FechnerError, match=f"is no level of {manipulation.name}: give one"):
         manipulation.apply(pixels[:1], [level], SEEDS[:1])
     if manipulation.most < float("inf"):

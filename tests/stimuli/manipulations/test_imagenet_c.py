@@ -13,10 +13,9 @@ from scipy import stats
 
 from fechner.stimuli import Field
 from fechner.stimuli.manipulations import IMAGENET_C, MANIPULATIONS
-from fechner.stimuli.manipulations.base import OfPixels
-from fechner.stimuli.manipulations.corrupted_focus import trails
-from fechner.stimuli.manipulations.corrupted_noise import poisson
-from fechner.stimuli.manipulations.severity import parameter
+from fechner.stimuli.manipulations.base import Manipulation, parameter
+from fechner.stimuli.manipulations.blur import trails
+from fechner.stimuli.manipulations.noise import poisson
 from fechner.stimuli.photographs import photograph
 
 GREY = torch.full((1, 3, 128, 128), 0.5, dtype=torch.float64)
@@ -24,7 +23,7 @@ GREY = torch.full((1, 3, 128, 128), 0.5, dtype=torch.float64)
 
 def at(name: str, pixels: torch.Tensor, severity: float, seed: int = 1) -> torch.Tensor:
     found = MANIPULATIONS[name]
-    assert isinstance(found, OfPixels)
+    assert isinstance(found, Manipulation)
     return found.apply(pixels, [severity] * len(pixels), [(seed, i) for i in range(len(pixels))])
 
 

@@ -8,15 +8,15 @@ from photographs import path_of
 
 from fechner.stimuli import Field
 from fechner.stimuli.manipulations import MANIPULATIONS
-from fechner.stimuli.manipulations.base import OfPixels
-from fechner.stimuli.manipulations.separable import block_matrices, zoom_matrices
+from fechner.stimuli.manipulations.base import Manipulation
+from fechner.stimuli.manipulations.geometry import block_matrices, zoom_matrices
 from fechner.stimuli.manipulations.spectra import convolve, fourier, fourier_frequencies
 from fechner.stimuli.photographs import photograph
 
 
-def named(name: str) -> OfPixels:
+def named(name: str) -> Manipulation:
     found = MANIPULATIONS[name]
-    assert isinstance(found, OfPixels)
+    assert isinstance(found, Manipulation)
     return found
 
 

@@ -13,20 +13,20 @@ from skimage.util import random_noise
 
 from fechner.stimuli import Field
 from fechner.stimuli.manipulations import MANIPULATIONS
-from fechner.stimuli.manipulations.base import OfPixels
-from fechner.stimuli.manipulations.enhancement import mean_grey
-from fechner.stimuli.manipulations.occlusion import covered_parts
-from fechner.stimuli.manipulations.salt_pepper import SALT_PEPPER
-from fechner.stimuli.manipulations.separable import gaussian_blur
+from fechner.stimuli.manipulations.base import Manipulation
+from fechner.stimuli.manipulations.blur import blurred
+from fechner.stimuli.manipulations.geometry import covered_parts
+from fechner.stimuli.manipulations.noise import SALT_PEPPER
+from fechner.stimuli.manipulations.tone import mean_grey
 from fechner.stimuli.photographs import photograph
 
 FIELD = Field(96, 80, 32.0)
 NAMES = ("skimage/data/chelsea.png", "skimage/data/coffee.png", "skimage/data/rocket.jpg")
 
 
-def named(name: str) -> OfPixels:
+def named(name: str) -> Manipulation:
     found = MANIPULATIONS[name]
-    assert isinstance(found, OfPixels)
+    assert isinstance(found, Manipulation)
     return found
 
 
@@ -48,11 +48,9 @@ def test_blur_is_scipys(pixels: torch.Tensor, sigma: float) -> None:
 
 
 def test_blur_keeps_the_mean_and_ends_there(pixels: torch.Tensor) -> None:
-    blurred = gaussian_blur(pixels, torch.tensor([3.0, 30.0, 1e5], dtype=torch.float64))
-    torch.testing.assert_close(blurred.mean(dim=(2, 3)), pixels.mean(dim=(2, 3)))
-    torch.testing.assert_close(
-        blurred[2], pixels[2].mean(dim=(1, 2), keepdim=True).expand(3, 80, 96)
-    )
+    found = blurred(pixels, torch.tensor([3.0, 30.0, 1e5], dtype=torch.float64))
+    torch.testing.assert_close(found.mean(dim=(2, 3)), pixels.mean(dim=(2, 3)))
+    torch.testing.assert_close(found[2], pixels[2].mean(dim=(1, 2), keepdim=True).expand(3, 80, 96))
 
 
 @pytest.mark.parametrize(

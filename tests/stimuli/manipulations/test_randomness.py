@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy import stats
 
-from fechner.stimuli.manipulations.randomness import hashes, normal, uniform
+from fechner.stimuli.manipulations.base import hashes, normal, uniform
 
 LIKE = torch.zeros((), dtype=torch.float64)
 

@@ -7,10 +7,9 @@ import torch
 from fechner.errors import FechnerError
 from fechner.references import references
 from fechner.stimuli.field import Field
-from fechner.stimuli.manipulated import Manipulated
 from fechner.stimuli.manipulations import MANIPULATIONS
 from fechner.stimuli.objects import OBJECT_MANIPULATIONS, View, random_view, view_of
-from fechner.stimuli.pictures import picture_drawn
+from fechner.stimuli.pictures import Manipulated, picture_drawn
 
 FIELD = Field.of(pixels=32, ppd=16)
 

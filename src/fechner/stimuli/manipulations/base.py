@@ -1,12 +1,19 @@
-"""What a manipulation is: a change of pictures whose strength is a distance from the picture."""
+"""What a manipulation is: a change of pictures whose strength is a distance from the picture.
+
+Random numbers are hashes of a pixel's place and the row's seed: the same in any batch, on any
+device, and drawn for all rows at once, in 32-bit integers. Generators would draw one number after
+the other, so that rows of a batch would need one each.
+"""
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from hashlib import blake2b
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from fechner.errors import FechnerError
 from fechner.stimuli.field import Field
@@ -22,92 +29,42 @@ AppliesTo = Literal["pictures", "objects"]
 #: Values that are changed at a time on a CPU.
 _FEW_VALUES = 1 << 20
 
+#: Multipliers between three shifts, found by search for the least bias of any output bit
+#: (C. Wellons, hash-prospector, 2018); the second is negative in 32 bits with a sign.
+_MULTIPLIERS = (0x7FEB352D, 0x846CA68B - (1 << 32))
 
-class Manipulation(Protocol):
-    """A change of pictures, of a stated level; level 0 is the picture itself, to the bit.
-
-    Manipulations are hashed and compared by value, as pictures are. What a row becomes depends on
-    its own picture, level and seed, not on other rows.
-    """
-
-    @property
-    def name(self) -> str:
-        """What it is called, as in ``brightness-up``; also the end of a test's id."""
-        ...
-
-    @property
-    def title(self) -> str:
-        """What it is called in a heading."""
-        ...
-
-    @property
-    def axis(self) -> str:
-        """What its level is, with the unit."""
-        ...
-
-    @property
-    def reference(self) -> str:
-        """Key of the work it is from, in the bibliography."""
-        ...
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """Weakest and strongest level that are shown unless others are asked for."""
-        ...
-
-    @property
-    def most(self) -> float:
-        """The strongest level that there can be."""
-        ...
-
-    @property
-    def random(self) -> bool:
-        """Whether it depends on seeds."""
-        ...
-
-    def setting(self, level: float) -> float:
-        """Return what a program sets for a level: a standard deviation, a factor, an angle."""
-        ...
-
-    def level_of(self, setting: float) -> float:
-        """Return the level that a setting stands for."""
-        ...
-
-    @property
-    def opposite(self) -> str:
-        """Name of the same in the other direction; empty if there is none."""
-        ...
-
-    @property
-    def applies_to(self) -> AppliesTo:
-        """What can be manipulated."""
-        ...
-
-    @property
-    def words(self) -> str:
-        """What it does, as a sentence without its subject, which is the picture."""
-        ...
-
-    def show(
-        self,
-        pictures: Sequence[Picture],
-        levels: Sequence[float],
-        seeds: Sequence[Seed],
-        field: Field,
-        bits: int | None,
-        device: str,
-        dtype: torch.dtype,
-    ) -> Tensor:
-        """Return pictures as they look at their levels, [n, 3, h, w], in 0..1."""
-        ...
+#: Bits of a uniform number: with half a step added, single precision still holds it.
+_BITS = 23
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfPixels(ABC):
-    """A manipulation that needs nothing but pixels, whatever they show.
+class Manipulation:
+    """A change of pictures, of a stated level; level 0 is the picture itself, to the bit.
+
+    Manipulations are hashed and compared by value, as pictures are. What a row becomes depends on
+    its own picture, level and seed, not on other rows. One without parameters of its own is a
+    function that `pixel_manipulation` decorates; others derive from this class and define `change`.
 
     Parameters
     ----------
+    name
+        What it is called, as in ``brightness-up``; also the end of a test's id.
+    title
+        What it is called in a heading.
+    axis
+        What its level is, with the unit.
+    reference
+        Key of the work it is from, in the bibliography.
+    range
+        Weakest and strongest level that are shown unless others are asked for.
+    words
+        What it does, as a sentence without its subject, which is the picture.
+    random
+        Whether it depends on seeds.
+    opposite
+        Name of the same in the other direction; empty if there is none.
+    applies_to
+        What can be manipulated.
     most
         The strongest level there is.
     differentiable
@@ -129,6 +86,9 @@ class OfPixels(ABC):
     differentiable: bool = True
     ordered: bool = True
 
+    #: Whether there are pictures that cannot be changed as asked, which is a `PictureError`.
+    may_fail: ClassVar[bool] = False
+
     def __post_init__(self) -> None:
         weakest, strongest = self.range
         if not 0 < weakest < strongest <= self.most:
@@ -145,9 +105,9 @@ class OfPixels(ABC):
         """Return the level that a setting stands for."""
         return setting
 
-    @abstractmethod
     def change(self, pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
         """Change pictures, [n, 3, h, w] in 0..1, by levels above 0, [n]; values may leave 0..1."""
+        raise NotImplementedError(f"{type(self).__name__} has to define how it changes pixels.")
 
     def apply(
         self,
@@ -173,11 +133,7 @@ class OfPixels(ABC):
                 f"{len(levels)} levels and {len(seeds)} seeds."
             )
         for level in levels:
-            if not 0 <= level <= self.most or math.isinf(level):
-                limit = "" if math.isinf(self.most) else f" and {self.most:g} or less"
-                raise FechnerError(
-                    f"{level:g} is no level of {self.name}: give one that is 0 or more{limit}."
-                )
+            self.check_level(level)
         strengths = torch.tensor(levels, dtype=pixels.dtype, device=pixels.device)
         rows = strengths.nonzero()[:, 0].tolist()
         if len(rows) == len(levels):
@@ -223,7 +179,185 @@ class OfPixels(ABC):
                 shown[some] = changed
         return shown
 
+    def check_level(self, level: float) -> None:
+        """Refuse what is no level."""
+        if not 0 <= level <= self.most or math.isinf(level):
+            limit = "" if math.isinf(self.most) else f" and {self.most:g} or less"
+            raise FechnerError(
+                f"{level:g} is no level of {self.name}: give one that is 0 or more{limit}."
+            )
+
+
+#: Changes pictures, [n, 3, h, w], by levels above 0, [n], with a seed for each.
+Change = Callable[["Tensor", "Tensor", Sequence[Seed]], "Tensor"]
+
+
+def pixel_manipulation(name: str, **declared: Any) -> Callable[[Change], Manipulation]:
+    """Make a manipulation of a function that changes pixels: a decorator.
+
+    Parameters
+    ----------
+    declared
+        The fields of `Manipulation`.
+
+    Examples
+    --------
+    >>> @pixel_manipulation("fade", title="Fading", axis="lost part", reference="geirhos2018",
+    ...                     range=(0.01, 1.0), most=1.0, words="fades to black")
+    ... def fade(pixels, levels, seeds):
+    ...     return pixels * (1 - over_pixels(levels))
+    >>> import torch
+    >>> fade.apply(torch.ones(1, 3, 1, 1), [0.25], [()])[0, 0].tolist()
+    [[0.75]]
+    """
+
+    def made(change: Change) -> Manipulation:
+        # A class of its own, whose name keys of results have: `low_pass` is a `LowPass`.
+        kind = "".join(word.capitalize() for word in change.__name__.split("_"))
+        own = {
+            "__doc__": change.__doc__,
+            "__module__": change.__module__,
+            "__reduce__": _reduced,
+            "change": staticmethod(change),
+        }
+        found: Manipulation = type(kind, (Manipulation,), own)(name=name, **declared)
+        return found
+
+    return made
+
+
+def _reduced(made: Manipulation) -> tuple[Any, ...]:
+    """Say how to pickle what a decorator made: by the function's name, which now stands for it."""
+    values = {each.name: getattr(made, each.name) for each in fields(made)}
+    change: Any = made.change
+    return _found_again, (change.__module__, change.__name__, values)
+
+
+def _found_again(module: str, name: str, values: dict[str, Any]) -> Manipulation:
+    found: Manipulation = replace(getattr(import_module(module), name), **values)
+    return found
+
+
+def corruption(name: str, title: str, words: str, **more: Any) -> Callable[[Change], Manipulation]:
+    """Make a corruption of ImageNet-C of a function; its level is the severity, from 0 to 5.
+
+    Hendrycks & Dietterich (2019) give five severities of each of their 15 + 4 corruptions. Here
+    each of their parameters runs through the five published values on straight lines, and at
+    severity 0 reaches the one that leaves a picture as it is. Pictures are theirs in kind, not to
+    the bit: their random numbers were others, frost is procedural since theirs is cut out of
+    photographs, and filters continue a picture by its mirror image. Lengths are in pixels, as
+    theirs, for pictures of 224 pixels.
+    """
+    if "ImageNet-C" not in words:
+        words += ", as in ImageNet-C at this severity"
+    return pixel_manipulation(
+        name,
+        title=f"{title} (ImageNet-C)",
+        axis="severity",
+        reference="hendrycks_dietterich2019",
+        words=words,
+        most=5.0,
+        **{"range": (0.1, 5.0), **more},
+    )
+
+
+def parameter(severities: Tensor, published: Sequence[float], identity: float) -> Tensor:
+    """Return a parameter at severities from 0 to 5.
+
+    Parameters
+    ----------
+    published
+        At severity 1 to 5.
+    identity
+        At severity 0.
+
+    Examples
+    --------
+    >>> import torch
+    >>> parameter(torch.tensor([0.5, 1.0, 4.5]), (1, 2, 3, 4, 6), 0).tolist()
+    [0.5, 1.0, 5.0]
+    """
+    import torch
+
+    knots = severities.new_tensor([identity, *published])
+    below = severities.floor().clamp(max=len(published) - 1)
+    return torch.lerp(knots[below.long()], knots[below.long() + 1], severities - below)
+
 
 def over_pixels(levels: Tensor) -> Tensor:
     """Return levels [n] as [n, 1, 1, 1], to be used with pixels."""
     return levels[:, None, None, None]
+
+
+def hashes(
+    seeds: Sequence[Seed], stream: str, shape: tuple[int, ...], device: torch.device | str
+) -> Tensor:
+    """Return 32 random bits for each place, as integers with a sign, [n, *shape].
+
+    Parameters
+    ----------
+    stream
+        What the numbers are for; those of another stream are others.
+
+    Examples
+    --------
+    >>> hashes([(1,), (2,)], "example", (2,), "cpu").tolist()
+    [[1436672159, 1595957271], [124425017, -1558826926]]
+    """
+    import torch
+
+    keys = torch.tensor([_key(tuple(seed), stream) for seed in seeds], dtype=torch.int32)
+    keys = keys.to(device).reshape(len(seeds), 2, 1)
+    places = _places(math.prod(shape), str(device))
+    mixed = _mix_((places ^ keys[:, 0]).add_(keys[:, 1]))
+    return mixed.reshape(len(seeds), *shape)
+
+
+def uniform(seeds: Sequence[Seed], stream: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
+    """Return uniform numbers between 0 and 1, neither included, [n, *shape].
+
+    Parameters
+    ----------
+    like
+        A tensor on the device and of the precision that is wanted.
+    """
+    return as_uniform(hashes(seeds, stream, shape, like.device), like)
+
+
+def normal(seeds: Sequence[Seed], stream: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
+    """Return standard normal numbers, [n, *shape]; none is beyond 5.3."""
+    import torch
+
+    between = uniform(seeds, stream, shape, like).mul_(2).sub_(1)
+    return torch.erfinv(between).mul_(math.sqrt(2))
+
+
+def as_uniform(hashed: Tensor, like: Tensor) -> Tensor:
+    """Return the upper bits of hashes as uniform numbers; the lower ones are free for a coin."""
+    steps = 1 << _BITS
+    upper = (hashed >> (32 - _BITS)).bitwise_and_(steps - 1)
+    return upper.to(like.dtype).add_(0.5).div_(steps)
+
+
+def _key(seed: Seed, stream: str) -> tuple[int, int]:
+    """Return two numbers of 32 bits, with a sign."""
+    text = f"{stream}:{','.join(str(int(each)) for each in seed)}"
+    digest = blake2b(text.encode(), digest_size=8).digest()
+    first, second = (int.from_bytes(digest[i : i + 4], "little", signed=True) for i in (0, 4))
+    return first, second
+
+
+@lru_cache(maxsize=8)
+def _places(count: int, device: str) -> Tensor:
+    import torch
+
+    return _mix_(torch.arange(1, count + 1, dtype=torch.int32, device=device))
+
+
+def _mix_(x: Tensor) -> Tensor:
+    """Mix bits in place: one that differs changes half of all others."""
+    first, second = _MULTIPLIERS
+    # Shifts of integers with a sign bring in copies of it, which are masked.
+    x.bitwise_xor_((x >> 16).bitwise_and_(0xFFFF)).mul_(first)
+    x.bitwise_xor_((x >> 15).bitwise_and_(0x1FFFF)).mul_(second)
+    return x.bitwise_xor_((x >> 16).bitwise_and_(0xFFFF))

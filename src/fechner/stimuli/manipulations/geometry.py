@@ -1,13 +1,25 @@
-"""Rotation in the plane and size; around the picture there is middle grey."""
+"""Geometry: rotation in the plane, size, occlusion, and two of ImageNet-C: elastic and pixelate.
+
+Around a picture that is turned or made smaller there is middle grey. What acts on rows and columns
+is two products of matrices, one matrix for each picture: on a CPU that is several times as quick as
+a convolution, whatever the width of its kernel.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from fechner.stimuli.manipulations.base import OfPixels
-from fechner.stimuli.manipulations.separable import along_both, zoom_matrices
+from fechner.stimuli.manipulations.base import (
+    Manipulation,
+    corruption,
+    over_pixels,
+    parameter,
+    pixel_manipulation,
+    uniform,
+)
 from fechner.stimuli.pictures import Seed
 
 if TYPE_CHECKING:
@@ -17,9 +29,14 @@ if TYPE_CHECKING:
 #: stronger than those of most pictures.
 OUTSIDE = 0.5
 
+_ELASTIC_PX = (488.0, 488.0, 12.2, 17.08, 29.28)
+_ELASTIC_SIGMA_PX = (170.8, 19.52, 2.44, 2.44, 2.44)
+_ELASTIC_CORNERS_PX = (24.4, 48.8, 4.88, 4.88, 4.88)
+_PIXELS = (0.6, 0.5, 0.4, 0.3, 0.25)
+
 
 @dataclass(frozen=True, kw_only=True)
-class Rotation(OfPixels):
+class Rotation(Manipulation):
     """Rotation about the middle, interpolated between four pixels."""
 
     axis: str = "angle (deg)"
@@ -66,7 +83,7 @@ def sampled(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scale(OfPixels):
+class Scale(Manipulation):
     """Size about the middle, in octaves: one is twice as large, or half as large.
 
     Enlarged pictures are interpolated linearly and lose what leaves the field; those that are made
@@ -79,11 +96,8 @@ class Scale(OfPixels):
 
     def change(self, pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
         """Enlarge pictures, or make them smaller."""
-        height, width = pixels.shape[-2:]
         factors = (levels if self.direction == "up" else -levels).exp2()
-        down = zoom_matrices(factors, height)
-        across = down if height == width else zoom_matrices(factors, width)
-        return along_both(pixels - OUTSIDE, down, across) + OUTSIDE
+        return zoomed(pixels - OUTSIDE, factors) + OUTSIDE
 
 
 ROTATION_UP = Rotation(
@@ -118,3 +132,200 @@ SCALE_DOWN = Scale(
     opposite="scale-up",
     direction="down",
 )
+
+
+def zoomed(pixels: Tensor, factors: Tensor) -> Tensor:
+    """Enlarge pictures about their middle, or make them smaller; see `zoom_matrices`."""
+    height, width = pixels.shape[-2:]
+    down = zoom_matrices(factors, height)
+    across = down if height == width else zoom_matrices(factors, width)
+    return along_both(pixels, down, across)
+
+
+def along_both(pixels: Tensor, down: Tensor, across: Tensor) -> Tensor:
+    """Multiply columns of pictures by one matrix and rows by another, [n, c, h, w].
+
+    Parameters
+    ----------
+    down, across
+        [n, new height, h] and [n, new width, w], one of each for each picture.
+    """
+    import torch
+
+    n, channels, height, width = pixels.shape
+    rows = torch.bmm(pixels.reshape(n, channels * height, width), across.transpose(1, 2))
+    rows = rows.reshape(n, channels, height, across.shape[1])
+    # One product a channel, for one product of all would need copies of the matrix.
+    return torch.stack([torch.bmm(down, rows[:, c]) for c in range(channels)], dim=1)
+
+
+def zoom_matrices(factors: Tensor, n: int) -> Tensor:
+    """Return matrices [rows, n, n] that enlarge n pixels about their middle, or make them smaller.
+
+    Pixels are interpolated linearly if enlarged and averaged under a triangle as wide as two new
+    pixels if made smaller. What comes from outside counts as 0.
+    """
+    import torch
+
+    middle = (n - 1) / 2
+    here = torch.arange(n, dtype=torch.float64, device=factors.device)
+    factor = factors.double()[:, None, None]
+    from_px = middle + (here[:, None] - middle) / factor
+    reach = (1 / factor).clamp(min=1.0)
+    # All pixels under the triangle count in its sum, also those outside of the picture.
+    weights = (1 - (from_px - here[None, :]).abs() / reach).clamp(min=0)
+    return (weights / _triangle_sum(from_px, reach)).to(factors.dtype)
+
+
+def _triangle_sum(at: Tensor, reach: Tensor) -> Tensor:
+    """Return the sum of a triangle of height 1 over all integers."""
+    # Of both sides: the sum over k of 1 - (k + side) / reach while that is positive.
+    rest = at - at.floor()
+    total = rest * 0
+    for side in (rest, 1 - rest):
+        terms = ((reach - side).floor() + 1).clamp(min=0)
+        total = total + terms * (1 - side / reach) - terms * (terms - 1) / (2 * reach)
+    return total
+
+
+@pixel_manipulation(
+    "occlusion",
+    title="Linear occlusion",
+    axis="covered part of the area",
+    reference="richardwebster2018",
+    range=(0.01, 1.0),
+    words="is black behind a straight line of random direction and side, which covers the part of "
+    "its area that is the level",
+    random=True,
+    most=1.0,
+)
+def occlusion(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+    """Cover pictures from a side that follows from the seed.
+
+    The line is where the covered area is exactly the level. Pixels on it are covered in part, by as
+    much of them as lies behind it, so that the sum over pixels is exact as well. More is covered of
+    every pixel at a higher level of the same seed.
+    """
+    height, width = pixels.shape[-2:]
+    angles = uniform(seeds, "occlusion", (1,), levels.double())[:, 0] * (2 * math.pi)
+    covered = covered_parts(levels, angles, (height, width))
+    return pixels * (1 - covered)[:, None]
+
+
+def covered_parts(parts: Tensor, angles_rad: Tensor, size: tuple[int, int]) -> Tensor:
+    """Return how much of each pixel lies behind a line, [n, h, w].
+
+    Parameters
+    ----------
+    parts
+        Of the area that lies behind it.
+
+    Examples
+    --------
+    >>> import torch
+    >>> covered = covered_parts(torch.tensor([0.3]), torch.tensor([1.0]), (10, 20))
+    >>> round(float(covered.mean()), 6)
+    0.3
+    """
+    import torch
+
+    height, width = size
+    x, y = torch.cos(angles_rad.double()), torch.sin(angles_rad.double())
+    line = _quantile(parts.double(), width * x.abs(), height * y.abs())
+    # All, whatever rounding says.
+    line = torch.where(parts >= 1, math.inf, line)
+    ahead = [
+        (torch.arange(n, dtype=torch.float64, device=parts.device) - (n - 1) / 2)
+        for n in (height, width)
+    ]
+    down = (line[:, None] - y[:, None] * ahead[0]).to(parts.dtype)
+    across = (x[:, None] * ahead[1]).to(parts.dtype)
+    long, short = (f(x.abs(), y.abs())[:, None, None] for f in (torch.maximum, torch.minimum))
+    behind = down[:, :, None] - across[:, None, :]
+    return _share(behind, long.to(parts.dtype), short.clamp(min=1e-9).to(parts.dtype))
+
+
+def _quantile(parts: Tensor, first: Tensor, second: Tensor) -> Tensor:
+    """Return where so large a part of a rectangle, seen from a side, lies before.
+
+    Its depth is the sum of two lengths, so that it grows as a square, then evenly, then as a square
+    again.
+    """
+    import torch
+
+    long, short = torch.maximum(first, second), torch.minimum(first, second)
+    lower = torch.minimum(parts, 1 - parts)
+    corner = torch.sqrt(2 * long * short * lower) - (long + short) / 2
+    even = (lower - 0.5) * long
+    place = torch.where(lower < short / (2 * long), corner, even)
+    return torch.where(parts > 0.5, -place, place)
+
+
+def _share(behind: Tensor, long: Tensor, short: Tensor) -> Tensor:
+    """Return the part of a pixel that lies behind a line so far from its middle: no `_quantile`."""
+    import torch
+
+    far = behind.abs()
+    corner = ((long + short) / 2 - far).clamp_(min=0).square_().div_(2 * long * short)
+    less = torch.where(far < (long - short) / 2, 0.5 - far / long, corner)
+    return torch.where(behind > 0, 1 - less, less)
+
+
+@corruption("c-elastic", "Elastic transform", "is stretched at random", random=True, ordered=False)
+def elastic(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+    """Stretch pictures: corners move at random, and every pixel with its neighbours.
+
+    Severities 1 and 2 of the published ones move far and smoothly, 3 to 5 little but roughly.
+    """
+    import torch
+
+    from fechner.stimuli.manipulations.blur import blurred
+
+    height, width = pixels.shape[-2:]
+    far = over_pixels(parameter(levels, _ELASTIC_CORNERS_PX, 0))
+    corners = (uniform(seeds, "c-elastic corners", (3, 2, 1), pixels) * 2 - 1) * far
+    y, x = (
+        torch.arange(n, dtype=pixels.dtype, device=pixels.device) - (n - 1) / 2
+        for n in (height, width)
+    )
+    arm = max(min(height, width) // 3, 1)
+    first, second, third = corners.unbind(1)
+    down = (y[:, None] + arm) / (2 * arm)
+    across = (arm - x[None, :]) / (2 * arm)
+    moved = [
+        second[:, i, :, None]
+        + (first - second)[:, i, :, None] * down
+        + (third - second)[:, i, :, None] * across
+        for i in range(2)
+    ]
+    rough = uniform(seeds, "c-elastic", (2, height, width), pixels) * 2 - 1
+    rough = blurred(rough, parameter(levels, _ELASTIC_SIGMA_PX, _ELASTIC_SIGMA_PX[0]))
+    rough = rough * over_pixels(parameter(levels, _ELASTIC_PX, 0))
+    from_x = x[None, None, :] + moved[0] + rough[:, 0]
+    from_y = y[None, :, None] + moved[1] + rough[:, 1]
+    return sampled(pixels, from_x, from_y, "reflection")
+
+
+@corruption("c-pixelate", "Pixelate", "has fewer pixels")
+def pixelate(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+    """Average over blocks."""
+    height, width = pixels.shape[-2:]
+    block = 1 / parameter(levels, _PIXELS, 1)
+    down = block_matrices(block, height)
+    across = down if height == width else block_matrices(block, width)
+    return along_both(pixels, down, across)
+
+
+def block_matrices(sizes_px: Tensor, n: int) -> Tensor:
+    """Return matrices [rows, n, n] that give each pixel the mean of the block its middle is in.
+
+    Blocks are so many pixels long, not necessarily a whole number of them, from the first pixel on.
+    """
+    import torch
+
+    here = torch.arange(n, dtype=torch.float64, device=sizes_px.device)
+    size = sizes_px.double()[:, None, None]
+    block = ((here[:, None] + 0.5) / size).floor()
+    start, end = block * size, ((block + 1) * size).clamp(max=float(n))
+    inside = torch.minimum(end, here[None, :] + 1) - torch.maximum(start, here[None, :])
+    return (inside.clamp(min=0) / (end - start)).to(sizes_px.dtype)

@@ -1,17 +1,38 @@
-"""Spatial frequencies of pictures: filters, kernels of any shape, and noise with a spectrum."""
+"""Spatial frequencies of pictures: filters, phase scrambling, and bands at a stated RMSE.
+
+And what others need of them: kernels of any shape, and noise with a spectrum.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from fechner.stimuli.manipulations.randomness import normal
-from fechner.stimuli.pictures import Seed
+from fechner.errors import PictureError
+from fechner.stimuli.field import Field
+from fechner.stimuli.manipulations.base import Manipulation, normal, pixel_manipulation, uniform
+from fechner.stimuli.noise import Band, Noise
+from fechner.stimuli.pictures import Picture, Problem, Seed, picture_drawn, rounded
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor
+
+#: The RMSE as shown may differ from the one asked for by this share.
+TOLERANCE = 0.01
+
+#: A gain is looked for until the RMSE is as near as this, if it can be, in so many steps.
+_NEAR = 0.001
+_STEPS = 24
+
+#: Noise that must be as much stronger to make up for what is cut off is noise of another band.
+_MOST_GAIN = 1.5
+
+#: The highest frequency that pixels hold, in cycles per pixel: along their diagonal.
+_HIGHEST = math.sqrt(0.5)
 
 
 def cosine_frequencies(pixels: Tensor) -> Tensor:
@@ -164,3 +185,246 @@ def fractal_noise(
     frequency = fourier_frequencies(*size, like).clamp(min=1 / max(size))
     gains = (frequency * max(size)) ** -powers.double()[:, None, None]
     return filtered_noise(seeds, stream, size, gains, like)
+
+
+@pixel_manipulation(
+    "low-pass",
+    title="Low-pass filter",
+    axis="cut-off (octaves below the highest frequency)",
+    reference="geirhos2021",
+    range=(0.3, 8.0),
+    words="is low-pass filtered: frequencies are kept up to a cut-off that lies the level in "
+    "octaves below the highest that pixels hold, and fade out within an octave above it",
+)
+def low_pass(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+    """Take out high frequencies.
+
+    Above the cut-off the gain falls to 0 within an octave, as a raised cosine of log frequency.
+    """
+    frequency = cosine_frequencies(pixels)
+    cut_off = _HIGHEST * levels.double().neg().exp2()
+    return filter_cosines(pixels, 1 - _rise(frequency, cut_off, cut_off * 2))
+
+
+@pixel_manipulation(
+    "high-pass",
+    title="High-pass filter",
+    axis="cut-off (cycles per width)",
+    reference="geirhos2021",
+    range=(0.7, 112.0),
+    words="is high-pass filtered: frequencies are kept from a cut-off on, which is the level in "
+    "cycles per width, and fade out within an octave below it; the mean of each channel is kept, "
+    "and what leaves black and white is cut",
+)
+def high_pass(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+    """Take out low frequencies but for the mean of each channel.
+
+    Below the cut-off the gain falls to 0 within an octave, as a raised cosine of log frequency.
+    """
+    frequency = cosine_frequencies(pixels)
+    cut_off = levels.double() / pixels.shape[-1]
+    gains = _rise(frequency, cut_off / 2, cut_off)
+    gains[:, 0, 0] = 1
+    return filter_cosines(pixels, gains)
+
+
+def _rise(frequency: Tensor, start: Tensor, end: Tensor) -> Tensor:
+    """Return 0 up to one frequency and 1 from another on, [n, h, w]."""
+    import torch
+
+    octaves = torch.log2(frequency.clamp(min=1e-9))[None]
+    low, high = (torch.log2(edge)[:, None, None] for edge in (start, end))
+    return (1 - torch.cos(math.pi * ((octaves - low) / (high - low)).clamp(0, 1))) / 2
+
+
+@pixel_manipulation(
+    "phase-scramble",
+    title="Phase scrambling",
+    axis="largest shift of phase (deg)",
+    reference="geirhos2021",
+    range=(2.0, 180.0),
+    words="has the phases of its Fourier transform shifted at random, by minus to plus the level "
+    "in degrees, in all channels alike; the power spectrum is kept, and what leaves black and "
+    "white is cut",
+    random=True,
+    most=180.0,
+)
+def phase_scramble(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+    """Shift phases, even between minus and plus the level: 180 deg leaves nothing of them."""
+    import torch
+
+    height, width = pixels.shape[-2:]
+    half = width // 2 + 1
+    shifts = uniform(seeds, "phases", (height, half), pixels).mul_(2).sub_(1)
+    for column in {0, width // 2} if width % 2 == 0 else {0}:
+        _make_odd_(shifts[:, :, column])
+    angles = shifts * (levels * (math.pi / 180))[:, None, None]
+    turned = fourier(pixels) * torch.polar(torch.ones_like(angles), angles)[:, None]
+    return from_fourier(turned, (height, width))
+
+
+def _make_odd_(shifts: Tensor) -> None:
+    """Give opposite frequencies opposite shifts, [n, h], as a real picture has them."""
+    height = shifts.shape[1]
+    first = (height - 1) // 2
+    shifts[:, 0] = 0
+    if height % 2 == 0:
+        shifts[:, height // 2] = 0
+    if first:
+        shifts[:, -first:] = -shifts[:, 1 : first + 1].flip(1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtRmse(Manipulation):
+    """Changes a band of frequencies until a picture differs by a given RMSE, the level.
+
+    After Hernández-Cámara et al. (2025, section 5): whatever the band, the changed picture is as
+    far from the original, in the values that are sent to a display, as for any other band. The RMSE
+    is over pixels and channels, of display-encoded values in 0..1.
+
+    Parameters
+    ----------
+    band
+        In cycles per degree.
+    nearest
+        Whether to come as near as possible where that RMSE cannot be had, for people to look at;
+        otherwise that is a `PictureError`.
+    """
+
+    band: Band = field(kw_only=False)
+    nearest: bool = False
+    axis: str = "RMSE"
+    reference: str = "hernandez2025"
+    range: tuple[float, float] = (0.01, 0.16)
+
+    may_fail: ClassVar[bool] = True
+    #: How it is done, in words before the band.
+    by: ClassVar[str]
+
+    def direction(self, pixels: Tensor, field: Field, seed: Seed) -> Tensor:
+        """Return what is added to a picture, [1, 3, h, w], times a gain."""
+        raise NotImplementedError
+
+    def largest_gain(self, plain: float) -> float:
+        """Return the largest gain, from the one that would do if nothing were cut or rounded."""
+        raise NotImplementedError
+
+    def changed(
+        self, pixels: Tensor, rmse: float, field: Field, seed: Seed = (), bits: int | None = None
+    ) -> tuple[Tensor, Problem]:
+        """Return a picture, [3, h, w], at an RMSE or as near as can be, and why it is no nearer."""
+        self.check_level(rmse)
+        if rmse == 0:
+            return pixels, ""
+        original = pixels[None]
+        direction = self.direction(original, field, seed)
+        length = float(direction.square().flatten(1).mean(dim=1).sqrt())
+        plain = rmse / max(length, 1e-12)
+        limit = self.largest_gain(plain)
+        # The RMSE only grows with the gain, a little less than in proportion: a secant through 0
+        # closes in on it, kept between gains that were too small and too large.
+        low, high, gain = 0.0, limit, min(plain, limit)
+        best, error = original, math.inf
+        for _ in range(_STEPS):
+            now = rounded(original + gain * direction, bits)
+            found = float(rmse_between(now, original))
+            off = abs(found / rmse - 1)
+            if off < error:
+                best, error = now, off
+            low, high = (gain, high) if found < rmse else (low, gain)
+            if error < _NEAR or high - low <= 1e-9 * limit:
+                break
+            secant = gain * rmse / max(found, 1e-12)
+            # At the limit the largest gain itself is tried before anything in between.
+            gain = (
+                min(secant, limit) if secant >= limit or low < secant < high else (low + high) / 2
+            )
+        if error <= TOLERANCE:
+            return best[0], ""
+        return best[0], "unreachable" if plain > limit else "clipped"
+
+    def show(
+        self,
+        pictures: Sequence[Picture],
+        levels: Sequence[float],
+        seeds: Sequence[Seed],
+        field: Field,
+        bits: int | None,
+        device: str,
+        dtype: torch.dtype,
+    ) -> Tensor:
+        """Draw pictures and change them, one after the other."""
+        import torch
+
+        shown = []
+        for picture, level, seed in zip(pictures, levels, seeds, strict=True):
+            original = picture_drawn(picture, field, bits, device)
+            pixels, problem = self.changed(original, level, field, seed, bits)
+            if problem and not self.nearest:
+                how = f"by an RMSE of {level:g} by {self.by} {self.band}"
+                raise PictureError(f"{picture} cannot be changed {how}.", problem)
+            shown.append(pixels)
+        return torch.stack(shown).to(dtype)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suppressed(AtRmse):
+    """Attenuates a band in every channel until pictures differ by a given RMSE.
+
+    A band that has less than that in it, even if it is taken out whole, is unreachable.
+    """
+
+    name: str = "band-suppressed"
+    title: str = "Band suppressed"
+    words: str = "has a band of frequencies attenuated until its RMSE to the original is the level"
+
+    by: ClassVar[str] = "taking out"
+
+    def direction(self, pixels: Tensor, field: Field, seed: Seed) -> Tensor:
+        """Return the band, to be taken off."""
+        import torch
+
+        mask = self.band.mask(field, str(pixels.device))
+        found: Tensor = -torch.fft.irfft2(torch.fft.rfft2(pixels) * mask, s=pixels.shape[-2:])
+        return found
+
+    def largest_gain(self, plain: float) -> float:
+        """Return the gain that takes the band out whole."""
+        return 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class BandNoise(AtRmse):
+    """Adds Gaussian noise in a band, the same to all three channels, as grey as in the paper.
+
+    Where pixels would leave 0..1 they are cut, and the noise is made stronger to make up for it, by
+    half at most.
+    """
+
+    name: str = "band-filled"
+    title: str = "Band filled with noise"
+    words: str = "has noise added in a band of frequencies until its RMSE is the level"
+    random: bool = True
+
+    by: ClassVar[str] = "noise of"
+
+    def direction(self, pixels: Tensor, field: Field, seed: Seed) -> Tensor:
+        """Return noise."""
+        noise = Noise(self.band.low_cpd, self.band.high_cpd, seed)
+        return noise.draw(field, str(pixels.device))[None, None].expand_as(pixels)
+
+    def largest_gain(self, plain: float) -> float:
+        """Return half as much again."""
+        return _MOST_GAIN * plain
+
+
+def rmse_between(a: Tensor, b: Tensor) -> Tensor:
+    """Return the RMSE of each picture, [n].
+
+    Examples
+    --------
+    >>> import torch
+    >>> rmse_between(torch.zeros(1, 3, 4, 4), torch.full((1, 3, 4, 4), 0.5)).tolist()
+    [0.5]
+    """
+    return (a - b).square().flatten(1).mean(dim=1).sqrt()

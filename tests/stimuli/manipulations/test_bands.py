@@ -1,13 +1,15 @@
 """Bands of pictures: the RMSE and the spectrum are measured back from what is shown."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 import torch
 from photographs import PHOTOGRAPHS, path_of
 
 from fechner.errors import PictureError
-from fechner.stimuli import Band, BandNoise, Field, Perturbed, Suppressed, display, paint
-from fechner.stimuli.bands import TOLERANCE, rmse_between
+from fechner.stimuli import Band, BandNoise, Field, Manipulated, Suppressed, display, paint
+from fechner.stimuli.manipulations.spectra import TOLERANCE, AtRmse, rmse_between
 from fechner.stimuli.photographs import Photograph, photograph
 from fechner.stimuli.pictures import picture_drawn, rounded
 
@@ -38,6 +40,21 @@ def grey(rows: int = 3) -> torch.Tensor:
     )
 
 
+def changed(
+    manipulation: AtRmse,
+    rmse: float,
+    pixels: torch.Tensor,
+    seeds: Sequence[tuple[int, ...]],
+    bits: int | None = None,
+) -> tuple[torch.Tensor, list[str]]:
+    """Return pictures at an RMSE, and what is wrong with each."""
+    found = [
+        manipulation.changed(picture, rmse, FIELD, seed, bits)
+        for picture, seed in zip(pixels, seeds, strict=True)
+    ]
+    return torch.stack([picture for picture, _ in found]), [problem for _, problem in found]
+
+
 def test_bands() -> None:
     band = Band.octaves(4.0)
     assert band.high_cpd / band.low_cpd == pytest.approx(2)
@@ -58,15 +75,16 @@ def test_bands() -> None:
 @pytest.mark.parametrize("kind", [Suppressed, BandNoise])
 def test_rmse_as_shown(pixels: torch.Tensor, kind: type, rmse: float, bits: int | None) -> None:
     for centre in (1.0, 3.0, 8.0):
-        changed = kind(Band.octaves(centre), rmse)(pixels, FIELD, [(1, i) for i in range(6)], bits)
-        made = [not problem for problem in changed.problems]
+        seeds = [(1, i) for i in range(6)]
+        shown, problems = changed(kind(Band.octaves(centre)), rmse, pixels, seeds, bits)
+        made = [not problem for problem in problems]
         assert sum(made) >= 3
-        found = rmse_between(changed.pixels, pixels)[made]
+        found = rmse_between(shown, pixels)[made]
         np.testing.assert_allclose(found, rmse, rtol=TOLERANCE)
-        assert changed.pixels.min() >= 0
-        assert changed.pixels.max() <= 1
+        assert shown.min() >= 0
+        assert shown.max() <= 1
         if bits:
-            steps = changed.pixels * 255
+            steps = shown * 255
             np.testing.assert_allclose(steps, steps.round(), atol=1e-9)
 
 
@@ -76,7 +94,7 @@ def test_only_the_band_changes() -> None:
     for centre in (1.0, 4.0, 8.0):
         band = Band.octaves(centre)
         inside = band.mask(FIELD)
-        suppressed = Suppressed(band, 0.001)(original, FIELD, [()] * 3, None).pixels
+        suppressed, _ = changed(Suppressed(band), 0.001, original, [()] * 3)
         after = torch.fft.rfft2(suppressed)
         torch.testing.assert_close(after[..., ~inside], before[..., ~inside])
         # Every term of the band by the same factor, between taking it out and leaving it.
@@ -84,18 +102,18 @@ def test_only_the_band_changes() -> None:
         gain = factor.flatten(1).mean(dim=1)
         assert ((gain > 0) & (gain < 1)).all()
         torch.testing.assert_close(factor, gain[:, None, None].expand_as(factor))
-        noisy = BandNoise(band, 0.05)(original, FIELD, [(i,) for i in range(3)], None).pixels
+        noisy, _ = changed(BandNoise(band), 0.05, original, [(i,) for i in range(3)])
         noise = torch.fft.rfft2(noisy - original)
         assert noise[..., ~inside].abs().max() < 1e-9 * noise.abs().max()
 
 
 def test_noise_is_grey_seeded_and_gaussian() -> None:
     original = grey(2)
-    noise = BandNoise(Band(2.0, 12.0), 0.02)
-    first = noise(original, FIELD, [(1,), (2,)], None).pixels - original
+    noise = BandNoise(Band(2.0, 12.0))
+    first = changed(noise, 0.02, original, [(1,), (2,)])[0] - original
     torch.testing.assert_close(first[:, 0], first[:, 1])
     torch.testing.assert_close(first[:, 0], first[:, 2])
-    again = noise(original, FIELD, [(2,), (1,)], None).pixels - original
+    again = changed(noise, 0.02, original, [(2,), (1,)])[0] - original
     torch.testing.assert_close(again[0], first[1])
     assert (first[0] - first[1]).abs().max() > 0.01
     values = (first[0, 0] / first[0, 0].std()).flatten()
@@ -104,20 +122,9 @@ def test_noise_is_grey_seeded_and_gaussian() -> None:
 
 def test_level_0_is_the_identity_to_the_bit(pixels: torch.Tensor) -> None:
     for kind in (Suppressed, BandNoise):
-        changed = kind(Band.octaves(4.0), 0.0)(pixels, FIELD, [(0,)] * 6, 8)
-        assert torch.equal(changed.pixels, pixels)
-        assert changed.problems == ("",) * 6
-
-
-def test_a_picture_does_not_depend_on_its_neighbours(pixels: torch.Tensor) -> None:
-    seeds = [(1, i) for i in range(6)]
-    for kind in (Suppressed, BandNoise):
-        change = kind(Band.octaves(6.0), 0.03)
-        together = change(pixels, FIELD, seeds, 8)
-        for row in range(6):
-            alone = change(pixels[row : row + 1], FIELD, seeds[row : row + 1], 8)
-            assert torch.equal(alone.pixels[0], together.pixels[row])
-            assert alone.problems[0] == together.problems[row]
+        shown, problems = changed(kind(Band.octaves(4.0)), 0.0, pixels, [(0,)] * 6, 8)
+        assert torch.equal(shown, pixels)
+        assert problems == [""] * 6
 
 
 def test_unreachable_where_the_band_has_too_little() -> None:
@@ -125,28 +132,32 @@ def test_unreachable_where_the_band_has_too_little() -> None:
     band = Band.octaves(4.0)
     content = torch.fft.irfft2(torch.fft.rfft2(original) * band.mask(FIELD), s=(128, 128))
     most = float(content.square().mean(dim=(1, 2, 3)).sqrt().min())
-    assert Suppressed(band, 0.99 * most)(original, FIELD, [()] * 3, None).problems == ("",) * 3
-    changed = Suppressed(band, 1.3 * most)(original, FIELD, [()] * 3, None)
-    assert "unreachable" in changed.problems
+    assert changed(Suppressed(band), 0.99 * most, original, [()] * 3)[1] == [""] * 3
+    shown, problems = changed(Suppressed(band), 1.3 * most, original, [()] * 3)
+    assert "unreachable" in problems
     # The nearest is the picture without the band, never one with the band inverted.
-    row = changed.problems.index("unreachable")
-    torch.testing.assert_close(changed.pixels[row], (original - content)[row])
+    row = problems.index("unreachable")
+    torch.testing.assert_close(shown[row], (original - content)[row])
 
 
 def test_clipped_where_noise_would_be_cut_off() -> None:
     black = torch.zeros(1, 3, 128, 128, dtype=torch.float64)
-    half = BandNoise(Band.octaves(4.0), 0.05)(black, FIELD, [(0,)], None)
+    half, problems = changed(BandNoise(Band.octaves(4.0)), 0.05, black, [(0,)])
     # Half of the noise is cut, so that it must be 1.41 times as strong.
-    assert half.problems == ("",)
-    assert float(half.pixels.max()) == pytest.approx(0.05 * 2**0.5 * 4, rel=0.25)
+    assert problems == [""]
+    assert float(half.max()) == pytest.approx(0.05 * 2**0.5 * 4, rel=0.25)
     white = torch.ones(1, 3, 128, 128, dtype=torch.float64)
-    assert BandNoise(Band.octaves(4.0), 0.6)(white, FIELD, [(0,)], None).problems == ("clipped",)
+    assert changed(BandNoise(Band.octaves(4.0)), 0.6, white, [(0,)])[1] == ["clipped"]
 
 
-def test_a_perturbed_photograph_is_a_recipe_that_is_painted(photographs: list[Photograph]) -> None:
-    recipe = Perturbed(photographs[0], BandNoise(Band.octaves(4.0), 0.05), (3, 4))
-    assert recipe == Perturbed(photographs[0], BandNoise(Band.octaves(4.0), 0.05), (3, 4))
-    assert len({recipe, Perturbed(photographs[0], recipe.perturbation, (3, 5))}) == 2
+def test_a_manipulated_photograph_is_a_recipe_that_is_painted(
+    photographs: list[Photograph],
+) -> None:
+    noise = BandNoise(Band.octaves(4.0))
+    recipe = Manipulated(photographs[0], noise, 0.05, (3, 4))
+    assert recipe == Manipulated(photographs[0], BandNoise(Band.octaves(4.0)), 0.05, (3, 4))
+    assert len({recipe, Manipulated(photographs[0], noise, 0.05, (3, 5))}) == 2
+    assert recipe.source is recipe
     screen = display("srgb-8bit")
     shown = paint([photographs[0], recipe], FIELD, screen)
     assert shown.pixels.shape == (2, 3, 128, 128)
@@ -157,11 +168,12 @@ def test_a_perturbed_photograph_is_a_recipe_that_is_painted(photographs: list[Ph
 
 
 def test_what_cannot_be_made_is_a_sentence(photographs: list[Photograph]) -> None:
-    recipe = Perturbed(photographs[0], Suppressed(Band.octaves(8.0), 0.3))
+    band = Band.octaves(8.0)
+    recipe = Manipulated(photographs[0], Suppressed(band), 0.3)
     with pytest.raises(PictureError, match=r"chelsea.png cannot be changed by an RMSE of 0.3") as e:
         paint([recipe], FIELD, display("verbal"))
     assert e.value.problem == "unreachable"
-    nearest = Perturbed(photographs[0], recipe.perturbation, nearest=True)
+    nearest = Manipulated(photographs[0], Suppressed(band, nearest=True), 0.3)
     assert paint([nearest], FIELD, display("verbal")).pixels.shape == (1, 3, 128, 128)
 
 
