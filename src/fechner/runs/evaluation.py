@@ -7,7 +7,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from fechner.runs.manifest import (
     stored_options,
     versions,
 )
-from fechner.runs.progress import Bar, Notes
+from fechner.runs.progress import Bar, Listener
 from fechner.runs.run import Run
 from fechner.runs.trials import FILE as TRIALS
 from fechner.runs.trials import Budget
@@ -142,7 +142,7 @@ def evaluate(
         named = prepared.named_observers()
         folder = Path(tempfile.mkdtemp(prefix="fechner-") if out is None else out)
         plan = Plan(list(named), [test.id for test in prepared.tests], settings.scores_only)
-        with only_writer(folder, plan), Bar() if progress else nullcontext(Notes()) as listener:
+        with only_writer(folder, plan), Bar() if progress else Listener() as listener:
             manifest = prepared.manifest(folder, listener.say)
             manifest.write(folder)
             for note in prepared.options.notes:

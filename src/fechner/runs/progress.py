@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from types import TracebackType
-from typing import Protocol, Self, TypeVar
+from typing import Self, TypeVar
 
 from rich.console import Console
 from rich.progress import (
@@ -23,52 +22,35 @@ from rich.text import Text
 Item = TypeVar("Item")
 
 
-class Listener(Protocol):
-    """Hears what a run does; ``told`` is what it has told people."""
+class Listener:
+    """Hears what a run does, and prints on stderr what people should know.
 
-    told: list[str]
-
-    def start(self, images: int) -> None:
-        """Hear how many pictures there are to show."""
-        ...
-
-    def doing(self, what: str) -> None:
-        """Hear what goes before measuring."""
-        ...
-
-    def piece(self, observer: str, test: str) -> None:
-        """Hear what is measured now."""
-        ...
-
-    def images(self, n: int) -> None:
-        """Hear that n pictures were shown."""
-        ...
-
-    def say(self, message: str) -> None:
-        """Hear something that people should know."""
-        ...
-
-
-class Notes:
-    """No bar: only what people should know, on stderr."""
+    ``told`` is what it has printed.
+    """
 
     def __init__(self) -> None:
         self.told: list[str] = []
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
     def start(self, images: int) -> None:
-        """Say nothing."""
+        """Hear how many pictures there are to show."""
 
     def doing(self, what: str) -> None:
-        """Say nothing."""
+        """Hear what goes before measuring."""
 
     def piece(self, observer: str, test: str) -> None:
-        """Say nothing."""
+        """Hear what is measured now."""
 
     def images(self, n: int) -> None:
-        """Say nothing."""
+        """Hear that n pictures were shown."""
 
     def say(self, message: str) -> None:
-        """Print it."""
+        """Print something that people should know."""
         self.told.append(message)
         sys.stderr.write(f"{message}\n")
 
@@ -79,10 +61,11 @@ class _Rate(ProgressColumn):
         return Text(f"{rate:,.0f} pictures/s" if rate else "", style="progress.data.speed")
 
 
-class Bar:
+class Bar(Listener):
     """A progress bar on stderr with rate and time left; off a terminal, a line per test."""
 
     def __init__(self) -> None:
+        super().__init__()
         # Looked up now, so that a redirected stdout or stderr is respected.
         self._console = Console(file=sys.stderr)
         self._progress = Progress(
@@ -97,18 +80,12 @@ class Bar:
         )
         self._task = self._progress.add_task("", total=None)
         self._last = ""
-        self.told: list[str] = []
 
     def __enter__(self) -> Self:
         self._progress.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._progress.stop()
 
     def start(self, images: int) -> None:

@@ -157,7 +157,7 @@ def _read(trials: Trials, observer: str, found: Reread) -> dict[str, _Reading]:
 def _update(run: Run, name: str, readings: Mapping[str, _Reading], found: Reread) -> None:
     """Put today's readings into the result files of an observer."""
     record = run.manifest.observers[name]
-    every = {test.id: test for test in run.suite.build(run.options)}
+    every = run.all_tests
     ledger = Ledger(run.folder)
     entries = ledger.entries()
     done = {entry.key: entry for entry in entries if entry.status == "done"}

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fechner.errors import RunFolderError, UnknownNameError
+from fechner.experiments import Experiment
 from fechner.observers import READOUTS, Wants
 from fechner.runs.ledger import Entry, Ledger, read_answers
 from fechner.runs.lock import last_writer
@@ -81,6 +83,7 @@ class Run:
         self.told: list[str] = []
         #: Observers and tests whose problems matter; None for all that were ever asked for here.
         self.asked_for: tuple[Collection[str], Collection[str]] | None = None
+        self._built: tuple[Any, dict[str, Test]] | None = None
 
     def __repr__(self) -> str:
         return f"Run('{self.folder}')"
@@ -157,12 +160,20 @@ class Run:
     @property
     def tests(self) -> list[Test]:
         """The tests of the suite that this run has, in the suite's order."""
-        return [test for name, test in self._every.items() if name in self.manifest.tests]
+        return [test for name, test in self.all_tests.items() if name in self.manifest.tests]
 
     @property
-    def _every(self) -> dict[str, Test]:
-        """All tests of the suite, by name."""
-        return {t.id: t for t in self.suite.build(self.options)}
+    def all_tests(self) -> dict[str, Test]:
+        """All tests of the suite, by name; built once, as long as people's trials stay the same."""
+        people = people_of(self.folder)
+        if self._built is None or self._built[0] is not people:
+            self._built = people, {test.id: test for test in self.suite.build(self.options)}
+        return self._built[1]
+
+    @cached_property
+    def _as_printed(self) -> dict[str, Experiment]:
+        """Experiments of the suite as papers had them, by name."""
+        return {test.id: test.experiment for test in self.suite.build(self.options.as_printed)}
 
     def entries(self) -> list[Entry]:
         """Return what the ledger says."""
@@ -190,7 +201,7 @@ class Run:
         return read_answers(
             self.folder,
             self._test(test),
-            self._every,
+            self.all_tests,
             self.manifest.observers[observer],
             self.entries(),
             for_scores,
@@ -226,7 +237,7 @@ class Run:
         lacking = self.manifest.observers[observer].lacks
         for line in not_asked(observer, [self._test(test)], lacking):
             return line
-        keys = piece_keys(self._test(test), self._every, self.manifest.observers[observer])
+        keys = piece_keys(self._test(test), self.all_tests, self.manifest.observers[observer])
         failed = [
             entry.message
             for entry in self.entries()
@@ -240,7 +251,6 @@ class Run:
     def score(self, observer: str, test: Test, data: xr.Dataset) -> list[Result]:
         """Score the answers of an observer in a test."""
         own = self.suite
-        as_printed = [t.experiment for t in own.build(self.options.as_printed) if t.id == test.id]
         layers = [str(layer) for layer in data["layer"].values]
         # Where there is one place to look at, nobody has to be told which.
         handed_on = self.manifest.observers[observer].output
@@ -254,7 +264,9 @@ class Run:
             place = _place(score, own.readouts, natural, several=data.sizes["readout"] > 1)
             # Papers read encoders out by the suite's own read-out, mostly of what they hand on.
             printed = published_scores(own.name, "" if score.layer == natural else score.layer)
-            same = _is_own(score.readout, own.readouts) and test.experiment in as_printed
+            same = _is_own(score.readout, own.readouts) and test.experiment == self._as_printed.get(
+                test.id
+            )
             keys = [f"{test.id}/{score.name}", *([test.id] if main else [])]
             known = [printed[observer, key] for key in keys if (observer, key) in printed]
             results.append(

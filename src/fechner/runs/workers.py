@@ -30,7 +30,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from fechner.errors import FechnerError, ObserverError, RunFolderError, WorkerError
@@ -291,12 +290,7 @@ class WorkerPool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         for future in self._running:
             future.cancel()
         for process in self._ours:
