@@ -30,8 +30,7 @@ import numpy as np
 import torch
 from scipy.optimize import minimize
 
-from fechner.observers.models.bio_parameters import BioParameters
-from fechner.observers.models.natural import natural_energy
+from fechner.observers.models.bio_multilayer import BioParameters
 from fechner.observers.models.stages import BioMultiLayer
 from fechner.stimuli import ATD, Field
 from fechner.stimuli.oriented_noise import OrientedNoise
@@ -150,6 +149,8 @@ class Tried(NamedTuple):
 
 
 def tried(channels: str, gain: float, xyz: torch.Tensor) -> Tried:
+    from natural_means import natural_energy
+
     data, p = published(), BioParameters()
     p = replace(p, sensitivity=replace(p.sensitivity, gain=(gain,) * 3))
     energy = natural_energy(p, xyz, FIELD.ppd)

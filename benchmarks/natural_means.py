@@ -5,7 +5,7 @@ Seven colour photographs that come with scikit-image and scikit-learn are sent t
 
     python benchmarks/natural_means.py
 
-prints ``natural_energy`` of `fechner.observers.models.bio_parameters.WaveletStage`.
+prints ``natural_energy`` of `fechner.observers.models.bio_multilayer.WaveletStage`.
 """
 
 from pathlib import Path
@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from fechner.observers.models.bio_parameters import BioParameters
-from fechner.observers.models.natural import natural_energy
+from fechner.observers.models.bio_multilayer import Bands, BioParameters
+from fechner.observers.models.stages import BioMultiLayer
 from fechner.stimuli import display
 
 SIDE_PX = 128
@@ -43,6 +43,25 @@ def squares() -> torch.Tensor:
         rows = light.unfold(1, SIDE_PX, SIDE_PX).unfold(2, SIDE_PX, SIDE_PX)
         found.append(rows.flatten(1, 2).transpose(0, 1))
     return torch.cat(found)
+
+
+def natural_energy(parameters: BioParameters, xyz: torch.Tensor, ppd: float) -> Bands:
+    """Return the mean energy of each scale, high to low, for A, T, D.
+
+    Parameters
+    ----------
+    xyz
+        Photographs as light in cd/m2, [n, 3, h, w].
+    """
+    cascade = BioMultiLayer(parameters, ppd, (xyz.shape[-2], xyz.shape[-1])).double()
+    exponent = parameters.wavelets.exponent
+    total = torch.zeros(())
+    with torch.no_grad():
+        for picture in xyz:
+            scales = cascade.wavelets.linear(cascade.retina(picture[None].double())[-1].out)
+            means = [y.abs().pow(exponent).mean(dim=(0, 2, 3, 4)) for y in scales]
+            total = total + torch.stack(means, dim=1) / len(xyz)
+    return tuple(tuple(float(f"{value:.4g}") for value in row) for row in total.tolist())
 
 
 def main() -> None:

@@ -13,8 +13,12 @@ from torch import Tensor
 
 from fechner.errors import ObserverError, UnknownNameError
 from fechner.observers import abilities, resolve
-from fechner.observers.models.bio_multilayer import BioMultiLayerObserver, make
-from fechner.observers.models.bio_parameters import BioParameters, WaveletStage
+from fechner.observers.models.bio_multilayer import (
+    BioMultiLayerObserver,
+    BioParameters,
+    WaveletStage,
+    make,
+)
 from fechner.observers.models.stages import BioMultiLayer, bands
 from fechner.stimuli import Field, Frames, Layer, Square, Stimulus, display, paint
 from fechner.stimuli.colour import ATD
@@ -130,7 +134,7 @@ def test_opponent_normalisation_of_a_known_colour() -> None:
 
 def test_a_colour_of_energy_1_keeps_its_response_on_any_background() -> None:
     """Its gain follows the picture; numbers of the authors' public code at another setting."""
-    from fechner.observers.models.bio_parameters import OpponentStage
+    from fechner.observers.models.bio_multilayer import OpponentStage
     from fechner.observers.models.stages import Opponent
 
     xyz = torch.zeros(2, 3, 3, 3)

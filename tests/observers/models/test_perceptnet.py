@@ -1,4 +1,4 @@
-"""PerceptNet, Bio-UNet and the parametric PerceptNet: formulas, weights, seeds and gradients."""
+"""PerceptNet, Bio-UNet and the parametric PerceptNet: kernels measured back, layers, weights."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,11 +13,28 @@ from torch import Tensor
 
 from fechner.errors import ObserverError
 from fechner.observers import abilities, resolve
-from fechner.observers.models.networks import GDN, BioUNet, PerceptNet
-from fechner.observers.models.parameters import ParametricParameters
-from fechner.observers.models.parametric import Normalised, ParametricPerceptNet, bars
-from fechner.observers.models.perceptnet import OpponentNetwork, make, make_bio_unet
+from fechner.observers.models.parametric import (
+    Normalised,
+    ParametricParameters,
+    ParametricPerceptNet,
+    bars,
+    blob,
+    centre_surround,
+    gabor,
+    grid,
+)
+from fechner.observers.models.perceptnet import (
+    GDN,
+    BioUNet,
+    OpponentNetwork,
+    PerceptNet,
+    make,
+    make_bio_unet,
+)
 from fechner.stimuli import Field, Frames, display
+
+# PerceptNet, Bio-UNet and the parametric PerceptNet: formulas, weights, seeds and gradients
+
 
 NAMES = ("perceptnet", "bio-unet", "parametric-perceptnet")
 
@@ -228,3 +245,52 @@ def test_the_last_pool_is_across_frequency_and_orientation() -> None:
     assert float(between[four, turned]) == pytest.approx(np.exp(-((22.5 / 20) ** 2) / 2))
     assert float(between[four, at[0, 4.0, 0.0, 90.0]]) == 0
     assert float(between[at[1, 3.0, 0.0, 0.0], at[2, 3.0, 0.0, 0.0]]) == 0
+
+
+# Kernels of the parametric PerceptNet, measured back
+
+
+def spectrum(kernel: np.ndarray, ppd: float, side: int = 256) -> tuple[float, float]:
+    """Return frequency and orientation at which the amplitude spectrum peaks."""
+    power = np.abs(np.fft.fft2(kernel, (side, side)))
+    axis = np.fft.fftfreq(side, 1 / ppd)
+    row, column = np.unravel_index(power.argmax(), power.shape)
+    return float(np.hypot(axis[row], axis[column])), float(
+        np.degrees(np.arctan2(-axis[row], axis[column])) % 180
+    )
+
+
+@pytest.mark.parametrize("frequency", [4.0, 8.0])
+@pytest.mark.parametrize("orientation", [0.0, 22.5, 90.0, 135.0])
+@pytest.mark.parametrize("phase", [0.0, 90.0])
+def test_a_gabor_is_tuned_to_what_it_says(
+    frequency: float, orientation: float, phase: float
+) -> None:
+    across = frequency**0.9
+    kernel = gabor(31, 32.0, frequency, orientation, phase, (across, 0.8 * across))
+    found = spectrum(kernel, 32.0)
+    assert found[0] == pytest.approx(frequency, rel=0.05)
+    assert abs((found[1] - orientation + 90) % 180 - 90) < 3
+
+
+def test_cosine_and_sine_are_even_and_odd() -> None:
+    even, odd = (gabor(31, 32.0, 4.0, 30.0, phase, (3.5, 2.8)) for phase in (0.0, 90.0))
+    assert even == pytest.approx(even[::-1, ::-1])
+    assert odd == pytest.approx(-odd[::-1, ::-1])
+    assert float(np.sum(even * odd)) == pytest.approx(0, abs=1e-12)
+
+
+def test_a_wider_surround_lets_more_of_low_frequencies_through() -> None:
+    def share_at(cycles: int, ratio: float) -> float:
+        power = np.abs(np.fft.fft2(centre_surround(21, 21.0, 0.15, ratio), (84, 84)))[0]
+        return float(power[cycles] / power.max())
+
+    assert share_at(0, 1.1) == pytest.approx(0, abs=1e-9)
+    assert share_at(2, 5.0) > 1.3 * share_at(2, 1.1)
+
+
+def test_a_blob_is_as_wide_as_it_says() -> None:
+    kernel = blob(41, 32.0, 0.1)
+    x, _ = grid(41, 32.0)
+    assert float((kernel.sum(axis=0) * x[0] ** 2).sum()) == pytest.approx(0.01, rel=1e-3)
+    assert kernel == pytest.approx(kernel.T)

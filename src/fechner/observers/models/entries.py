@@ -20,7 +20,7 @@ MODELS: tuple[Entry, ...] = (
         "parametric-perceptnet",
         "PerceptNet of known filters: opponent colours, centre-surround, Gabors; untrained",
         "encodes",
-        f"{_HERE}.perceptnet:make_parametric",
+        f"{_HERE}.parametric:make",
         reference="vila_tomas2025",
     ),
     Entry(

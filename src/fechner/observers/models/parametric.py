@@ -3,19 +3,123 @@
 The architecture of PerceptNet with kernels that were not learnt: opponent colours of Jameson and
 Hurvich, differences of Gaussians, Gabors, and normalisation by neighbours in space, orientation and
 frequency.
+
+Kernels are drawn on a grid of their own, in degrees at the pixels per degree that a layer was
+designed for, and then used in pixels: like any trained network, this one does not know how large
+its pictures are.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from fechner.observers.models.kernels import blob, centre_surround, gabor, of_unit_energy
-from fechner.observers.models.parameters import ParametricParameters
+from fechner.observers.devices import check_device
+from fechner.observers.metrics.filtering import extend
+from fechner.observers.models.perceptnet import PPD, OpponentNetwork
+from fechner.observers.network import Network
+from fechner.stimuli.colour import Matrix, Triple
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ParametricParameters:
+    """The parametric PerceptNet before any training (Vila-Tomás et al. 2025).
+
+    Frequencies and widths hold for pictures of 128 pixels per degree; a layer behind one pooling
+    has half of them, behind two a quarter.
+
+    Parameters
+    ----------
+    retina_beta, retina_gamma
+        Of x / sqrt(beta + gamma x^2) on each encoded colour.
+    colours
+        From encoded colours (rows) to the opponent channels A, T, D (columns).
+    opponent_beta, opponent_gamma
+        Of the same, on each opponent channel; the paper leaves them to training, so both are 1.
+    blob_px, blob_ppd, blob_sigma_deg, blob_ratio
+        Centre and surround of A, T, D: side of the kernel, its grid, width of the centre, and how
+        many times wider the surround is.
+    near_px, near_sigma_deg, near_beta
+        Gaussian neighbourhood of the normalisation that follows.
+    bars_px, ppd
+        Side of the Gabors, and the grid of all that stands behind both poolings.
+    frequencies_cpd
+        Of the Gabors on A, T, D.
+    orientations
+        How many, evenly spaced; each in cosine and sine phase.
+    envelope_exponent, elongation
+        One over the envelope's standard deviation is the frequency to this power across the bars,
+        and this part of it along them.
+    far_px, far_sigma_deg, far_sigma_orientation_deg, far_sigma_frequency, far_beta
+        Neighbourhood of the last normalisation in space, orientation and frequency (a standard
+        deviation over the frequency of the channel that is divided), within the same opponent
+        channel and phase.
+    """
+
+    retina_beta: float = 0.1
+    retina_gamma: float = 0.5
+    colours: Matrix = (
+        (39.0454 / 163.5217, 30.1207 / 163.5217, 14.27948 / 163.5217),
+        (115.8404 / 163.5217, -63.3502 / 163.5217, 41.26816 / 163.5217),
+        (16.3118 / 163.5217, 30.2934 / 163.5217, -61.51888 / 163.5217),
+    )
+    opponent_beta: float = 1.0
+    opponent_gamma: float = 1.0
+    blob_px: int = 21
+    blob_ppd: float = 21.0
+    blob_sigma_deg: Triple = (0.149568619222635, 0.172044863, 0.172044863)  # exp(-1.9), exp(-1.76)
+    blob_ratio: Triple = (1.1, 5.0, 5.0)
+    near_px: int = 11
+    near_sigma_deg: float = 0.04
+    near_beta: float = 0.1
+    bars_px: int = 31
+    ppd: float = 32.0
+    frequencies_cpd: tuple[tuple[float, ...], ...] = ((2.0, 4.0, 8.0, 16.0), (3.0, 6.0), (3.0, 6.0))
+    orientations: int = 8
+    envelope_exponent: float = 0.9
+    elongation: float = 0.8
+    far_px: int = 21
+    far_sigma_deg: float = 0.2
+    far_sigma_orientation_deg: float = 20.0
+    far_sigma_frequency: float = 0.4
+    far_beta: float = 1.0
+
+
+def make(device: str = "cpu", ppd: float = PPD) -> OpponentNetwork:
+    """Make the parametric PerceptNet, which needs no training.
+
+    Parameters
+    ----------
+    ppd
+        As for PerceptNet.
+
+    Examples
+    --------
+    >>> make().layers[1]
+    'opponent'
+    """
+    parameters = ParametricParameters()
+    module = ParametricPerceptNet(parameters).to(check_device(device)).eval()
+    stages = (
+        "retina",
+        "opponent",
+        "opponent_normalised",
+        "centre_surround",
+        "centre_surround_normalised",
+        "gabors",
+    )
+    network = Network(module, stages=stages, settings=repr(parameters))
+    opponent = dict.fromkeys(stages[1:5], 3)
+    name = "parametric-perceptnet"
+    return OpponentNetwork(network, name=name, opponent_layers=opponent, ppd=ppd)
 
 
 class Bar(NamedTuple):
@@ -150,14 +254,76 @@ def _neighbours(tuned: tuple[Bar, ...], p: ParametricParameters) -> np.ndarray:
 def _convolved(x: Tensor, kernel: Tensor, groups: int = 1) -> Tensor:
     """Convolve maps that are continued by their mirror images, edge pixels included."""
     half = kernel.shape[-1] // 2
-    if half:
-        rows = _mirrored(x.shape[-2], half, x.device)
-        columns = _mirrored(x.shape[-1], half, x.device)
-        x = x[..., rows, :][..., columns]
+    for dim in (-2, -1) if half else ():
+        x = extend(x, dim, half, half, "mirror")
     return functional.conv2d(x, kernel.to(x.dtype), groups=groups)
 
 
-def _mirrored(size: int, margin: int, device: torch.device) -> Tensor:
-    """Return which row stands where when a picture goes on as its mirror image."""
-    place = torch.arange(-margin, size + margin, device=device) % (2 * size)
-    return torch.where(place < size, place, 2 * size - 1 - place)
+def grid(side_px: int, ppd: float) -> tuple[Floats, Floats]:
+    """Return x [1, side] and y [side, 1] in degrees from the centre, rows running down."""
+    axis: Floats = (np.arange(side_px, dtype=np.float64) - (side_px - 1) / 2) / ppd
+    return axis[None, :], axis[:, None]
+
+
+def of_unit_energy(kernel: Floats) -> Floats:
+    """Divide a kernel by the root of its sum of squares."""
+    return np.asarray(kernel / np.sqrt(np.sum(kernel**2)))
+
+
+def blob(side_px: int, ppd: float, sigma_deg: float) -> Floats:
+    """Return a Gaussian that sums to 1.
+
+    Examples
+    --------
+    >>> blob(3, 1.0, 1.0).round(4)[1].tolist()
+    [0.1238, 0.2042, 0.1238]
+    """
+    x, y = grid(side_px, ppd)
+    drawn = np.exp(-(x**2 + y**2) / (2 * sigma_deg**2))
+    return np.asarray(drawn / drawn.sum())
+
+
+def centre_surround(side_px: int, ppd: float, sigma_deg: float, ratio: float) -> Floats:
+    """Return a Gaussian minus one that is wider by a ratio, of unit energy.
+
+    Examples
+    --------
+    >>> kernel = centre_surround(21, 21.0, 0.15, ratio=1.1)
+    >>> abs(round(float(kernel.sum()), 9)), bool(kernel[10, 10] > 0 > kernel[10, 2])
+    (0.0, True)
+    """
+    difference = blob(side_px, ppd, sigma_deg) - blob(side_px, ppd, ratio * sigma_deg)
+    return of_unit_energy(difference)
+
+
+def gabor(
+    side_px: int,
+    ppd: float,
+    frequency_cpd: float,
+    orientation_deg: float,
+    phase_deg: float,
+    inverse_sigmas: tuple[float, float],
+) -> Floats:
+    """Return a Gabor of zero mean and unit energy.
+
+    Parameters
+    ----------
+    orientation_deg
+        0 means vertical bars; it turns counterclockwise.
+    inverse_sigmas
+        One over the standard deviation of the envelope, across and along the bars, in 1/deg.
+
+    Examples
+    --------
+    >>> kernel = gabor(31, 32.0, 4.0, 0.0, 0.0, (3.5, 2.8))
+    >>> round(float(np.sum(kernel**2)), 6), abs(round(float(kernel.sum()), 9))
+    (1.0, 0.0)
+    """
+    x, y = grid(side_px, ppd)
+    angle = np.radians(orientation_deg)
+    across = x * np.cos(angle) - y * np.sin(angle)
+    along = x * np.sin(angle) + y * np.cos(angle)
+    envelope = np.exp(-((inverse_sigmas[0] * across) ** 2 + (inverse_sigmas[1] * along) ** 2) / 2)
+    wave = np.cos(2 * np.pi * frequency_cpd * across + np.radians(phase_deg))
+    drawn = envelope * wave
+    return of_unit_energy(drawn - drawn.mean())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fechner.observers.models.divisive import energies, filtered, frequencies, gain_at, gaussian
+from fechner.observers.models.stages import energies, filtered, frequencies, gain_at, gaussian
 
 
 @pytest.mark.parametrize("size", [(16, 16), (15, 22)])
