@@ -15,8 +15,7 @@ from torch import nn
 
 from fechner.errors import FechnerError, MissingExtraError, ObserverError, UnknownNameError
 from fechner.observers import Entry, FunctionEncoder, abilities, catalogue, resolve
-from fechner.observers.catalogue import families
-from fechner.observers.entry import Family
+from fechner.observers.catalogue import Family, families
 from fechner.observers.names import _settings, check_name, take_apart, with_settings
 from fechner.observers.network import Network
 from fechner.observers.normalisation import NORMALISATIONS, Normalisation
@@ -25,7 +24,6 @@ from fechner.suites import suites
 
 # The package offers the function under the module's name.
 MODULE = importlib.import_module("fechner.observers.catalogue")
-ENTRY = importlib.import_module("fechner.observers.entry")
 
 
 @pytest.fixture
@@ -109,7 +107,7 @@ def test_a_file_without_what_is_in_it_is_explained(tmp_path: Path) -> None:
 @pytest.mark.parametrize("missing", ["pycvvdp", "torchvision"])
 def test_missing_extra(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
     found = SimpleNamespace(find_spec=lambda package: None if package == missing else object())
-    monkeypatch.setattr(ENTRY, "util", found)
+    monkeypatch.setattr(MODULE, "util", found)
     assert not catalogue()["cvvdp"].installed
     with pytest.raises(MissingExtraError, match=f"'cvvdp' needs .*{missing} is not installed") as e:
         resolve("cvvdp")
@@ -118,7 +116,7 @@ def test_missing_extra(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
 
 
 def test_core_observers_need_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ENTRY, "util", SimpleNamespace(find_spec=lambda package: None))
+    monkeypatch.setattr(MODULE, "util", SimpleNamespace(find_spec=lambda package: None))
     assert catalogue()["pixels"].installed
     assert resolve("pixels").name == "pixels"
 
@@ -630,7 +628,7 @@ def test_missing_extra_of_a_family(
     monkeypatch: pytest.MonkeyPatch, spec: str, missing: str, extra: str
 ) -> None:
     found = SimpleNamespace(find_spec=lambda package: None if package == missing else object())
-    monkeypatch.setattr(ENTRY, "util", found)
+    monkeypatch.setattr(MODULE, "util", found)
     (family,) = [f for f in families().values() if f.takes(take_apart(spec)[0])]
     assert not family.installed
     check_name(spec)

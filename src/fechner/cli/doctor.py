@@ -58,7 +58,7 @@ def _missing(extra: str) -> str:
 
 def _state(entry: object) -> str:
     from fechner.errors import FechnerError
-    from fechner.observers.entry import Entry
+    from fechner.observers.catalogue import Entry
     from fechner.observers.names import resolve
 
     assert isinstance(entry, Entry)

@@ -42,8 +42,7 @@ def observers(
     ] = None,
 ) -> None:
     """List observers by name, or those of a published table."""
-    from fechner.observers.catalogue import catalogue, families
-    from fechner.observers.entry import Entry, Family
+    from fechner.observers.catalogue import Entry, Family, catalogue, families
     from fechner.suites import PRESETS
 
     if preset is not None:

@@ -6,11 +6,11 @@ from .abilities import Observer as Observer
 from .abilities import Recognises as Recognises
 from .abilities import Wants as Wants
 from .abilities import abilities as abilities
+from .catalogue import Entry as Entry
+from .catalogue import Family as Family
 from .catalogue import catalogue as catalogue
 from .catalogue import families as families
 from .decisions import AnswersByCriterion as AnswersByCriterion
-from .entry import Entry as Entry
-from .entry import Family as Family
 from .functions import FunctionComparer as FunctionComparer
 from .functions import FunctionEncoder as FunctionEncoder
 from .lifts import LIFTS as LIFTS

