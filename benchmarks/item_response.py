@@ -24,7 +24,7 @@ import numpy as np
 from scipy import special
 
 from fechner.psychometrics import Adaptive, Prior
-from fechner.psychometrics.falling import fit_falling
+from fechner.psychometrics.likelihood import fit_falling
 from fechner.psychometrics.population import fit_population
 from fechner.scores.bootstrap import cluster_counts
 from fechner.scores.error_consistency import error_consistency

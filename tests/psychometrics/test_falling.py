@@ -6,8 +6,8 @@ from scipy import optimize, special
 
 from fechner.errors import FechnerError
 from fechner.psychometrics import psychometric
-from fechner.psychometrics.falling import fit_falling, position_at
 from fechner.psychometrics.functions import SHAPES, inverse_share, share
+from fechner.psychometrics.likelihood import fit_falling, position_at
 
 LEVELS = np.concatenate([[0.0], np.geomspace(0.1, 100, 40)])
 SLOPE = {"weibull": 2.5, "logistic": 8.0, "normal": 5.0}

@@ -7,10 +7,10 @@ import pytest
 from scipy import optimize, stats
 
 from fechner.psychometrics import Prior, fit, psychometric
+from fechner.psychometrics.climbing import Hills
 from fechner.psychometrics.fitting import Model
 from fechner.psychometrics.functions import SHAPES, log_rising
 from fechner.psychometrics.grid import log_likelihood
-from fechner.psychometrics.likelihood import Hills
 
 LEVELS = np.geomspace(0.01, 1, 8)
 
@@ -67,7 +67,6 @@ def test_the_slopes_that_are_climbed_are_those_of_the_height() -> None:
         20 - k,
         "weibull",
         1 / np.log(10),
-        np.tile([-9.0, 9.0], (3, 4, 1)),
         eta=np.array([0.05, 0.2, 0.5]),
     )
     point = np.tile([-1.1, np.log(2.5), 0.12, 0.04], (3, 1))

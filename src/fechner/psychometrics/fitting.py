@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fechner.errors import FechnerError
+from fechner.psychometrics.climbing import SMALLEST_RATE, Hills, climb
 from fechner.psychometrics.functions import (
     Parameters,
     check_coverage,
@@ -28,7 +29,6 @@ from fechner.psychometrics.grid import (
     grid_weights,
     posterior,
 )
-from fechner.psychometrics.likelihood import SMALLEST_RATE, Hills
 from fechner.psychometrics.prior import Prior
 from fechner.psychometrics.result import Estimate, Fit, in_units, means, quantiles, spreads
 
@@ -269,7 +269,6 @@ def _mode(
         no=(k if model.falling else n - k)[known],
         shape=model.shape,
         unit=unit_of_z(model.shape, model.scale),
-        limits=inner,
         log_slope=(limits[:, 1].mean(axis=1), float(np.log(prior.slope_factor))),
         guess=prior.guess if own_guess else (1.0, 1.0),
         lapse=prior.lapse if free[:, 3].any() else (1.0, 1.0),
@@ -278,7 +277,7 @@ def _mode(
     )
     longest = 0.1 * (limits[..., 1] - limits[..., 0])
     top = found.top[known, :4]
-    top = hills.climb(top, longest)[0]
+    top = climb(hills, top, inner, longest)[0]
     if model.equal_asymptotes:
         top[:, 2] = top[:, 3]
     # The smallest rate stands for 0.

@@ -8,15 +8,15 @@ forced choice, and for observers with any bias. The families are those of psigni
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from fechner.errors import FechnerError
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+Floats = NDArray[np.float64]
 
 Shape = Literal["weibull", "logistic", "normal", "gumbel_l", "gumbel_r", "tdist"]
 Scale = Literal["log", "linear"]
@@ -38,10 +38,10 @@ STEEPNESS: dict[Shape, float] = {
 class Parameters(NamedTuple):
     """One value, or one array, for each parameter of a psychometric function."""
 
-    threshold: NDArray[np.float64]
-    slope: NDArray[np.float64]
-    guess: NDArray[np.float64]
-    lapse: NDArray[np.float64]
+    threshold: Floats
+    slope: Floats
+    guess: Floats
+    lapse: Floats
 
 
 def check_shape(shape: str, scale: str) -> None:
@@ -53,7 +53,7 @@ def check_shape(shape: str, scale: str) -> None:
 
 def checked_answers(
     levels: ArrayLike, n: ArrayLike, k: ArrayLike, scale: Scale
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats, Floats]:
     """Return levels, trials and yes answers in one shape, or say what is wrong with them."""
     arrays = [np.asarray(each, dtype=float) for each in (levels, n, k)]
     try:
@@ -97,7 +97,7 @@ def unit_of_z(shape: Shape, scale: Scale) -> float:
     return 1 / np.log(10) if (shape, scale) == ("weibull", "log") else 1.0
 
 
-def to_axis(levels: ArrayLike, scale: Scale) -> NDArray[np.float64]:
+def to_axis(levels: ArrayLike, scale: Scale) -> Floats:
     """Return levels as positions on the axis: log10, with -inf for level 0, or as they are."""
     levels = np.asarray(levels, dtype=float)
     if scale == "linear":
@@ -106,12 +106,12 @@ def to_axis(levels: ArrayLike, scale: Scale) -> NDArray[np.float64]:
         return np.asarray(np.log10(levels))
 
 
-def from_axis(positions: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
+def from_axis(positions: Floats, scale: Scale) -> Floats:
     """Return positions on the axis as levels."""
     return positions if scale == "linear" else np.asarray(10.0**positions)
 
 
-def share(z: ArrayLike, shape: Shape) -> NDArray[np.float64]:
+def share(z: ArrayLike, shape: Shape) -> Floats:
     """Return F(z): 0.5 at z = 0.
 
     Examples
@@ -137,7 +137,7 @@ def share(z: ArrayLike, shape: Shape) -> NDArray[np.float64]:
             return np.asarray(np.arctan2(1.0, -z) / np.pi)
 
 
-def share_density(z: NDArray[np.float64], shape: Shape) -> NDArray[np.float64]:
+def share_density(z: Floats, shape: Shape) -> Floats:
     """Return dF/dz."""
     match shape:
         case "weibull" | "gumbel_l" | "gumbel_r":
@@ -151,7 +151,7 @@ def share_density(z: NDArray[np.float64], shape: Shape) -> NDArray[np.float64]:
             return np.asarray(1 / (np.pi * (1 + z**2)))
 
 
-def inverse_share(f: ArrayLike, shape: Shape) -> NDArray[np.float64]:
+def inverse_share(f: ArrayLike, shape: Shape) -> Floats:
     """Return z at which F(z) is f: minus infinity for 0, infinity for 1.
 
     Examples
@@ -175,7 +175,7 @@ def inverse_share(f: ArrayLike, shape: Shape) -> NDArray[np.float64]:
                 return np.where(f <= 0, -np.inf, np.where(f >= 1, np.inf, z))
 
 
-def logit_share(z: ArrayLike, shape: Shape) -> NDArray[np.float64]:
+def logit_share(z: ArrayLike, shape: Shape) -> Floats:
     """Return logit F(z), exact where F is within rounding of 0 or 1."""
     z = np.asarray(z, dtype=float)
     match shape:
@@ -192,7 +192,7 @@ def logit_share(z: ArrayLike, shape: Shape) -> NDArray[np.float64]:
             return np.asarray(np.log(np.arctan2(1.0, -z) / np.arctan2(1.0, z)))
 
 
-def log_rising(k: ArrayLike, p: ArrayLike, eta: ArrayLike) -> NDArray[np.float64]:
+def log_rising(k: ArrayLike, p: ArrayLike, eta: ArrayLike) -> Floats:
     """Return the sum of log(p + j / nu) over j from 0 to k - 1, with nu = 1 / eta^2 - 1.
 
     The log likelihood of k yes answers among n of a beta-binomial block, in which chance varies
@@ -224,7 +224,7 @@ def psychometric(
     shape: Shape = "weibull",
     scale: Scale = "log",
     falling: bool = False,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the probability of a yes, or of a correct answer.
 
     All arguments broadcast. On the log scale level 0 has F = 0. The slope is the exponent of a

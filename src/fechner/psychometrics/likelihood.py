@@ -1,204 +1,59 @@
-"""The highest points of likelihoods and posteriors, of many functions at once.
+"""Most likely functions, many at once.
 
-`maximum_likelihood` fits functions with fixed rates, as published studies do. `Hills` climbs, for
-all fits, by Fisher scoring with limits: a parameter at a limit that the slope points beyond is held
-there while the others move on; steps that lead up less than they promise are damped.
+`maximum_likelihood` fits functions with fixed rates, as published studies do. `fit_falling` fits
+curves that fall from a top to chance as a picture is changed more and more: P(right) = chance +
+(1 - chance - miss) (1 - F(level)). Turned round, P(wrong) is a psychometric function whose guess
+rate is the miss rate at the top, and whose lapse rate is chance, which is known.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+import itertools
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import special
+from numpy.typing import ArrayLike, NDArray
 
+from fechner.errors import FechnerError
+from fechner.psychometrics.climbing import SMALLEST_RATE, Hills, highest
 from fechner.psychometrics.functions import (
     STEEPNESS,
+    Floats,
+    Scale,
+    Shape,
     check_rates,
     check_shape,
     checked_answers,
     from_axis,
-    log_rising,
-    share,
-    share_density,
+    inverse_share,
+    psychometric,
     to_axis,
     unit_of_z,
 )
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+#: A top less than this above chance has no half-way to fall.
+_ROOM = 0.05
 
-    from fechner.psychometrics.functions import Scale, Shape
+#: Levels closer than this share of the range are the same.
+_SAME = 1 / 2000
 
-#: Limits of the steepness: F would rise from 0 to 1 in a hundred ranges, or in a 2000th of one.
+#: Of functions with fixed rates: F would rise from 0 to 1 in a hundred ranges, or in a 2000th of
+#: one; and where the search starts, see `highest`.
 _FLATTEST, _STEEPEST = 0.01, 2000.0
+_GRID = np.array(
+    list(itertools.product(np.linspace(0.3, 0.7, 25), np.linspace(0.25, 0.85, 7), (0.0,)))
+)
 
-
-#: A free rate is at least this, so that no answer is impossible.
-SMALLEST_RATE = 1e-7
-
-_ROUNDS = 200
-
-#: Shares of the diagonal that are added to the information (Levenberg and Marquardt), and the
-#: share of the promised gain that a step must keep.
-_DAMPINGS = (0.0, 0.03, 0.3, 3.0, 30.0, 300.0, 3000.0)
-_KEPT = 0.1
-
-#: Nats by which a round must still raise a function.
-_GAIN = 1e-9
-
-
-@dataclass(frozen=True)
-class Hills:
-    """Answers to functions [F, L] and, if there is a prior, what it adds.
-
-    Positions are those of the levels on the axis, where ``slope * distance / unit`` is z. Points
-    [F, 4] and limits [F, 4, 2] are threshold on the axis, log slope, guess rate and lapse rate; a
-    parameter whose limits are equal stays. ``log_slope`` are mean and standard deviation [F] of the
-    log slope, ``guess`` and ``lapse`` the numbers of Beta densities. With ``equal_rates`` the lapse
-    rate stands for both. Answers are beta-binomial if there is an overdispersion ``eta`` [F].
-    """
-
-    positions: NDArray[np.float64]
-    yes: NDArray[np.float64]
-    no: NDArray[np.float64]
-    shape: Shape
-    unit: float
-    limits: NDArray[np.float64]
-    log_slope: tuple[NDArray[np.float64], float] | None = None
-    guess: tuple[float, float] = (1.0, 1.0)
-    lapse: tuple[float, float] = (1.0, 1.0)
-    equal_rates: bool = False
-    eta: NDArray[np.float64] | None = None
-
-    def height(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return log likelihood plus log prior, [F]."""
-        chance, miss = self._chances(points, share(self._z(points), self.shape))
-        if self.eta is None:
-            total = (special.xlogy(self.yes, chance) + special.xlogy(self.no, miss)).sum(axis=1)
-        else:
-            eta = self.eta[:, None]
-            total = log_rising(self.yes, chance, eta) + log_rising(self.no, miss, eta)
-            total = (total - log_rising(self.yes + self.no, 1.0, eta)).sum(axis=1)
-        if self.log_slope is not None:
-            total = total - 0.5 * ((points[:, 1] - self.log_slope[0]) / self.log_slope[1]) ** 2
-        for rate, (a, b) in ((points[:, 2], self.guess), (points[:, 3], self.lapse)):
-            total = total + special.xlogy(a - 1, rate) + special.xlog1py(b - 1, -rate)
-        return np.asarray(total)
-
-    def slopes(
-        self, points: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the gradient [F, 4] and the expected information [F, 4, 4]."""
-        z = self._z(points)
-        rises = share(z, self.shape)
-        chance, miss = self._chances(points, rises)
-        room = (1 - points[:, 3 if self.equal_rates else 2] - points[:, 3])[:, None]
-        steep = room * share_density(z, self.shape)
-        by_threshold = -steep * np.exp(points[:, 1])[:, None] / self.unit
-        by_lapse = 1 - 2 * rises if self.equal_rates else -rises
-        by = np.stack([by_threshold, steep * z, 1 - rises, by_lapse], axis=-1)
-        n = self.yes + self.no
-        if self.eta is None:
-            by_chance, weight = self.yes / chance - self.no / miss, n / (chance * miss)
-        else:
-            nu = (self.eta**-2.0 - 1)[:, None]
-            by_chance = nu * (
-                special.digamma(chance * nu + self.yes)
-                - special.digamma(chance * nu)
-                - special.digamma(miss * nu + self.no)
-                + special.digamma(miss * nu)
-            )
-            inflation = 1 + np.maximum(n - 1, 0) * self.eta[:, None] ** 2
-            weight = n / (chance * miss * inflation)
-        gradient = (by_chance[..., None] * by).sum(axis=1)
-        information = np.swapaxes(by * weight[..., None], 1, 2) @ by
-        if self.log_slope is not None:
-            mean, sd = self.log_slope
-            gradient[:, 1] -= (points[:, 1] - mean) / sd**2
-            information[:, 1, 1] += 1 / sd**2
-        for axis, (a, b) in ((2, self.guess), (3, self.lapse)):
-            rate = np.maximum(points[:, axis], SMALLEST_RATE)
-            gradient[:, axis] += (a - 1) / rate - (b - 1) / (1 - rate)
-            information[:, axis, axis] += (a - 1) / rate**2 + (b - 1) / (1 - rate) ** 2
-        return gradient, information
-
-    def climb(
-        self, start: NDArray[np.float64], longest: NDArray[np.float64], gain: float = _GAIN
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the top [F, 4] reached from a start, and its height; steps [F, 4] are bounded.
-
-        A round must still raise a function by ``gain`` nats for it to go on.
-        """
-        points = np.clip(start, self.limits[..., 0], self.limits[..., 1])
-        height = self.height(points)
-        # Those that are done are left out: how far one gets does not depend on the others.
-        going = np.arange(len(points))
-        for _ in range(_ROUNDS):
-            some = self._some(going)
-            points[going], reached = some._step(points[going], height[going], longest[going])
-            gained = reached - height[going]
-            height[going] = reached
-            going = going[gained > gain]
-            if len(going) == 0:
-                break
-        return points, height
-
-    def _some(self, which: NDArray[np.intp]) -> Hills:
-        rows = {name: getattr(self, name)[which] for name in ("positions", "yes", "no", "limits")}
-        law = self.log_slope and (self.log_slope[0][which], self.log_slope[1])
-        eta = None if self.eta is None else self.eta[which]
-        return replace(self, log_slope=law, eta=eta, **rows)
-
-    def _step(
-        self,
-        points: NDArray[np.float64],
-        height: NDArray[np.float64],
-        longest: NDArray[np.float64],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Take the boldest step that leads up about as much as it promises."""
-        low, high = self.limits[..., 0], self.limits[..., 1]
-        gradient, information = self.slopes(points)
-        held = (low == high) | ((points <= low) & (gradient < 0))
-        held |= (points >= high) & (gradient > 0)
-        gradient = np.where(held, 0.0, gradient)
-        information = np.where(held[:, :, None] | held[:, None, :], 0.0, information)
-        diagonal = np.einsum("fii->fi", information)
-        # A little more than singular, for answers that tell nothing of a parameter.
-        diagonal += np.where(held, 1.0, 1e-9 * (1 + diagonal))
-        diagonal = diagonal.copy()
-        best, top, done = points, height, np.zeros(len(points), bool)
-        for damping in _DAMPINGS:
-            damped = information + (damping * diagonal)[:, :, None] * np.eye(4)
-            move = np.linalg.solve(damped, gradient[..., None])[..., 0]
-            # The direction stays: it leads up, which that of clipped parts need not do.
-            over = np.where(longest > 0, np.abs(move) / np.where(longest > 0, longest, 1.0), 0.0)
-            move /= np.maximum(over.max(axis=1, keepdims=True), 1.0)
-            trial = np.clip(points + move, low, high)
-            reached = self.height(trial)
-            promise = (gradient * (trial - points)).sum(axis=1)
-            better = ~done & (reached > top)
-            best, top = np.where(better[:, None], trial, best), np.where(better, reached, top)
-            done |= reached - height >= _KEPT * promise
-            if done.all():
-                break
-        return best, top
-
-    def _z(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        distance = self.positions - points[:, :1]
-        z = np.exp(points[:, 1:2]) / self.unit * distance
-        # As far out as F still has digits; levels that were not asked are anywhere.
-        far = 1e7 if self.shape == "tdist" else 80
-        return np.asarray(np.clip(np.where(self.yes + self.no > 0, z, 0.0), -far, far))
-
-    def _chances(
-        self, points: NDArray[np.float64], rises: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return P and 1 - P, neither of them 0."""
-        guess, lapse = points[:, 3 if self.equal_rates else 2, None], points[:, 3:4]
-        chance = guess + (1 - guess - lapse) * rises
-        return np.clip(chance, 1e-15, 1.0), np.clip(1 - chance, 1e-15, 1.0)
+#: Of curves that fall: how far outside the tested range a threshold is sought, in lengths of the
+#: range. The flattest would take so many ranges to fall; the steepest has z from -5 to 5 between
+#: the two closest levels, where all steeper ones look the same and a step still has a most likely
+#: place between them: half-way where chance is small.
+_WIDEN = 0.5
+_FALLING_RANGES, _FALLING_Z = 20.0, 10.0
+_FALLING_GRID = np.array(
+    list(itertools.product(np.linspace(0, 1, 17), np.linspace(0.2, 0.9, 5), (0.0, 1.0)))
+)
 
 
 class MaximumLikelihood(NamedTuple):
@@ -210,10 +65,10 @@ class MaximumLikelihood(NamedTuple):
     threshold lies halfway.
     """
 
-    threshold: NDArray[np.float64]
-    slope: NDArray[np.float64]
+    threshold: Floats
+    slope: Floats
     censored: NDArray[Any]
-    log_likelihood: NDArray[np.float64]
+    log_likelihood: Floats
 
 
 def maximum_likelihood(
@@ -242,31 +97,23 @@ def maximum_likelihood(
     levels, n, k = checked_answers(levels, n, k, scale)
     lead = n.shape[:-1]
     x, n, k = (each.reshape(-1, n.shape[-1]) for each in (to_axis(levels, scale), n, k))
-    asked = n > 0
     if scale == "log" and guess == 0:
-        asked = asked & np.isfinite(x)
-    n, k = np.where(asked, n, 0.0), np.where(asked, k, 0.0)
-    unit = unit_of_z(shape, scale)
-    there = asked & np.isfinite(x)
-    first = np.min(x, axis=1, initial=np.inf, where=there)
-    last = np.max(x, axis=1, initial=-np.inf, where=there)
+        n, k = (np.where(np.isfinite(x), each, 0.0) for each in (n, k))
+    there = (n > 0) & np.isfinite(x)
+    first, last, length = _tested(x, there)
     censored = np.select(
         [~there.any(axis=1), (k == n).all(axis=1), (k == 0).all(axis=1)],
         ["unknown", "below", "above"],
         default="",
     )
+    unit = unit_of_z(shape, scale)
+    slopes = np.array([_FLATTEST, _STEEPEST]) * unit / STEEPNESS[shape] / length[:, None]
+    limits = _limits(first - length, last + length, slopes, (guess, guess), lapse)
     top, log_likelihood = np.full((len(x), 4), np.nan), np.full(len(x), np.nan)
     open_ = censored == ""
-    length = np.where(last > first, last - first, 1.0)
-    limits = np.empty((len(x), 4, 2))
-    limits[:, 0] = np.stack([first - length, last + length], axis=1)
-    ends = np.array([_FLATTEST, _STEEPEST]) * unit / STEEPNESS[shape]
-    limits[:, 1] = np.log(ends / length[:, None])
-    limits[:, 2], limits[:, 3] = guess, lapse
     if open_.any():
-        positions, yes, no = (each[open_] for each in (x, k, n - k))
-        hills = Hills(positions, yes, no, shape, unit, limits[open_])
-        top[open_], log_likelihood[open_] = _highest(hills)
+        hills = Hills(x[open_], k[open_], (n - k)[open_], shape, unit)
+        top[open_], log_likelihood[open_] = highest(hills, limits[open_], _GRID)
     # Without guesses and lapses, nothing but no below a level and nothing but yes above it.
     last_no = np.max(x, axis=1, initial=-np.inf, where=there & (k < n))
     first_yes = np.min(x, axis=1, initial=np.inf, where=there & (k > 0))
@@ -291,18 +138,210 @@ def maximum_likelihood(
     )
 
 
-def _highest(hills: Hills) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Start at the best point of a coarse grid and climb."""
-    best = np.full(len(hills.limits), -np.inf)
-    start = np.empty((len(best), 4))
-    for place in np.linspace(0.3, 0.7, 25):
-        for steepness in np.linspace(0.25, 0.85, 7):
-            trial = hills.limits @ np.array([0.5, 0.5])
-            trial[:, 0] = hills.limits[:, 0] @ [1 - place, place]
-            trial[:, 1] = hills.limits[:, 1] @ [1 - steepness, steepness]
-            height = hills.height(trial)
-            start = np.where((height > best)[:, None], trial, start)
-            best = np.maximum(best, height)
-    longest = np.tile([0.0, 1.0, 0.0, 0.0], (len(best), 1))
-    longest[:, 0] = (hills.limits[:, 0, 1] - hills.limits[:, 0, 0]) / 12
-    return hills.climb(start, longest)
+@dataclass(frozen=True)
+class Falling:
+    """Curves that fall, with the leading axes of what was fitted.
+
+    Parameters
+    ----------
+    threshold
+        Level at which the curve is half-way between its top and chance; NaN if censored.
+    slope
+        As of `psychometric` with the same shape and scale. Answers that fall between two
+        neighbouring levels have the steepest slope that can be told from others.
+    top
+        Accuracy at level 0, or at levels too weak to matter: 1 - miss rate.
+    censored
+        ``above`` if the curve does not fall half-way within the tested levels, ``below`` if it has
+        done so before the weakest of them (level 0 left out), ``unknown`` if the top is less than
+        0.05 above chance or nothing was asked; else empty.
+    bound
+        Of censored thresholds the tested level that they lie above or below; NaN for others.
+    log_likelihood
+        Of the answers.
+    tested
+        The weakest level above 0 and the strongest that were asked, [.., 2].
+    points
+        Threshold on the axis, log slope, miss rate and chance, [.., 4]: where to start from when
+        nearly the same answers are fitted.
+    """
+
+    threshold: Floats
+    slope: Floats
+    top: Floats
+    censored: NDArray[Any]
+    bound: Floats
+    log_likelihood: Floats
+    tested: Floats
+    points: Floats
+    chance: float
+    shape: Shape
+    scale: Scale
+
+    def __getitem__(self, index: Any) -> Falling:
+        """Return some of the curves, by an index into the leading axes."""
+        parts: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                parts[field.name] = np.asarray(value[index])
+        return replace(self, **parts)
+
+    def accuracy(self, levels: ArrayLike) -> Floats:
+        """Return the probability of a right answer at levels [X], [.., X]."""
+        at = self.points[..., None, :]
+        own = (from_axis(at[..., 0], self.scale), np.exp(at[..., 1]), at[..., 2], at[..., 3])
+        return np.asarray(1 - psychometric(levels, *own, shape=self.shape, scale=self.scale))
+
+    def level_at(self, accuracy: float) -> tuple[Floats, NDArray[Any]]:
+        """Return the level at which the curve has fallen to an accuracy, and whether it is tested.
+
+        The second is ``above`` if it falls so far beyond the strongest tested level only (or never,
+        where the accuracy is at chance or below), ``below`` if it has done so before the weakest
+        (or at once, where the accuracy is above the top), ``unknown`` where nothing was fitted,
+        else empty; censored levels are NaN.
+
+        Examples
+        --------
+        >>> levels = [0, 1, 2, 4, 8, 16, 32]
+        >>> found = fit_falling(levels, 40, [37, 36, 35, 30, 25, 20, 19], chance=0.5)
+        >>> at, censored = found.level_at(0.75)
+        >>> print(f"half-way at {found.threshold:.2f}, 75 % at {at:.2f}")
+        half-way at 4.90, 75 % at 4.13
+        """
+        at = position_at(self.points, accuracy, self.shape, self.scale)
+        return _within(at, self.tested, self.scale)
+
+
+def fit_falling(
+    levels: ArrayLike,
+    n: ArrayLike,
+    right: ArrayLike,
+    *,
+    chance: float,
+    shape: Shape = "logistic",
+    scale: Scale = "log",
+    start: ArrayLike | None = None,
+) -> Falling:
+    """Fit curves that fall from a top to chance, by maximum likelihood.
+
+    Estimates only: trials of one class share its picture, so an interval must come from the spread
+    between classes (`fechner.scores.response_curves`), not from these counts.
+
+    Parameters
+    ----------
+    levels
+        Distances from the original, [L] or [.., L]; leading axes are curves of their own. On the
+        log scale level 0, the original, is the top itself.
+    n, right
+        Trials at each level, and right answers, [.., L]; both need not be whole.
+    chance
+        Accuracy of an observer that guesses: 1 over the number of choices.
+    shape, scale
+        As for `fit`. Curves that are symmetric over the logarithm of the level have the same
+        threshold by ``logistic`` and ``normal``.
+    start
+        ``points`` of another fit to nearly the same answers, [4] or [.., 4], instead of a search.
+
+    Examples
+    --------
+    >>> found = fit_falling([0, 1, 2, 4, 8, 16], 20, [19, 19, 17, 9, 3, 0], chance=0.001)
+    >>> print(f"{found.threshold:.2f}, slope {found.slope:.1f}, top {found.top:.2f}")
+    4.00, slope 6.8, top 0.96
+    """
+    check_shape(shape, scale)
+    if not 0 <= chance < 1 - _ROOM:
+        raise FechnerError(f"chance is a rate such as 1 / number of choices, not {chance}.")
+    levels, n, right = checked_answers(levels, n, right, scale)
+    lead = n.shape[:-1]
+    rows = (to_axis(levels, scale), n, n - right)
+    x, n, wrong = (each.reshape(-1, each.shape[-1]) for each in rows)
+    there = (n > 0) & np.isfinite(x)
+    known = np.asarray(there.any(axis=1))
+    points, height = np.full((len(x), 4), np.nan), np.full(len(x), np.nan)
+    first, last, length = _tested(x, there)
+    if known.any():
+        unit = unit_of_z(shape, scale)
+        hills = Hills(x[known], wrong[known], (n - wrong)[known], shape, unit)
+        begin = None if start is None else np.broadcast_to(start, (*lead, 4)).reshape(-1, 4)[known]
+        low, high, size = first[known], last[known], length[known]
+        flattest = unit / STEEPNESS[shape] / (_FALLING_RANGES * size)
+        steepest = _FALLING_Z * unit / _closest(x[known], there[known], high, size)
+        limits = _limits(
+            low - _WIDEN * size,
+            high + _WIDEN * size,
+            np.stack([flattest, steepest], axis=1),
+            (SMALLEST_RATE, 1 - chance - 0.2 * _ROOM),
+            chance,
+        )
+        points[known], height[known] = highest(hills, limits, _FALLING_GRID, begin)
+    tested = np.stack([first, last], axis=1)
+    tested = np.where(known[:, None], from_axis(tested, scale), np.nan).reshape(*lead, 2)
+    points = points.reshape(*lead, 4)
+    threshold, censored = _within(points[..., 0], tested, scale)
+    # Nothing but right answers: wherever the climb ended, the curve has not begun to fall.
+    never = np.asarray(known & (wrong == 0).all(axis=1)).reshape(lead)
+    flat_top = 1 - points[..., 2] - chance < _ROOM
+    censored = np.where(never, "above", np.where(flat_top, "unknown", censored))
+    ends = (tested[..., 0], tested[..., 1])
+    return Falling(
+        threshold=np.where(censored == "", threshold, np.nan),
+        slope=np.asarray(np.exp(points[..., 1])),
+        top=np.where(points[..., 2] <= 2 * SMALLEST_RATE, 1.0, 1 - points[..., 2]),
+        censored=censored,
+        bound=np.select([censored == "below", censored == "above"], ends, default=np.nan),
+        log_likelihood=height.reshape(lead),
+        tested=tested,
+        points=points,
+        chance=chance,
+        shape=shape,
+        scale=scale,
+    )
+
+
+def position_at(points: Floats, accuracy: float, shape: Shape, scale: Scale) -> Floats:
+    """Return where, on the axis, curves with these points [.., 4] fall to an accuracy.
+
+    Minus infinity where the top is lower already, infinity where they never fall so far.
+    """
+    top, chance = 1 - points[..., 2], points[..., 3]
+    with np.errstate(divide="ignore"):
+        fallen = np.clip((top - accuracy) / (top - chance), 0.0, 1.0)
+        z = inverse_share(fallen, shape)
+    return np.asarray(points[..., 0] + z * unit_of_z(shape, scale) * np.exp(-points[..., 1]))
+
+
+def _within(at: Floats, tested: Floats, scale: Scale) -> tuple[Floats, NDArray[Any]]:
+    """Return levels at positions on the axis, NaN outside the tested ones, and on which side."""
+    ends = to_axis(tested, scale)
+    # A step at the weakest or strongest level may lie just outside.
+    close = 1e-9 * (1 + np.abs(ends))
+    below, above = at < ends[..., 0] - close[..., 0], at > ends[..., 1] + close[..., 1]
+    censored = np.select([np.isnan(at), below, above], ["unknown", "below", "above"], default="")
+    return np.where(censored == "", from_axis(at, scale), np.nan), censored
+
+
+def _tested(x: Floats, there: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
+    """Return the first and last position of every row, and their distance, 1 if it is 0."""
+    first = np.min(x, axis=1, initial=np.inf, where=there)
+    last = np.max(x, axis=1, initial=-np.inf, where=there)
+    return first, last, np.where(last > first, last - first, 1.0)
+
+
+def _closest(x: Floats, there: NDArray[np.bool_], last: Floats, length: Floats) -> Floats:
+    """Return the distance of the two closest levels of every row."""
+    # Those that were not asked go to the end of the row, where they are all the same.
+    gaps = np.diff(np.sort(np.where(there, x, last[:, None]), axis=1), axis=1)
+    closest = np.min(gaps, axis=1, initial=np.inf, where=gaps > _SAME * length[:, None])
+    return np.where(np.isfinite(closest), closest, length)
+
+
+def _limits(
+    low: Floats, high: Floats, slopes: Floats, guess: tuple[float, float], lapse: float
+) -> Floats:
+    """Return the lowest and highest value of every parameter, [F, 4, 2]."""
+    limits = np.empty((len(low), 4, 2))
+    limits[:, 0] = np.stack([low, high], axis=1)
+    limits[:, 1] = np.log(slopes)
+    limits[:, 2], limits[:, 3] = guess, lapse
+    return limits

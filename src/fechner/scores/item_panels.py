@@ -170,7 +170,7 @@ def _thresholds(items: Items) -> Floats:
     chance = items.table.chance
     shown = levels[levels > 0]
     if items.table.is_grid:
-        from fechner.psychometrics.falling import fit_falling
+        from fechner.psychometrics.likelihood import fit_falling
 
         fits = fit_falling(levels, n, right, chance=chance)
         original = right[:, levels == 0].sum(axis=1) / n[:, levels == 0].sum(axis=1)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from fechner.psychometrics import Fit, Scale, Shape
-    from fechner.psychometrics.falling import Falling
+    from fechner.psychometrics.likelihood import Falling
 
     Floats = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ class PooledFit:
 
     def level_at(self, accuracy: float) -> Located:
         """Return the level at which the curve has fallen to an accuracy."""
-        from fechner.psychometrics.falling import position_at
+        from fechner.psychometrics.likelihood import position_at
 
         censored = str(self.fit.level_at(accuracy)[1])
         at, drawn = (
@@ -128,7 +128,7 @@ def pooled_fit(
     resamples
         Bootstrap samples.
     """
-    from fechner.psychometrics.falling import fit_falling
+    from fechner.psychometrics.likelihood import fit_falling
 
     levels, n, right = checked_counts(levels, n, right)
     how: dict[str, Any] = {"chance": chance, "shape": shape, "scale": scale}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fechner.errors import FechnerError, UnknownNameError
-from fechner.psychometrics.falling import fit_falling
+from fechner.psychometrics.likelihood import fit_falling
 from fechner.report.trial_lists.plan import Condition
 from fechner.runs import Run
 from fechner.runs.people import asked_of_people, class_places
