@@ -16,7 +16,7 @@ from fechner.scores.paired import Difference, difference, in_common, paired
 from fechner.scores.ranks import Spearman
 from fechner.scores.score import Resampled, Scorer
 from fechner.suites import suite
-from fechner.suites.baselines import baselines
+from fechner.suites.published import baselines
 
 RATIOS = np.geomspace(0.5, 2, 10)
 SIMULATIONS = 250

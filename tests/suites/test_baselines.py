@@ -8,7 +8,7 @@ import pytest
 from fechner.scores import Score, distance
 from fechner.scores.score import FARTHEST
 from fechner.suites import suite
-from fechner.suites.baselines import baselines, baselines_of
+from fechner.suites.published import baselines, baselines_of
 
 SCORE = Score("agreement", 0.9, 0.8, 0.95, True, 1.0, 0.0, "abscissae", 9, note="kept")
 

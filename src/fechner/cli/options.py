@@ -53,7 +53,7 @@ class SuiteCommand:
         return as_command(name, _with_flags(self.function, self._flags(suite_name)))
 
     def _flags(self, suite_name: str | None) -> dict[str, inspect.Parameter]:
-        from fechner.suites.catalogue import suite
+        from fechner.suites.base import suite
         from fechner.suites.options import Options, options_of
 
         found = {name: _parameter(each) for name, each in options_of(Options).items()}
@@ -84,8 +84,7 @@ def _check_flags(command: Any, suite_name: str, args: Sequence[str]) -> None:
     for word in args[: args.index("--") if "--" in args else None]:
         flag = word.partition("=")[0]
         if flag.startswith("--") and flag not in (*flags, "--help"):
-            from fechner.suites.base import UnknownOptionError
-            from fechner.suites.catalogue import suite
+            from fechner.suites.base import UnknownOptionError, suite
 
             raise UnknownOptionError(suite(suite_name), flag.removeprefix("--"), names)
 

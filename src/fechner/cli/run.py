@@ -72,7 +72,7 @@ def _run(
         from fechner.observers.memory import keep_freed_memory
         from fechner.report.score_tables import compare_seeds, format_scores
         from fechner.runs.evaluation import evaluate
-        from fechner.suites.catalogue import suite as find_suite
+        from fechner.suites.base import suite as find_suite
         from fechner.suites.options import options_of
 
     keep_freed_memory()

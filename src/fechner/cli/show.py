@@ -25,7 +25,7 @@ def _show(
     """Write a contact sheet of a suite's stimuli as a PNG."""
     from fechner.errors import FechnerError
     from fechner.report.contact_sheet import contact_sheet
-    from fechner.suites.catalogue import suite as find_suite
+    from fechner.suites.base import suite as find_suite
 
     own = find_suite(suite)
     chosen = own.find_tests(own.choose(given), split_names(tests))
@@ -43,7 +43,7 @@ def _show(
 def _suite_in(args: Sequence[str]) -> str | None:
     """Return the suite among arguments: the first word that is no flag and looks like one."""
     from fechner.python_files import is_python_file
-    from fechner.suites.catalogue import suites
+    from fechner.suites.base import suites
 
     words = [word for word in args if not word.startswith("-")]
     known = (word for word in words if is_python_file(word) or word in suites())

@@ -38,7 +38,7 @@ class Score:
         None where neither more nor less is.
     best, chance
         The value of a perfect observer, and of one that knows nothing: it answers at random, or was
-        measured (`fechner.suites.baselines`).
+        measured (`fechner.suites.published`).
     n, of
         Number of points that enter, and that could have; 0 where nothing is left out.
     note

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
+import importlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fechner.errors import FechnerError, UnknownNameError, nearest
 from fechner.experiments import Experiment
 from fechner.observers.abilities import LACKS, Ability, Need
-from fechner.python_files import is_python_file
+from fechner.python_files import is_python_file, load_from_file, split_spec
 from fechner.scores import MakesPanels, Panel, Score, Scorer
-from fechner.suites.baselines import Baseline, baselines_of
 from fechner.suites.options import Options, options_of
+from fechner.suites.published import Baseline, baselines_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -246,7 +250,7 @@ class UnknownOptionError(FechnerError, TypeError):
     """An option that a suite does not have: another's, or one that is mistyped."""
 
     def __init__(self, own: Suite, name: str, known: Iterable[str]) -> None:
-        from fechner.suites.catalogue import suites
+        from fechner.suites.base import suites
 
         flag = f"--{name.replace('_', '-')}"
         others = [each.name for each in suites().values() if name in options_of(each.options)]
@@ -298,3 +302,75 @@ def not_asked(
         names = [t.id for t in tests if need in _needs(t) and may_ask(t, before)]
         if names:
             yield f"{observer} was not asked {', '.join(dict.fromkeys(names))}: {LACKS[need]}."
+
+
+#: Our own, in the order in which they are listed; each is ``SUITE`` of a module of its name.
+NAMES = ("encoders", "metrics", "decalogue", "verbal", "recognition")
+
+#: Packages offer suites in this group of entry points.
+GROUP = "fechner.suites"
+
+#: What a name in a file stands for, and an example of one.
+_IN_FILE = ("suite", "SUITE")
+
+
+def suite(given: Suite | str) -> Suite:
+    """Return a suite by name, from ``path/to/file.py:NAME``, or as it is.
+
+    Examples
+    --------
+    >>> sum(test.by_default for test in suite("encoders").build())
+    9
+    """
+    if isinstance(given, Suite):
+        return given
+    if is_python_file(given):
+        return _from_file(given)
+    if given in NAMES:
+        return _own(given)
+    found = suites()
+    if given not in found:
+        listed = "`fechner list suites` shows them, and path/to/file.py:NAME is your own"
+        raise UnknownNameError("suite", given, found, listed)
+    return found[given]
+
+
+def suites() -> dict[str, Suite]:
+    """Return our own suites, and those of installed packages, by name."""
+    found = {name: _own(name) for name in NAMES}
+    for point in metadata.entry_points(group=GROUP):
+        there = f"package '{point.dist.name}'" if point.dist else f"entry point '{point.name}'"
+        try:
+            offered = point.load()
+        except Exception as error:
+            raise FechnerError(
+                f"suite '{point.name}' of {there} could not be loaded: {error}; update or "
+                "uninstall it."
+            ) from error
+        own = _checked(offered, f"{point.value} of {there}")
+        source = f"{point.dist.name} {point.dist.version}" if point.dist else point.value
+        found[own.name] = replace(own, source=source)
+    return found
+
+
+@cache
+def _own(name: str) -> Suite:
+    found: Suite = importlib.import_module(f"fechner.suites.{name}").SUITE
+    return replace(found, source=OURS)
+
+
+def _from_file(spec: str) -> Suite:
+    path, name = split_spec(spec, *_IN_FILE)
+    own = _checked(load_from_file(spec, *_IN_FILE), spec)
+    content = hashlib.sha256(path.read_bytes()).hexdigest()
+    return replace(own, source=f"{path.resolve()}:{name}", sha256=content)
+
+
+def _checked(found: object, where: str) -> Suite:
+    if not isinstance(found, Suite):
+        raise FechnerError(f"{where} is a {type(found).__name__}, not a fechner.Suite.")
+    if found.name in NAMES:
+        raise FechnerError(
+            f"{where} is called '{found.name}', as a suite of fechner is: choose another name."
+        )
+    return found

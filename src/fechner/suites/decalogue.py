@@ -12,7 +12,7 @@ order.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -58,8 +58,7 @@ from fechner.stimuli import (
 )
 from fechner.stimuli.colour import DIRECTION_NAMES, as_triple, daylight_xyz
 from fechner.suites.base import Suite, Test
-from fechner.suites.common import spaced
-from fechner.suites.options import DisplayOptions
+from fechner.suites.options import DisplayOptions, spaced
 
 
 def _steps(first: float, last: float, n: int) -> tuple[float, ...]:
@@ -141,80 +140,75 @@ def _adaptation(channel: str) -> NoiseCurves:
     )
 
 
-def _energy(channel: str) -> NoiseCurves:
+def _masked(
+    channel: str, steps: Iterable[Any], condition: Callable[[_Masking, float, Any], dict[str, Any]]
+) -> NoiseCurves:
+    """Return curves over contrast at the tested frequencies, one for each step of a mask.
+
+    Parameters
+    ----------
+    condition
+        Returns what a step changes, given where masking is measured, the frequency of the test,
+        and the step; the frequency of the mask is that of the test unless it says otherwise.
+    """
     at = _MASKING[channel]
-    return NoiseCurves(
-        "contrast",
-        at.contrasts,
-        tuple(
-            Condition(
-                channel,
-                cpd,
-                mask_frequency_cpd=cpd,
-                mask_contrast=mask,
-                label=f"mask {mask:g}" if mask else "no mask",
-                level=mask,
-                group=group,
-                place=-mask,
-                known=not mask,
-            )
-            for group, cpd in at.tested_cpd.items()
-            for mask in at.masks
-        ),
-        seeds=5,
+    conditions = [
+        Condition(
+            channel,
+            cpd,
+            group=group,
+            **{"mask_frequency_cpd": cpd, **condition(at, cpd, step)},
+        )
+        for group, cpd in at.tested_cpd.items()
+        for step in steps
+    ]
+    return NoiseCurves("contrast", at.contrasts, tuple(conditions), seeds=5)
+
+
+def _energy(channel: str) -> NoiseCurves:
+    return _masked(
+        channel,
+        _MASKING[channel].masks,
+        lambda at, cpd, mask: {
+            "mask_contrast": mask,
+            "label": f"mask {mask:g}" if mask else "no mask",
+            "level": mask,
+            "place": -mask,
+            "known": not mask,
+        },
     )
 
 
 def _frequency(channel: str) -> NoiseCurves:
-    at = _MASKING[channel]
-    return NoiseCurves(
-        "contrast",
-        at.contrasts,
-        tuple(
-            Condition(
-                channel,
-                cpd,
-                mask_frequency_cpd=mask,
-                mask_contrast=at.mask if mask else 0.0,
-                label=f"mask {mask:g} cpd" if mask else "no mask",
-                level=mask,
-                group=group,
-                # The nearer in frequency, the lower; rounded, so that octaves to both sides are
-                # tied.
-                place=round(abs(math.log2(cpd / mask)), 6) if mask else None,
-                known=not mask,
-                ranked=mask > 0,
-            )
-            for group, cpd in at.tested_cpd.items()
-            for mask in (0.0, *_TESTED_CPD)
-        ),
-        seeds=5,
+    return _masked(
+        channel,
+        (0.0, *_TESTED_CPD),
+        lambda at, cpd, mask: {
+            "mask_frequency_cpd": mask,
+            "mask_contrast": at.mask if mask else 0.0,
+            "label": f"mask {mask:g} cpd" if mask else "no mask",
+            "level": mask,
+            # The nearer in frequency, the lower; rounded, so that octaves to both sides are tied.
+            "place": round(abs(math.log2(cpd / mask)), 6) if mask else None,
+            "known": not mask,
+            "ranked": mask > 0,
+        },
     )
 
 
 def _orientation(channel: str) -> NoiseCurves:
-    at = _MASKING[channel]
-    return NoiseCurves(
-        "contrast",
-        at.contrasts,
-        tuple(
-            Condition(
-                channel,
-                cpd,
-                mask_frequency_cpd=cpd,
-                mask_contrast=0.0 if angle is None else at.mask,
-                mask_angle_deg=angle or 0.0,
-                label="no mask" if angle is None else f"mask at {angle:g} deg",
-                level=-1.0 if angle is None else angle,
-                group=group,
-                place=None if angle is None else min(angle, 180 - angle),
-                known=angle is None,
-                ranked=angle is not None,
-            )
-            for group, cpd in at.tested_cpd.items()
-            for angle in (None, *(22.5 * step for step in range(8)))
-        ),
-        seeds=5,
+    return _masked(
+        channel,
+        (None, *(22.5 * step for step in range(8))),
+        lambda at, cpd, angle: {
+            "mask_contrast": 0.0 if angle is None else at.mask,
+            "mask_angle_deg": angle or 0.0,
+            "label": "no mask" if angle is None else f"mask at {angle:g} deg",
+            "level": -1.0 if angle is None else angle,
+            "place": None if angle is None else min(angle, 180 - angle),
+            "known": angle is None,
+            "ranked": angle is not None,
+        },
     )
 
 
@@ -224,24 +218,17 @@ _LIGHTS = {
     "warm-light": (4000.0, daylight_xyz(4000.0)),
     "cool-light": (10000.0, daylight_xyz(10000.0)),
 }
-#: Figure 16 (left): the same patterns in other lights.
-_LIT = NoiseCurves(
-    "frequency_cpd",
-    _FREQUENCIES,
-    tuple(
-        Condition(channel, level=kelvin, group=light, white_xyz=white)
-        for light, (kelvin, white) in _LIGHTS.items()
-        for channel in _CHANNELS
-    ),
+_IN_LIGHTS = tuple(
+    Condition(channel, level=kelvin, group=light, white_xyz=white)
+    for light, (kelvin, white) in _LIGHTS.items()
+    for channel in _CHANNELS
 )
+#: Figure 16 (left): the same patterns in other lights.
+_LIT = NoiseCurves("frequency_cpd", _FREQUENCIES, _IN_LIGHTS)
 _LIT_CONTRAST = NoiseCurves(
     "contrast",
     _steps(0.01, 0.1, 10),
-    tuple(
-        Condition(channel, 3.0, level=kelvin, group=light, white_xyz=white)
-        for light, (kelvin, white) in _LIGHTS.items()
-        for channel in _CHANNELS
-    ),
+    tuple(replace(each, frequency_cpd=3.0) for each in _IN_LIGHTS),
     seeds=5,
 )
 #: Figure 16 (right): tests on a texture at right angles, through more and more fog.

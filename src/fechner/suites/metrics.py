@@ -45,7 +45,7 @@ from fechner.stimuli import (
     display,
 )
 from fechner.suites.base import Suite, Test
-from fechner.suites.common import MatchOptions, spaced
+from fechner.suites.options import MatchOptions, spaced
 
 _FREQUENCIES = spaced(0.5, 32, 20)
 _CONTRASTS = spaced(0.001, 1, 20)

@@ -56,8 +56,7 @@ from fechner.stimuli.picture_sets import (
 from fechner.stimuli.picture_sets.conditions import ConditionPictures
 from fechner.stimuli.picture_sets.files import Named
 from fechner.suites.base import Suite, Test
-from fechner.suites.common import PlacementOptions
-from fechner.suites.options import option
+from fechner.suites.options import PlacementOptions, option
 
 _REFERENCE = "richardwebster2018"
 

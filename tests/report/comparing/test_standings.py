@@ -13,7 +13,7 @@ from fechner.report.comparing.standings import correction_note, stand
 from fechner.report.contenders import Printed, choose, choose_tests, entrants, listed
 from fechner.scores import distance
 from fechner.suites import preset
-from fechner.suites.baselines import baselines
+from fechner.suites.published import baselines
 
 TESTS = ["masking-coherent", "matching-frequency"]
 
