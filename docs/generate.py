@@ -17,7 +17,7 @@ from typing import Any, get_args
 import typer
 
 from fechner.cli.app import app
-from fechner.cli.run import command as run
+from fechner.cli.run import run
 from fechner.references import reference, references
 from fechner.stimuli.manipulations import MANIPULATIONS
 from fechner.stimuli.objects import OBJECT_MANIPULATIONS

@@ -144,7 +144,9 @@ class Measured:
 
     @property
     def manifest(self) -> SimpleNamespace:
-        return SimpleNamespace(observers={name: {"output": "output"} for name in self.observers})
+        return SimpleNamespace(
+            observers={name: SimpleNamespace(output="output") for name in self.observers}
+        )
 
     def asked(self, observer: str, test: SimpleNamespace) -> bool:
         return True

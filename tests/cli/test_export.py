@@ -13,7 +13,7 @@ from processes import FECHNER, running
 
 from fechner import Run
 from fechner.cli import app
-from fechner.cli.names import split_observers
+from fechner.cli.options import split_observers
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 from recognised import Measured
 
 from fechner.cli import app
-from fechner.cli.export_trials import read_levels
+from fechner.cli.people import read_levels
 
 ROWS = """observer,test,class,level,response,correct,chance
 ann,mafc-blur,n02123045,2,tabby,1,0.3333333333333333

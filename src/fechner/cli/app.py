@@ -1,19 +1,94 @@
-"""The command line. A command is a module, loaded when it is called."""
+"""The command line. A command is loaded when it is called, or listed."""
 
 from __future__ import annotations
 
+import importlib
 import sys
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import fechner
-from fechner.cli.commands import Commands
+from fechner.cli.options import SuiteCommand, as_command
 from fechner.errors import FechnerError
+
+#: Where commands are, in the order in which help lists them: the module, and what it has for the
+#: command, a function, a `SuiteCommand` or a typer app.
+COMMANDS = {
+    "run": ("run", "run"),
+    "scores": ("results", "scores"),
+    "compare": ("compare", "compare"),
+    "report": ("results", "report"),
+    "reread": ("results", "reread"),
+    "figure": ("figure", "figure"),
+    "export": ("results", "export"),
+    "objects": ("doctor", "objects"),
+    "people": ("people", "people"),
+    "export-trials": ("people", "export_trials"),
+    "consistency": ("compare", "consistency"),
+    "conditions": ("compare", "conditions"),
+    "serve": ("serve", "serve"),
+    "list": ("listing", "app"),
+    "show": ("figure", "show"),
+    "layers": ("models", "layers"),
+    "fields": ("models", "fields"),
+    "redundancy": ("models", "redundancy"),
+    "validate": ("models", "validate"),
+    "doctor": ("doctor", "doctor"),
+}
+
+
+def load(name: str) -> Any:
+    """Return what a module has for a command."""
+    module, attribute = COMMANDS[name]
+    return getattr(importlib.import_module(f"fechner.cli.{module}"), attribute)
+
+
+class _Loaded(Mapping[str, Any]):
+    """Commands by name, made when they are looked up."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        command = load(name)
+        if isinstance(command, SuiteCommand):
+            return command.build(name)
+        if isinstance(command, typer.Typer):
+            return typer.main.get_command(command)
+        return as_command(name, command)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class _Commands(TyperGroup):
+    """All commands; those that take the options of a suite are built for it."""
+
+    def __init__(self, **about: Any) -> None:
+        super().__init__(**about)
+        self.commands: Any = _Loaded()
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return their names."""
+        return list(COMMANDS)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that arguments name, with its own arguments."""
+        name, *rest = args
+        command = load(name) if name in COMMANDS else None
+        if isinstance(command, SuiteCommand):
+            return name, command.for_arguments(name, rest), rest
+        return super().resolve_command(ctx, args)
+
 
 app = typer.Typer(
     name="fechner",
-    cls=Commands,
+    cls=_Commands,
     help="Psychophysics for machine vision: show a model what people were shown, "
     "and see how close its answers come.",
     no_args_is_help=True,

@@ -1,38 +1,19 @@
-"""``fechner compare``: which differences between observers are significant."""
+"""``fechner compare``, ``consistency``, ``conditions``: observers beside others and people."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from fechner.cli.names import split_names, split_observers
+from fechner.cli.options import FORMAT, OBSERVERS, TESTS, Format, split_names, split_observers
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-
-class Format(StrEnum):
-    """Output formats."""
-
-    table = "table"
-    csv = "csv"
-    json = "json"
-    md = "md"
-    latex = "latex"
+Correction = StrEnum("Correction", "holm bh none")
 
 
-class Correction(StrEnum):
-    """Corrections of p-values."""
-
-    holm = "holm"
-    bh = "bh"
-    none = "none"
-
-
-def command(
+def compare(
     runs: Annotated[
         list[str],
         typer.Argument(metavar="RUN...", help="Run folders, or published tables such as @cai2025."),
@@ -41,12 +22,8 @@ def command(
         str | None,
         typer.Option(help="Observer to compare all others with; all pairs if left out."),
     ] = None,
-    observers: Annotated[
-        str | None, typer.Option(help="Comma-separated observers; all if left out.")
-    ] = None,
-    tests: Annotated[
-        str | None, typer.Option(help="Comma-separated tests; all if left out.")
-    ] = None,
+    observers: OBSERVERS = None,
+    tests: TESTS = None,
     correction: Annotated[
         Correction,
         typer.Option(
@@ -54,7 +31,7 @@ def command(
             "(bh), or none."
         ),
     ] = Correction.holm,
-    format: Annotated[Format, typer.Option(help="Output format.")] = Format.table,
+    format: FORMAT = Format.table,
     against: Annotated[
         str | None,
         typer.Option(
@@ -92,7 +69,7 @@ def command(
         raise typer.BadParameter("--baseline is for pairs, --against for trends: choose one.")
     if out is not None:
         check_path(out)
-    chosen = {
+    chosen: dict[str, Any] = {
         "observers": split_observers(observers),
         "tests": split_names(tests),
         "correction": correction.value,
@@ -100,42 +77,89 @@ def command(
         "readout": readout,
         "progress": True,
     }
-    drawn = out is not None
     if against is None:
-        text, problems, figure = _pairs(runs, baseline, format.value, drawn, chosen)
+        from fechner.report.comparing.comparison import compare as compare_pairs
+        from fechner.report.comparing.comparison import summarise_comparison
+
+        pairs = compare_pairs(*runs, baseline=baseline, **chosen)
+        summary, problems = summarise_comparison(pairs), list(pairs.problems)
     else:
-        columns = split_names(column)
-        text, problems, figure = _trends(runs, against, columns, format.value, drawn, chosen)
-    typer.echo(text, nl=False)
+        from fechner.report.comparing.trends import find_trends, summarise_trends
+
+        trends, problems = find_trends(runs, against, split_names(column), **chosen)
+        summary = summarise_trends(trends)
+    typer.echo(summary.write(format.value), nl=False)
     for problem in problems:
         typer.echo(problem, err=True)
-    if out is not None and figure is not None:
-        save(figure, out)
+    if out is not None:
+        from fechner.report.comparing.figures import difference_figure, trend_figure
+
+        save(difference_figure(pairs) if against is None else trend_figure(trends), out)
         typer.echo(f"The figure is in {out}.", err=True)
 
 
-def _pairs(
-    runs: list[str], baseline: str | None, format: str, drawn: bool, chosen: dict[str, Any]
-) -> tuple[str, list[str], Figure | None]:
-    from fechner.report.comparing.comparison import compare, summarise_comparison
-    from fechner.report.comparing.figures import difference_figure
+def consistency(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders of suite `recognition`.")],
+    observers: Annotated[
+        str | None,
+        typer.Option(help="Comma-separated observers, or people; all if left out."),
+    ] = None,
+    tests: TESTS = None,
+    each_person: Annotated[
+        bool,
+        typer.Option("--each-person", help="Compare people one by one, too, not only together."),
+    ] = False,
+    format: FORMAT = Format.table,
+) -> None:
+    """Say whether observers and people err on the same trials, by Cohen's kappa."""
+    from fechner.report.consistency import PEOPLE, summarise_consistency
+    from fechner.report.consistency import consistency as find_consistency
+    from fechner.runs import Run
 
-    found = compare(*runs, baseline=baseline, **chosen)
-    text = summarise_comparison(found).write(format)
-    return text, list(found.problems), difference_figure(found) if drawn else None
+    opened = [Run(folder) for folder in runs]
+    known = {PEOPLE, *(name for run in opened for name in run.observers)}
+    found, problems = find_consistency(
+        opened,
+        split_names(tests),
+        split_observers(observers, known),
+        each_person=each_person,
+        progress=True,
+    )
+    typer.echo(summarise_consistency(found).write(format.value), nl=False)
+    for line in problems:
+        typer.echo(line, err=True)
 
 
-def _trends(
-    runs: list[str],
-    file: str,
-    columns: list[str] | None,
-    format: str,
-    drawn: bool,
-    chosen: dict[str, Any],
-) -> tuple[str, list[str], Figure | None]:
-    from fechner.report.comparing.figures import trend_figure
-    from fechner.report.comparing.trends import find_trends, summarise_trends
+def conditions(
+    run: Annotated[
+        Path, typer.Argument(help="Run folder of suite `recognition` on pictures in conditions.")
+    ],
+    observers: OBSERVERS = None,
+    each_person: Annotated[
+        bool,
+        typer.Option("--each-person", help="List people one by one, too, not only together."),
+    ] = False,
+    figure: Annotated[
+        Path | None,
+        typer.Option(help="Draw shape bias by category into this PDF, PNG or SVG, too."),
+    ] = None,
+    format: FORMAT = Format.table,
+) -> None:
+    """Compare observers and people on pictures in conditions, as model-vs-human does."""
+    from fechner.report.conditions import (
+        condition_figures,
+        draw_shape_bias,
+        experiments_in,
+        summarise_conditions,
+    )
+    from fechner.runs import Run
 
-    found, problems = find_trends(runs, file, columns, **chosen)
-    text = summarise_trends(found).write(format)
-    return text, problems, trend_figure(found) if drawn else None
+    opened = Run(run)
+    found, problems = experiments_in(opened, split_observers(observers, opened.observers))
+    undefined = 1.0 if opened.options.published else float("nan")
+    rows = condition_figures(found, each_person=each_person, undefined=undefined)
+    typer.echo(summarise_conditions(rows).write(format.value), nl=False)
+    for line in problems:
+        typer.echo(line, err=True)
+    if figure is not None:
+        typer.echo(f"{draw_shape_bias(found, figure)} is written.", err=True)

@@ -1,4 +1,4 @@
-"""``fechner doctor``: what is installed, what is missing, how to get it."""
+"""``fechner doctor`` and ``objects``: what is installed, what is missing, how to get it."""
 
 from __future__ import annotations
 
@@ -6,37 +6,44 @@ import platform
 import shutil
 from importlib import metadata
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
 
-def command() -> None:
+def doctor() -> None:
     """Say what is installed, what is missing and how to get it."""
     import fechner
-    from fechner.observers.catalogue import catalogue, families
+    from fechner.cli.options import quick_imports
+
+    with quick_imports():
+        import torch
+
+        from fechner.observers.catalogue import catalogue, families
 
     typer.echo(f"fechner {fechner.__version__}, Python {platform.python_version()}")
     for package in ("torch", "numpy", "xarray", "scipy", "pillow", "psutil", "rich", "typer"):
         typer.echo(f"  {package} {metadata.version(package)}")
-    typer.echo(_devices())
+    devices = [f"cpu ({torch.get_num_threads()} threads)"]
+    for number in range(torch.cuda.device_count()):
+        devices.append(f"cuda:{number} ({torch.cuda.get_device_name(number)})")
+    typer.echo(f"devices: {', '.join(devices)}")
     free = shutil.disk_usage(Path.cwd()).free / 1e9
     typer.echo(f"{free:.0f} GB free here; a run needs less than 1 MB per observer")
     for entry in catalogue().values():
-        typer.echo(f"observer {entry.name}: {_state(entry)}")
+        state = "ready" if entry.installed else _missing(entry.extra)
+        cached = Path(torch.hub.get_dir(), "checkpoints", entry.fetches)
+        if entry.installed and entry.fetches and not cached.exists():
+            state += f"; {entry.fetches} is fetched when it is first used, or give --weights PATH"
+        typer.echo(f"observer {entry.name}: {state}")
     for family in families().values():
         state = "ready" if family.installed else _missing(family.extra)
         typer.echo(f"observers {family.label}: {state}")
     typer.echo(f"3D objects: {_objects()}")
 
 
-def _devices() -> str:
-    import torch
-
-    found = [f"cpu ({torch.get_num_threads()} threads)"]
-    found += [
-        f"cuda:{i} ({torch.cuda.get_device_name(i)})" for i in range(torch.cuda.device_count())
-    ]
-    return "devices: " + ", ".join(found)
+def _missing(extra: str) -> str:
+    return f"missing; pip install 'fechner[{extra}]'"
 
 
 def _objects() -> str:
@@ -52,20 +59,26 @@ def _objects() -> str:
         return str(error)
 
 
-def _missing(extra: str) -> str:
-    return f"missing; pip install 'fechner[{extra}]'"
+def objects(
+    folder: Annotated[Path, typer.Argument(help="Where to put them; it is made if need be.")],
+) -> None:
+    """Fetch 3D objects in classes of ImageNet, from Debian's furniture and from pybullet.
 
-
-def _state(entry: object) -> str:
+    Packages that are not installed are downloaded with apt-get and pip; nothing is installed.
+    FOLDER/objects.csv says who made each object and under what licence.
+    """
     from fechner.errors import FechnerError
-    from fechner.observers.catalogue import Entry
-    from fechner.observers.names import resolve
+    from fechner.stimuli.objects.fetching import fetch_objects
 
-    assert isinstance(entry, Entry)
-    if not entry.installed:
-        return _missing(entry.extra)
     try:
-        resolve(entry.name)
-    except FechnerError as error:
-        return str(error)
-    return "ready"
+        folder.mkdir(parents=True, exist_ok=True)
+        found = fetch_objects(folder)
+    except OSError as error:
+        raise FechnerError(f"{folder} cannot be written: {error.strerror or error}.") from None
+    for note in found.notes:
+        typer.echo(f"note: {note}", err=True)
+    classes = len({each.label for each in found.objects})
+    typer.echo(
+        f"{len(found.objects)} objects of {classes} classes are in {folder}; "
+        f"objects.csv there says who made them and under what licence."
+    )

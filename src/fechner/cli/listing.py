@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from fechner.cli.options import print_table
 
 if TYPE_CHECKING:
     from fechner.observers.abilities import Wants
     from fechner.suites import Test
 
-command = typer.Typer(
+app = typer.Typer(
     name="list",
     add_completion=False,
     help="List observers, metrics, suites, tests, human references or displays.",
@@ -20,22 +21,7 @@ command = typer.Typer(
 )
 
 
-def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print rows under a header."""
-    from rich.console import Console
-    from rich.table import Table
-
-    # Off a terminal lines are long, so that grep finds whole ones.
-    console = Console(width=None if sys.stdout.isatty() else 240)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for number, name in enumerate(header):
-        table.add_column(name, no_wrap=number == 0, overflow="fold")
-    for row in rows:
-        table.add_row(*(cell.replace("[", r"\[") for cell in row))
-    console.print(table)
-
-
-@command.command()
+@app.command()
 def observers(
     preset: Annotated[
         str | None, typer.Option(help="Only those of a published table, such as cai2025.")
@@ -67,7 +53,7 @@ def observers(
     typer.echo(f"many at once: {presets} (`fechner list observers --preset cai2025`)")
 
 
-@command.command()
+@app.command()
 def metrics() -> None:
     """List quality metrics with what each declares of itself."""
     from fechner.observers.catalogue import declared_metrics
@@ -113,7 +99,7 @@ def _show_preset(name: str) -> None:
     typer.echo(f"`{command}` sets their scores beside the printed ones")
 
 
-@command.command()
+@app.command()
 def suites() -> None:
     """List suites."""
     from fechner.references import reference
@@ -139,7 +125,7 @@ def _number_of_tests(tests: Sequence[Test]) -> str:
     return f"{by_default} + {more}" if more else str(by_default)
 
 
-@command.command("tests")
+@app.command("tests")
 def show_tests(
     suite: Annotated[str | None, typer.Option(help="Only this suite.")] = None,
 ) -> None:
@@ -178,7 +164,7 @@ def show_tests(
     )
 
 
-@command.command()
+@app.command()
 def human() -> None:
     """List human data and models."""
     from fechner.human import HUMAN
@@ -193,7 +179,7 @@ def human() -> None:
     )
 
 
-@command.command()
+@app.command()
 def displays() -> None:
     """List named displays."""
     from fechner.stimuli import displays as named

@@ -1,23 +1,153 @@
-"""Flags that derive from dataclasses of options: a suite's own, and those of every run.
+"""What commands share: arguments, names in lists, tables on the screen, options of suites.
 
-Which flags a command has depends on its suite, so such a command is built when its arguments are
-known.
+Flags of `fechner run` and `fechner show` derive from dataclasses of options: a suite's own, and
+those of every run. Which flags such a command has depends on its suite, so it is built when its
+arguments are known.
 """
 
 from __future__ import annotations
 
+import gc
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+import re
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 if TYPE_CHECKING:
+    from fechner.observers import Observer
     from fechner.suites.options import Option
 
 #: The suite of commands that name none.
 DEFAULT_SUITE = "encoders"
+
+Format = StrEnum("Format", "table csv json md latex")
+Precision = StrEnum("Precision", "float32 float64 bfloat16 float16")
+
+RUN = Annotated[Path, typer.Argument(help="Run folder.")]
+OBSERVERS = Annotated[str | None, typer.Option(help="Comma-separated observers; all if left out.")]
+TESTS = Annotated[str | None, typer.Option(help="Comma-separated tests; all if left out.")]
+FORMAT = Annotated[Format, typer.Option(help="Output format.")]
+MODEL = Annotated[str, typer.Argument(help="An observer (`fechner list observers`).")]
+LAYERS = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--layer",
+        help="Layers like this (`fechner layers`): * stays within dots, ** does not; default: "
+        "the observer's stages.",
+    ),
+]
+PPD = Annotated[float, typer.Option(help="Pixels per degree.")]
+DISPLAY = Annotated[str, typer.Option(help="Display (`fechner list displays`) or TOML file.")]
+WEIGHTS = Annotated[
+    Path | None,
+    typer.Option(
+        help="Weights for the observer named, instead of its own: safetensors, or a torch file "
+        "that holds tensors only."
+    ),
+]
+DTYPE = Annotated[
+    Precision | None,
+    typer.Option(help="Precision of networks; differences near threshold need float32."),
+]
+TRUST = Annotated[
+    bool,
+    typer.Option("--trust-remote-code", help="Run code that comes with weights (torch.hub, hub)."),
+]
+
+
+def load(
+    name: str, weights: Path | None, dtype: Precision | None, trust: bool, device: str = "cpu"
+) -> Observer:
+    """Make the observer that a name and the options stand for."""
+    from fechner.observers.names import check_name, resolve, with_settings
+
+    check_name(name)
+    given = {"weights": weights, "dtype": dtype and dtype.value}
+    settings = {key: str(value) for key, value in given.items() if value}
+    with redirect_stdout(sys.stderr):  # libraries report downloads and more
+        return resolve(with_settings(name, settings), device=device, trust_remote_code=trust)
+
+
+def split_names(text: str | None) -> list[str] | None:
+    """Return the names in an option, None if it was left out.
+
+    Examples
+    --------
+    >>> split_names("area, luminance")
+    ['area', 'luminance']
+    """
+    if text is None:
+        return None
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts:
+        raise typer.BadParameter("an empty list: name at least one, or leave the option out.")
+    return parts
+
+
+def split_observers(text: str | None, known: Collection[str] = ()) -> list[str] | None:
+    """Return the observers in an option, whose names may hold commas themselves.
+
+    Commas belong to a name between its settings, and wherever they do in one that is ``known``.
+
+    Examples
+    --------
+    >>> split_observers("pixels, timm/resnet50@size=96,normalise=none")
+    ['pixels', 'timm/resnet50@size=96,normalise=none']
+    >>> split_observers("mine, yours,pixels", known={"mine, yours"})
+    ['mine, yours', 'pixels']
+    """
+    if split_names(text) is None or text is None:
+        return None
+    parts = text.split(",")
+    names = []
+    while parts:
+        joined = [(",".join(parts[:end]), end) for end in range(len(parts), 0, -1)]
+        spellings = ((name, end) for each, end in joined for name in (each, each.strip()))
+        settings = itertools.takewhile(re.compile(r"\s*\w+=").match, parts[1:])
+        last = 1 + len(list(settings))
+        otherwise = (",".join(parts[:last]).strip(), last)
+        name, end = next((found for found in spellings if found[0] in known), otherwise)
+        names += [name] if name else []
+        parts = parts[end:]
+    return names
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print rows under a header."""
+    from rich.console import Console
+    from rich.table import Table
+
+    # Off a terminal lines are long, so that grep finds whole ones.
+    console = Console(width=None if sys.stdout.isatty() else 240)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for number, name in enumerate(header):
+        table.add_column(name, no_wrap=number == 0, overflow="fold")
+    for row in rows:
+        table.add_row(*(cell.replace("[", r"\[") for cell in row))
+    console.print(table)
+
+
+@contextmanager
+def quick_imports() -> Iterator[None]:
+    """Import large libraries without looking for garbage among what they create.
+
+    What they create stays for good, so it is also kept out of every later collection, the one at
+    exit included. Saves about half a second of CPU time per command.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fechner.cli.names import split_names
-from fechner.cli.options import DEFAULT_SUITE, SuiteCommand
-from fechner.cli.start import quick_imports
+from fechner.cli.options import (
+    DEFAULT_SUITE,
+    SuiteCommand,
+    print_table,
+    quick_imports,
+    split_names,
+)
 from fechner.errors import FechnerError
 
 if TYPE_CHECKING:
@@ -160,7 +164,7 @@ def _suite_in(args: Sequence[str]) -> str | None:
     return found
 
 
-command = SuiteCommand(_run, _suite_in, settings=True)
+run = SuiteCommand(_run, _suite_in, settings=True)
 
 
 def _listed(path: Path) -> list[str]:
@@ -240,8 +244,6 @@ def _say_what_would_be_done(plans: Sequence[Sequence[Preview]]) -> None:
     plans
         Of every run folder; they differ in what is answered already.
     """
-    from fechner.cli.listing import print_table
-
     if not plans[0]:
         raise FechnerError(
             "none of these tests can be asked of these observers; `fechner list tests` says what "

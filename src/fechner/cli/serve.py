@@ -10,10 +10,10 @@ from typing import Annotated
 
 import typer
 
-from fechner.cli.start import quick_imports
+from fechner.cli.options import quick_imports
 
 
-def command(
+def serve(
     runs: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -32,8 +32,7 @@ def command(
     with quick_imports():
         import uvicorn
 
-        from fechner.report.serving.app import make_app
-        from fechner.report.serving.guard import is_loopback
+        from fechner.report.serving.app import is_loopback, make_app
 
     folders = runs or [Path("runs")]
     for folder in runs or ():

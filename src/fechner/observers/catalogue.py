@@ -65,6 +65,8 @@ class Entry(_Listed):
         under the name without them.
     also
         Abilities that it has beside the first.
+    fetches
+        The file in torch's cache that it fetches when it is first used, if it fetches one.
     """
 
     name: str
@@ -79,6 +81,7 @@ class Entry(_Listed):
     tour: bool = False
     operational: tuple[str, ...] = ()
     also: tuple[Ability, ...] = ()
+    fetches: str = ""
 
     @property
     def abilities(self) -> tuple[Ability, ...]:
