@@ -16,7 +16,7 @@ from fechner.report.comparing.comparison import compare, summarise_comparison
 from fechner.report.contenders import contenders
 from fechner.report.export import export
 from fechner.report.figures import figure
-from fechner.report.serving import words
+from fechner.report.serving import state as words
 from fechner.report.serving.runs import find_runs
 from fechner.report.serving.state import State, read_state
 from fechner.runs.lock import Plan, only_writer

@@ -10,9 +10,17 @@ from PIL import Image
 
 from fechner import human
 from fechner.report.screens import shows_srgb
-from fechner.report.serving.explorer import SETTINGS, BadQueryError, Number, Point, limits, picture
-from fechner.report.serving.plot import plot
-from fechner.report.serving.thresholds import PRESETS, judge
+from fechner.report.serving.explorer import (
+    PRESETS,
+    SETTINGS,
+    BadQueryError,
+    Number,
+    Point,
+    judge,
+    limits,
+    picture,
+    plot,
+)
 from fechner.stimuli import OPPONENT, convert_contrast, displays
 
 
@@ -122,7 +130,7 @@ def test_masked_thresholds_are_the_data(key: str, mask: str) -> None:
     for contrast, threshold in zip(masks, thresholds, strict=True):
         verdict = judge(point(**conditions, mask_contrast=contrast))
         assert verdict.threshold == pytest.approx(threshold)
-        assert (verdict.caveat, verdict.curve.measured) == ("", True)
+        assert (verdict.caveat, verdict.measured) == ("", True)
     between = judge(point(**conditions, mask_contrast=math.sqrt(masks[2] * masks[3])))
     assert between.threshold == pytest.approx(math.sqrt(thresholds[2] * thresholds[3]))
     for change in (
@@ -210,9 +218,9 @@ def test_every_corner_has_an_answer() -> None:
                 verdict = judge(asked)
                 assert math.isfinite(verdict.ratio)
                 assert verdict.threshold > 0
-                drawn = plot(verdict.curve)
-                assert drawn.x.start <= drawn.dot[0] <= drawn.x.end
-                assert drawn.y.end <= drawn.dot[1] <= drawn.y.start
+                drawn = plot(verdict)
+                assert drawn["x"].start <= drawn["dot"][0] <= drawn["x"].end
+                assert drawn["y"].end <= drawn["dot"][1] <= drawn["y"].start
                 assert bool(limits(asked)) == (end == "high")
 
 
@@ -227,18 +235,18 @@ def test_presets_are_what_they_say() -> None:
     for name, query in PRESETS.items():
         asked = Point.of(dict(parse_qsl(query)))
         assert limits(asked) == "", name
-        assert judge(asked).curve.measured == (asked.mask != "none")
+        assert judge(asked).measured == (asked.mask != "none")
 
 
 def test_plot_puts_the_dot_where_the_point_is() -> None:
     threshold = judge(point()).threshold
-    at_threshold = plot(judge(point(contrast=threshold)).curve)
-    x, y = at_threshold.dot
-    places = [tuple(map(float, part[1:].split())) for part in _commands(at_threshold.path)]
+    at_threshold = plot(judge(point(contrast=threshold)))
+    x, y = at_threshold["dot"]
+    places = [tuple(map(float, part[1:].split())) for part in _commands(at_threshold["path"])]
     nearest = min(places, key=lambda place: abs(place[0] - x))
     assert nearest[1] == pytest.approx(y, abs=2)
-    stronger = plot(judge(point(contrast=threshold * 10)).curve)
-    assert stronger.dot[1] > y  # sensitivity is upwards
+    stronger = plot(judge(point(contrast=threshold * 10)))
+    assert stronger["dot"][1] > y  # sensitivity is upwards
 
 
 def _commands(path: str) -> list[str]:

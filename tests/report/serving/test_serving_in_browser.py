@@ -12,8 +12,7 @@ import pytest
 from measured import HOSTILE, TESTS
 from playwright.sync_api import Browser, Page, expect
 
-from fechner.report.serving.explorer import Point
-from fechner.report.serving.thresholds import judge
+from fechner.report.serving.explorer import Point, judge
 from fechner.runs.lock import Plan, only_writer
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from measured import HOSTILE, TESTS
 
-from fechner.report.serving import words
-from fechner.report.serving.runs import find_runs
-from fechner.report.serving.state import Snapshot, State, read_state
+from fechner.report.serving import state as words
+from fechner.report.serving.runs import Snapshot, find_runs
+from fechner.report.serving.state import State, read_state
 from fechner.runs.lock import LOCK, Plan, only_writer
 
 

@@ -1,36 +1,90 @@
-"""The routes of the local web page."""
+"""The local web page: its routes, who may ask, and reports made beside the server."""
 
 from __future__ import annotations
 
+import asyncio
+import ipaddress
 import json
 import logging
+import re
+import socket
+import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from concurrent.futures import Future
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
 import anyio.to_thread
 import jinja2
 from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from fechner.errors import FechnerError
-from fechner.report.serving import words
-from fechner.report.serving.explorer import SETTINGS, Number, Point, limits, picture
-from fechner.report.serving.guard import REPORT_POLICY, Guard
-from fechner.report.serving.plot import plot
-from fechner.report.serving.reports import Reports
-from fechner.report.serving.runs import Found, find_runs, last_changed, last_lines, size_bytes
-from fechner.report.serving.state import State, read_state
-from fechner.report.serving.thresholds import PRESETS, judge
+from fechner.report.serving.explorer import (
+    PRESETS,
+    SETTINGS,
+    Number,
+    Point,
+    judge,
+    limits,
+    picture,
+    plot,
+)
+from fechner.report.serving.runs import (
+    LEDGER,
+    Found,
+    Snapshot,
+    find_runs,
+    last_changed,
+    last_lines,
+    size_bytes,
+    without_path,
+)
+from fechner.report.serving.state import FILTERS, as_json, read_state, state_version
+from fechner.runs.manifest import FILE
+from fechner.runs.people import FILE as PEOPLE
 
 if TYPE_CHECKING:
     from starlette.requests import Request
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+#: Pages of ours: files of this server only, nothing inline.
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+#: Reports hold everything inline and may reach nothing, this server included.
+REPORT_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; "
+    "img-src data: blob:; font-src data:; connect-src 'none'; form-action 'none'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+
+_HEADERS = {
+    "content-security-policy": PAGE_POLICY,
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "cache-control": "no-cache",
+}
+
+#: A host with an optional port; an IPv6 address stands in brackets.
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[0-9a-z._-]+)(?::[0-9]{1,5})?", re.IGNORECASE)
+
+_OWN_NAMES = ("localhost", "127.0.0.1", "[::1]")
+
+#: Pages of a few megabytes each.
+_KEPT = 4
+
+_Key: TypeAlias = tuple[tuple[str | tuple[int, int], ...], ...]
 
 #: Files of ours that pages load, by name: nothing else of the disk can be asked for.
 _STATIC = {
@@ -39,6 +93,12 @@ _STATIC = {
     "live.js": "text/javascript",
     "parts.js": "text/javascript",
     "icon.svg": "image/svg+xml",
+}
+
+#: What Starlette says, and what we say.
+_SAID = {
+    "Not Found": "There is no such page here.",
+    "Method Not Allowed": "This server can only be read.",
 }
 
 _MOST_RUNS_IN_A_REPORT = 20
@@ -72,21 +132,12 @@ def make_app(roots: Sequence[Path], host: str = "127.0.0.1") -> ASGIApp:
     return Guard(app, host)
 
 
-@dataclass(frozen=True)
-class _Entry:
-    """A line of the list of runs."""
-
-    state: State
-    size: int
-    changed: float | None
-
-
 class _Pages:
     """The pages, over the folders that were given."""
 
     def __init__(self, roots: Sequence[Path]) -> None:
         self.roots = roots
-        self.reports = Reports()
+        self.reports = _Reports()
         self.painters = anyio.CapacityLimiter(_PAINTERS)
         self.files = resources.files("fechner.report.serving") / "static"
         self.templates = jinja2.Environment(
@@ -96,7 +147,7 @@ class _Pages:
             lstrip_blocks=True,
             undefined=jinja2.StrictUndefined,
         )
-        self.templates.filters |= words.FILTERS
+        self.templates.filters |= FILTERS
 
     def _page(self, template: str, status: int = 200, **values: Any) -> Response:
         html = self.templates.get_template(template).render(**values)
@@ -112,11 +163,15 @@ class _Pages:
 
     def index(self, request: Request) -> Response:
         """List the runs."""
-        entries = [
-            _Entry(read_state(run), size_bytes(run.folder), last_changed(run.folder))
+        entries: list[dict[str, Any]] = [
+            {
+                "state": read_state(run),
+                "size": size_bytes(run.folder),
+                "changed": last_changed(run.folder),
+            }
             for run in find_runs(self.roots)
         ]
-        entries.sort(key=lambda each: (not each.state.live, -(each.changed or 0)))
+        entries.sort(key=lambda each: (not each["state"].live, -(each["changed"] or 0)))
         return self._page("index.html", entries=entries)
 
     def run(self, request: Request) -> Response:
@@ -124,7 +179,7 @@ class _Pages:
         found = self._found(request.path_params["id"])
         state = read_state(found)
         log = last_lines(found.folder)
-        version = words.version(state, log)
+        version = state_version(state, log)
         return self._page("run.html", state=state, log=log, version=version)
 
     def state(self, request: Request) -> Response:
@@ -132,7 +187,7 @@ class _Pages:
         found = self._found(request.path_params["id"])
         state = read_state(found)
         log = last_lines(found.folder)
-        content = {**words.as_json(state), "log": log, "version": words.version(state, log)}
+        content = {**as_json(state), "log": log, "version": state_version(state, log)}
         return Response(json.dumps(content), media_type="application/json")
 
     async def report_of_one(self, request: Request) -> Response:
@@ -169,7 +224,7 @@ class _Pages:
                 is_number=lambda setting: isinstance(setting, Number),
                 verdict=verdict,
                 warning=limits(point),
-                plot=plot(verdict.curve),
+                plot=plot(verdict),
                 presets=PRESETS,
             )
 
@@ -204,11 +259,13 @@ class _Pages:
         status, sentence, headers = 400, str(error), None
         if isinstance(error, HTTPException):
             status, sentence, headers = error.status_code, error.detail, error.headers
-        if status == 404 and sentence == "Not Found":
-            sentence = "There is no such page here."
+        if sentence in _SAID:
+            sentence = _SAID[sentence]
         if request.url.path.endswith((".json", ".png")):
             return PlainTextResponse(sentence + "\n", status, headers)
-        return self._page("refused.html", status, sentence=_sentence(sentence))
+        page = self._page("refused.html", status, sentence=_sentence(sentence))
+        page.headers.update(headers or {})
+        return page
 
     def broken(self, request: Request, error: Exception) -> Response:
         """Say that something went wrong; what it was stands in the terminal."""
@@ -227,3 +284,143 @@ def _point(request: Request) -> Point:
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+# Reports
+
+
+class _Reports:
+    """The reports made last, by the state of the runs they are about."""
+
+    def __init__(self) -> None:
+        self._pages: dict[_Key, bytes] = {}
+        self._making = asyncio.Lock()
+
+    async def page(self, runs: Sequence[Found]) -> bytes:
+        """Return the report of some runs as HTML; the server goes on answering meanwhile."""
+        key: _Key = tuple(
+            (run.id, *(_changed(run.folder / file) for file in (LEDGER, FILE, PEOPLE)))
+            for run in runs
+        )
+        if key not in self._pages:
+            # Whoever waits for the same page finds it made.
+            async with self._making:
+                if key not in self._pages:
+                    self._pages[key] = await _beside(lambda: _make(runs))
+        page = self._pages.pop(key)
+        self._pages[key] = page  # the last one used
+        while len(self._pages) > _KEPT:
+            del self._pages[next(iter(self._pages))]
+        return page
+
+
+def _changed(file: Path) -> tuple[int, int]:
+    try:
+        found = file.stat()
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_size
+
+
+async def _beside(make: Callable[[], bytes]) -> bytes:
+    """Make a page in a thread that does not keep the server from ending."""
+    made: Future[bytes] = Future()
+
+    def work() -> None:
+        made.set_running_or_notify_cancel()
+        try:
+            made.set_result(make())
+        except BaseException as error:
+            made.set_exception(error)
+
+    threading.Thread(target=work, name="report", daemon=True).start()
+    return await asyncio.wrap_future(made)
+
+
+def _make(runs: Sequence[Found]) -> bytes:
+    from fechner.report.page import make_page
+
+    try:
+        page = make_page([Snapshot(run) for run in runs])
+    except FechnerError as error:
+        sentence = str(error)
+        for run in runs:
+            sentence = without_path(sentence, run)
+        raise FechnerError(sentence) from error
+    return page.encode("utf-8", "replace")
+
+
+# Who may ask, and what browsers may do with what they get
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a server on a host is reached from its own machine only.
+
+    Examples
+    --------
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    address = _address(host)
+    return host.lower() == "localhost" if address is None else address.is_loopback
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+class Guard:
+    """Refuse names that are not this server's, and add the headers.
+
+    A page elsewhere can make its own name point at this machine; asking for the name that the
+    browser used tells such a request from an honest one. A server on all addresses (``0.0.0.0``)
+    also answers to any number, since only names can be made to point elsewhere, and to the name of
+    its machine. Ports are left alone: tunnels change them.
+    """
+
+    def __init__(self, app: ASGIApp, host: str) -> None:
+        self.app = app
+        self.names = {*_OWN_NAMES, f"[{host}]" if ":" in host else host.lower()}
+        address = _address(host)
+        self.everywhere = address is not None and address.is_unspecified
+        if self.everywhere:
+            self.names.add(socket.gethostname().lower())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        begun = False
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        app = self.app
+        if not self._is_own(Headers(scope=scope).get("host", "")):
+            app = PlainTextResponse("This server does not go by that name.\n", 400)
+        try:
+            await app(scope, receive, send_with_headers)
+        except asyncio.CancelledError:
+            # The server ends, and does not wait for what takes long.
+            if begun:
+                raise
+            gone = PlainTextResponse("This server is ending.\n", 503)
+            await gone(scope, receive, send_with_headers)
+
+    def _is_own(self, header: str) -> bool:
+        found = _HOST.fullmatch(header)
+        if found is None:
+            return False
+        name = found[1].lower()
+        return name in self.names or (self.everywhere and _address(name.strip("[]")) is not None)

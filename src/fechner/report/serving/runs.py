@@ -1,4 +1,4 @@
-"""Finding run folders, again at every request, and giving each a name for addresses.
+"""Run folders: found again at every request, and read without writing or trusting anything in them.
 
 What stands in an address is looked up among the folders found and never becomes part of a path.
 """
@@ -8,14 +8,22 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from fechner.runs.lock import LOCK
-from fechner.runs.manifest import FILE
+from fechner.errors import RunFolderError
+from fechner.runs import Run
+from fechner.runs.ledger import Entry
+from fechner.runs.lock import LOCK, Writer, last_writer
+from fechner.runs.manifest import FILE, Manifest
 from fechner.runs.store import slug
+
+#: ``elsewhere``: on another machine, as far as anyone here can tell.
+Writing = Literal["now", "elsewhere", "stopped", "ended"]
 
 LEDGER = "ledger.sqlite"
 LOG = "log.txt"
@@ -26,6 +34,9 @@ MOST_FOLDERS = 5000
 
 _MOST_FILES = 50_000
 _LOG_BYTES = 1 << 15
+#: A writer holds its ledger for milliseconds; who waits longer waits for something else.
+_LEDGER_TIMEOUT_S = 0.3
+_LARGEST_MANIFEST_BYTES = 64 << 20
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -99,25 +110,14 @@ def _below(root: Path) -> Iterator[Path]:
 
 def _inside(folder: Path) -> tuple[set[str], list[Path]]:
     """Return the names in a folder, and the folders in it that are not hidden."""
-    try:
-        with os.scandir(folder) as entries:
-            every = list(entries)
-    except OSError:
-        return set(), []
-    names = {entry.name for entry in every}
-    folders = [
-        folder / entry.name
-        for entry in every
-        if not entry.name.startswith(".") and _is_folder(entry)
-    ]
+    names, folders = set(), []
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            names.add(entry.name)
+            with suppress(OSError):
+                if not entry.name.startswith(".") and entry.is_dir():
+                    folders.append(folder / entry.name)
     return names, sorted(folders)
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
 
 
 def _is_run(names: set[str]) -> bool:
@@ -170,3 +170,84 @@ def last_lines(folder: Path, lines: int = 40) -> list[str]:
         return []
     found = _COLOURS.sub("", text).replace("\r\n", "\n").splitlines()
     return [_printable(line.expandtabs(4)) for line in found[1 if begin else 0 :][-lines:]]
+
+
+class Snapshot(Run):
+    """A run with the ledger as it was at one moment, read without writing."""
+
+    def __init__(self, found: Found) -> None:
+        super().__init__(found.folder)
+        self._entries = read_entries(found, writing_of(last_writer(found.folder)))
+
+    def entries(self) -> list[Entry]:
+        """Return what the ledger said."""
+        return self._entries
+
+
+def writing_of(writer: Writer | None) -> Writing:
+    """Say whether a run is being written."""
+    if writer is None:
+        return "ended"
+    lives = writer.lives
+    return "elsewhere" if lives is None else "now" if lives else "stopped"
+
+
+def without_path(sentence: str, found: Found) -> str:
+    """Name a run in a sentence as it was given on the command line."""
+    for path in (os.path.realpath(found.folder), str(found.folder)):
+        sentence = sentence.replace(path, found.label)
+    return sentence
+
+
+def read_manifest(found: Found, writing: Writing) -> Manifest:
+    """Return the manifest of a run, or say why there is none."""
+    path = found.folder / FILE
+    if not path.is_file():
+        raise RunFolderError(
+            "it is just beginning: nothing is written yet."
+            if writing == "now"
+            else f"it has no {FILE}: it was stopped before it began; run the same command again."
+        )
+    if path.stat().st_size > _LARGEST_MANIFEST_BYTES:
+        raise RunFolderError(f"its {FILE} is too large to be one.")
+    try:
+        return Manifest.read(found.folder)
+    except OSError as error:
+        raise RunFolderError(f"its {FILE} cannot be read: {error.strerror}.") from error
+
+
+def read_entries(found: Found, writing: Writing) -> list[Entry]:
+    """Return what a ledger says; the file is neither created nor changed."""
+    path = found.folder / LEDGER
+    if not path.is_file():
+        # It is made with the first piece, just after that piece's file.
+        if writing in ("now", "elsewhere") or not (found.folder / "results").is_dir():
+            return []
+        raise RunFolderError(
+            f"its {LEDGER} is missing; run the same command again: pieces are measured anew."
+        )
+    if path.stat().st_size == 0:  # SQLite writes nothing before the first piece is recorded
+        return []
+    columns = ", ".join(Entry.__dataclass_fields__)
+    address = f"{Path(os.path.realpath(path)).as_uri()}?mode=ro"
+    try:
+        with closing(sqlite3.connect(address, uri=True, timeout=_LEDGER_TIMEOUT_S)) as connection:
+            rows = connection.execute(
+                f"SELECT {columns} FROM pieces ORDER BY observer, test, piece"
+            ).fetchall()
+    except sqlite3.Error as error:
+        raise RunFolderError(_why_unreadable(error)) from error
+    return [Entry(*row) for row in rows]
+
+
+def _why_unreadable(error: sqlite3.Error) -> str:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return f"its {LEDGER} is held by another process just now; look again in a moment."
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+        # A writer that was killed while it wrote leaves a journal that only a writer can undo.
+        return f"its {LEDGER} was left half-written; run the same command again to go on."
+    return (
+        f"its {LEDGER} is damaged ({error}); delete that file and run the same command again: "
+        "pieces are measured anew."
+    )
