@@ -414,13 +414,13 @@ def test_exported_network_is_shown_fewer_pictures_where_memory_is_short(
     opset = [onnx.helper.make_opsetid("", 13)]
     path = tmp_path / "net.onnx"
     onnx.save(onnx.helper.make_model(graph, opset_imports=opset, ir_version=8), path)
-    make = adapter._session
+    session = adapter.Graph._session
 
     class Session:
         """Has memory for two pictures."""
 
         def __init__(self, *arguments: Any) -> None:
-            self.real = make(*arguments)
+            self.real = session(*arguments)
 
         def __getattr__(self, name: str) -> Any:
             return getattr(self.real, name)
@@ -434,7 +434,7 @@ def test_exported_network_is_shown_fewer_pictures_where_memory_is_short(
                 )
             return self.real.run(outputs, inputs)
 
-    monkeypatch.setattr(adapter, "_session", Session)
+    monkeypatch.setattr(adapter.Graph, "_session", lambda *arguments: Session(*arguments))
     found = validate(resolve(f"{path}@normalise=half"))
     assert found.verdict == f"{path}@normalise=half is fit to run."
     assert "difference of batches of 1 and 2" in found.facts

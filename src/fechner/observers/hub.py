@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -46,7 +48,7 @@ def reachable(address: str) -> bool:
 
 @contextmanager
 def fetching(name: str, file: str, cache: str = HUGGING_FACE_CACHE) -> Iterator[None]:
-    """Load a model inside this; what is missing becomes one sentence, and nothing hangs.
+    """Load a model inside this: quietly; what is missing becomes one sentence, and nothing hangs.
 
     Parameters
     ----------
@@ -58,7 +60,7 @@ def fetching(name: str, file: str, cache: str = HUGGING_FACE_CACHE) -> Iterator[
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(_SECONDS_TO_CONNECT)
     try:
-        with _cache_only_if_unreachable() as cache_only, environment(_TENSORS_ONLY):
+        with _cache_only_if_unreachable() as cache_only, environment(_TENSORS_ONLY), quietly():
             yield
     except FechnerError:
         raise
@@ -76,18 +78,34 @@ def fetching(name: str, file: str, cache: str = HUGGING_FACE_CACHE) -> Iterator[
 def environment(variables: Mapping[str, str | None]) -> Iterator[None]:
     """Set environment variables, or take them away where None, for a while."""
     before = {name: os.environ.get(name) for name in variables}
-    _set(variables)
+
+    def put(values: Mapping[str, str | None]) -> None:
+        for name, value in values.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+
+    put(variables)
     try:
         yield
     finally:
-        _set(before)
+        put(before)
 
 
-def _set(variables: Mapping[str, str | None]) -> None:
-    for name, value in variables.items():
-        os.environ.pop(name, None)
-        if value is not None:
-            os.environ[name] = value
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Keep libraries from logging and warning of what becomes an error of ours, or is none."""
+    root, handler = logging.getLogger(), logging.NullHandler()
+    root.addHandler(handler)  # or some set up logging for the whole program
+    before = root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
+        root.removeHandler(handler)
 
 
 @contextmanager

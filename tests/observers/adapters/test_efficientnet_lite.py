@@ -9,7 +9,6 @@ import torch
 from looking import as_frames, features
 from PIL import Image
 
-from fechner.errors import UnknownNameError
 from fechner.observers import Recognises, abilities
 from fechner.observers.adapters.efficientnet_lite import load, make
 from fechner.observers.classes import imagenet
@@ -105,11 +104,6 @@ def test_stages_are_the_last_blocks_of_the_seven_widths(observer: NetworkClassif
 def test_nothing_is_printed(capsys: pytest.CaptureFixture[str], few: Frames) -> None:
     features(make(), few)
     assert capsys.readouterr() == ("", "")
-
-
-def test_another_member_of_the_family() -> None:
-    with pytest.raises(UnknownNameError, match="did you mean 'efficientnet_lite0'"):
-        load("efficientnet_lite1")
 
 
 # What it answers

@@ -17,7 +17,7 @@ from fechner.errors import MissingExtraError, ObserverError
 from fechner.observers import Prompt, Question, abilities, lift, network, resolve
 from fechner.observers.adapters import open_clip as open_clip_adapter
 from fechner.observers.adapters import transformers as adapter
-from fechner.observers.adapters import transformers_answering
+from fechner.observers.adapters.transformers_files import Repository
 from fechner.observers.decisions import Contrastive
 from fechner.observers.network import NetworkThatAnswers
 from fechner.observers.questions import Answer
@@ -109,14 +109,14 @@ def test_words_are_read_once_and_only_when_asked(
     folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded = []
-    whole_model = transformers_answering.whole_model
+    load = Repository.load
 
     def spied(*arguments: Any) -> Any:
         loaded.append(arguments)
-        return whole_model(*arguments)
+        return load(*arguments)
 
-    monkeypatch.setattr(transformers_answering, "whole_model", spied)
     observer = resolve(f"hf/{folders['clip']}")
+    monkeypatch.setattr(Repository, "load", spied)
     assert features(observer, as_frames(pictures())).shape == (4, 512)
     assert not [name for name in observer.module.state_dict() if name.startswith("text")]
     assert not loaded
@@ -337,9 +337,11 @@ def test_open_clip_loads_words_when_asked(
     registered: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, path = saved("reads-plain", registered)
-    reading, made = open_clip_adapter._reading, []
+    reading, made = open_clip_adapter._Model.text_tower, []
     monkeypatch.setattr(
-        open_clip_adapter, "_reading", lambda *given: (made.append(1), reading(*given))[1]
+        open_clip_adapter._Model,
+        "text_tower",
+        lambda *given: (made.append(1), reading(*given))[1],
     )
     observer = resolve(f"open_clip/reads-plain@weights={path}")
     assert features(observer, as_frames(pictures())).shape == (4, 12)

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from observers.chat.tiny_models import QWEN_MARKS, soft_llava, tiny_qwen
 from fechner.errors import ObserverError
 from fechner.observers import Prompt, Question, abilities, lift, network, resolve
 from fechner.observers.adapters import transformers as adapter
-from fechner.observers.adapters import transformers_answering
+from fechner.observers.adapters.transformers_files import Repository
 from fechner.observers.chat.generative import Decoding, Generative
 from fechner.observers.chat.processor import Processor
 from fechner.observers.network import NetworkThatAnswers
@@ -86,16 +86,13 @@ def test_it_encodes_and_answers_and_loads_what_it_is_asked(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded = []
+    load = Repository.load
 
-    def spied(function: Callable[..., Any], loader: str) -> Callable[..., Any]:
-        def load(*arguments: Any) -> Any:
-            loaded.append(loader)
-            return function(*arguments)
+    def spied(place: Repository, loader: str = "AutoModel", *arguments: Any) -> Any:
+        loaded.append("sees" if loader == "AutoModel" else "writes")
+        return load(place, loader, *arguments)
 
-        return load
-
-    for module, loader in ((adapter, "sees"), (transformers_answering, "writes")):
-        monkeypatch.setattr(module, "whole_model", spied(module.whole_model, loader))
+    monkeypatch.setattr(Repository, "load", spied)
     observer = resolve(f"hf/{folder}")
     assert isinstance(observer, NetworkThatAnswers)
     assert abilities(observer) == ("encodes", "answers")
@@ -114,7 +111,7 @@ def test_it_encodes_and_answers_and_loads_what_it_is_asked(
 
 
 def test_asking_does_not_load_the_encoder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adapter, "whole_model", None)
+    monkeypatch.setattr(adapter, "_network", lambda *_: pytest.fail("it was loaded"))
     observer = answering(f"hf/{folder}")
     assert len(ask(observer, pictures(), *single(DETECT))) == 4
     assert observer.fingerprint

@@ -6,15 +6,13 @@ Image autoencoders of latent diffusion models (Rombach et al. 2022), class Autoe
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fechner.errors import ObserverError
-from fechner.observers.hub import fetching
+from fechner.observers.hub import fetching, quietly
 from fechner.observers.network import Network
 from fechner.observers.normalisation import NORMALISATIONS
 from fechner.observers.torchvision_fix import import_torchvision
@@ -63,7 +61,7 @@ def load(
     import diffusers
     import torch
 
-    with _quiet():
+    with quietly():
         autoencoder = _autoencoder(model, weights)
     config = autoencoder.config
     if config.in_channels != 3:
@@ -71,7 +69,6 @@ def load(
             f"'diffusers/{model}' takes {config.in_channels} channels, and pictures have 3; name "
             "an autoencoder of colour pictures."
         )
-
     # Its own class has much to say when it is moved to another device or precision.
     parts = {"encoder": autoencoder.encoder, "quant_conv": autoencoder.quant_conv}
     module = torch.nn.ModuleDict({name: part for name, part in parts.items() if part is not None})
@@ -84,19 +81,16 @@ def load(
         noise = torch.randn(posterior.mean.shape[1:], generator=generator)
         return posterior.mean + posterior.std * noise.to(posterior.mean)
 
-    own = config.sample_size
-    height, width = own if isinstance(own, list | tuple) else (own, own)
+    own = config.sample_size if size is None else size
+    blocks = len(autoencoder.encoder.down_blocks)
     return Network(
         module,
         call,
-        size_px=(height, width) if size is None else (size, size),
+        size_px=(own[0], own[1]) if isinstance(own, list | tuple) else (own, own),
         normalise=NORMALISATIONS["half"],
         library=f"diffusers {diffusers.__version__}",
         settings=f"sample={sample} act_fn={config.act_fn} groups={config.norm_num_groups}",
-        stages=(
-            *(f"encoder.down_blocks.{i}" for i in range(len(autoencoder.encoder.down_blocks))),
-            "encoder.mid_block",
-        ),
+        stages=(*(f"encoder.down_blocks.{i}" for i in range(blocks)), "encoder.mid_block"),
     )
 
 
@@ -111,34 +105,37 @@ def _autoencoder(model: str, weights: str | None) -> Any:
     if file is not None and (file.parent / "config.json").is_file():
         places = [(str(file.parent), None)]
     where = "/".join(filter(None, places[0]))
-    what = f"diffusion_pytorch_model.safetensors of {where}"
-    with fetching(f"diffusers/{model}", what):
+    with fetching(f"diffusers/{model}", f"diffusion_pytorch_model.safetensors of {where}"):
         (repository, subfolder), config = _config(places)
-        kind = config.get("_class_name")
-        if kind == "AutoencoderKL" and file is None:
+        if (kind := config.get("_class_name")) != "AutoencoderKL":
+            raise ObserverError(
+                f"'diffusers/{model}' is a {kind}, not an AutoencoderKL; name the folder that has "
+                "one, such as REPOSITORY/vae."
+            )
+        if file is not None:
+            module, lost = AutoencoderKL.from_config(config), []
+        else:
             module, found = AutoencoderKL.from_pretrained(
                 repository,
                 subfolder=subfolder,
                 output_loading_info=True,
                 low_cpu_mem_usage=False,  # or it asks for one more package
             )
-    if kind != "AutoencoderKL":
+            lost = [key for key in found["missing_keys"] if key.startswith(_USED)]
+    if lost:  # the library fills them with anything
         raise ObserverError(
-            f"'diffusers/{model}' is a {kind}, not an AutoencoderKL; name the folder that has one, "
-            "such as REPOSITORY/vae."
+            f"the weights of 'diffusers/{model}' do not fit its config.json; {len(lost)} tensors "
+            f"are missing: {', '.join(lost[:3])}."
         )
-    if file is None:
-        lost = [key for key in found["missing_keys"] if key.startswith(_USED)]
-        if lost:  # the library fills them with anything
-            raise ObserverError(
-                f"the weights of 'diffusers/{model}' do not fit its config.json; {len(lost)} "
-                f"tensors are missing: {', '.join(lost[:3])}."
-            )
-    else:
-        module = AutoencoderKL.from_config(config)
     module.decoder = module.post_quant_conv = None
     if file is not None:
-        _fill(module, file)
+        old = re.compile(rf"\.({'|'.join(_RENAMED)})\.(?=weight$|bias$)")
+        tensors = {
+            old.sub(lambda found: f".{_RENAMED[found[1]]}.", key): tensor
+            for key, tensor in read_weights(file).items()
+            if key.startswith(_USED)
+        }
+        fit_weights(module, tensors, file)
     return module.float()
 
 
@@ -155,8 +152,7 @@ def _places(model: str) -> Sequence[Place]:
         )
     if model.startswith(("/", ".", "~")):
         raise ObserverError(f"there is no folder '{model}'.")
-    owner, _, rest = model.partition("/")
-    name, _, subfolder = rest.partition("/")
+    owner, name, subfolder = (*model.split("/", 2), "", "")[:3]
     repository = f"{owner}/{name}" if name else owner
     return [(repository, subfolder)] if subfolder else [(repository, None), (repository, "vae")]
 
@@ -168,35 +164,8 @@ def _config(places: Sequence[Place]) -> tuple[Place, dict[str, Any]]:
     errors = []
     for repository, subfolder in places:
         try:
-            return (repository, subfolder), AutoencoderKL.load_config(
-                repository, subfolder=subfolder
-            )
+            config = AutoencoderKL.load_config(repository, subfolder=subfolder)
+            return (repository, subfolder), config
         except OSError as error:
             errors.append(error)
     raise errors[0]
-
-
-def _fill(module: Any, file: Path) -> None:
-    """Put the weights of a file into the encoder; those of the decoder are left."""
-    old = re.compile(rf"\.({'|'.join(_RENAMED)})\.(?=weight$|bias$)")
-    tensors = {
-        old.sub(lambda found: f".{_RENAMED[found[1]]}.", key): tensor
-        for key, tensor in read_weights(file).items()
-        if key.startswith(_USED)
-    }
-    fit_weights(module, tensors, file)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep the library from reporting what becomes an error of ours, or is none."""
-    from diffusers.utils import logging
-
-    before = logging.get_verbosity()
-    logging.set_verbosity(logging.CRITICAL)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it calls the hub in ways that are deprecated
-            yield
-    finally:
-        logging.set_verbosity(before)

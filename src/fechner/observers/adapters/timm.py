@@ -14,7 +14,7 @@ from fechner.observers.torchvision_fix import import_torchvision
 from fechner.observers.weights import fit_weights, read_weights
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import Tensor
 
 
 def load(
@@ -49,8 +49,8 @@ def load(
             f"multiple of that, not {size}."
         )
     config = timm.data.resolve_model_data_config(module)
-    _, height, width = config["input_size"]
-    side = (height, width) if size is None else (size, size)
+    info = getattr(module, "feature_info", None)
+    rows = info if isinstance(info, list) else getattr(info, "info", None) or ()
 
     def call(pictures: Tensor) -> Tensor:
         features = module.forward_features(pictures)
@@ -60,71 +60,53 @@ def load(
     return Network(
         module,
         call if module.num_classes else None,  # pure encoders have no head to ask
-        size_px=side,
+        size_px=tuple(config["input_size"][1:]) if size is None else (size, size),
         normalise=Normalisation(tuple(config["mean"]), tuple(config["std"])),
         library=f"timm {timm.__version__}",
-        stages=_stages(module),
+        stages=tuple(row["module"] for row in rows) or natural_stages(module),
         classify=module if module.num_classes else None,
         classes=class_names(module.num_classes),
     )
 
 
 def _create(model: str, weights: str | None, size: int | None) -> Any:
-    import timm
-
-    settings: dict[str, Any] = {}
-    config = timm.get_pretrained_cfg(model)
-    if size is not None and config is not None and config.fixed_input_size:
-        settings["img_size"] = size
-    if weights is not None:
-        return _from_file(model, weights, config, settings)
-    source = config.hf_hub_id or config.url if config is not None else None
-    if not source:
-        raise ObserverError(
-            f"timm publishes no weights for '{model}'; name another (timm.list_pretrained() lists "
-            "them) or give your own with --weights PATH."
-        )
-    with fetching(f"timm/{model}", f"model.safetensors of {source}"):
-        return timm.create_model(model, pretrained=True, **settings)
-
-
-def _from_file(model: str, path: str, config: Any, settings: dict[str, Any]) -> Any:
-    """Return a model with the weights of a file, and with as many classes as they have.
+    """Build a model with published weights, or with those of a file and as many classes.
 
     What does not fit as it is goes through timm's own conversion: positions for another size of
     pictures, names that a model's authors gave.
     """
     import timm
 
-    weights = read_weights(path)
+    settings: dict[str, Any] = {}
+    config = timm.get_pretrained_cfg(model)
+    if size is not None and config is not None and config.fixed_input_size:
+        settings["img_size"] = size
+    if weights is None:
+        source = config.hf_hub_id or config.url if config is not None else None
+        if not source:
+            raise ObserverError(
+                f"timm publishes no weights for '{model}'; name another (timm.list_pretrained() "
+                "lists them) or give your own with --weights PATH."
+            )
+        with fetching(f"timm/{model}", f"model.safetensors of {source}"):
+            return timm.create_model(model, pretrained=True, **settings)
+    tensors = read_weights(weights)
     if config is not None and config.classifier:
         heads = config.classifier
-        head = heads if isinstance(heads, str) else heads[0]
+        head = f"{heads if isinstance(heads, str) else heads[0]}.weight"
         # Without a classifier, as self-supervised training leaves it, there is none here either.
-        count = len(weights[f"{head}.weight"]) if f"{head}.weight" in weights else 0
-        settings = {**settings, "num_classes": count}
+        settings["num_classes"] = len(tensors[head]) if head in tensors else 0
     module = timm.create_model(model, **settings)
     try:
-        fit_weights(module, weights, path)
+        fit_weights(module, tensors, weights)
     except ObserverError as error:
-        given = {"state_dict": weights, "num_classes": module.num_classes}
+        settings["pretrained_cfg_overlay"] = {
+            "state_dict": tensors,
+            "num_classes": module.num_classes,
+        }
         try:
-            module = timm.create_model(
-                model,
-                pretrained=True,
-                pretrained_cfg_overlay=given,
-                pretrained_strict=True,
-                **settings,
-            )
+            module = timm.create_model(model, pretrained=True, pretrained_strict=True, **settings)
         except Exception:
             raise error from None  # timm's own words do not say what to do
         del module.pretrained_cfg["state_dict"]
     return module
-
-
-def _stages(module: nn.Module) -> tuple[str, ...]:
-    """Return the stages that timm itself names."""
-    info = getattr(module, "feature_info", None)
-    rows = info if isinstance(info, list) else getattr(info, "info", [])
-    names = tuple(row["module"] for row in rows or ())
-    return names or natural_stages(module)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from functools import partial
@@ -123,14 +122,13 @@ def _their_code(folder: Path | None) -> Iterator[None]:
     """Run code of others so that it does not stand in the way of what comes after.
 
     Modules of different repositories are often called alike (``utils``), so they are forgotten
-    once the model is built. What the code prints goes to standard error, its warnings nowhere.
+    once the model is built. What the code prints goes to standard error.
     """
     import torch
 
     there = set(sys.modules)
     try:
-        with redirect_stdout(sys.stderr), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with redirect_stdout(sys.stderr):
             yield
     finally:
         theirs = tuple(Path(path) for path in (folder, torch.hub.get_dir()) if path is not None)

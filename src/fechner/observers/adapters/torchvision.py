@@ -71,13 +71,16 @@ def load(
     if size is not None and size != own:
         module = _resized(name, module, size)
     head = _head(module) if scores else None
+    # By rule, but mixed parts in Inception and pooling in plain networks.
+    mixed = [name for name, _ in module.named_children() if name.startswith(("inception", "Mixed"))]
+    pools = [n for n, part in module.named_modules() if type(part).__name__ == "MaxPool2d"]
     return Network(
         module,
         before_head(module, head) if head else None,
         size_px=(size or own, size or own),
         normalise=Normalisation(tuple(shown.mean), tuple(shown.std)),
         library=f"torchvision {torchvision.__version__}",
-        stages=_stages(module),
+        stages=tuple(mixed or natural_stages(module) or pools),
         classify=module if scores else None,
         classes=class_names(_count(module)) if scores else (),
     )
@@ -106,7 +109,7 @@ def _filled(name: str, weights: dict[str, Tensor], path: str) -> tuple[Any, bool
     from torch import nn
     from torchvision.models import get_model
 
-    weights = _renamed(weights)
+    weights = {_today(k): v for k, v in weights.items() if not k.startswith(_AUXILIARY)}
     settings: dict[str, Any] = dict(_AS_PUBLISHED.get(name, {}))
     module = get_model(name, weights=None, **settings)
     own, others = module.state_dict(), {}
@@ -128,16 +131,11 @@ def _filled(name: str, weights: dict[str, Tensor], path: str) -> tuple[Any, bool
     return module, scores
 
 
-def _renamed(weights: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return weights under the names that today's modules have, without heads for training."""
-
-    def today(key: str) -> str:
-        for old, new in _OLD_NAMES:
-            key = old.sub(new, key)
-        return key
-
-    kept = (item for item in weights.items() if not item[0].startswith(_AUXILIARY))
-    return {today(key): value for key, value in kept}
+def _today(key: str) -> str:
+    """Return the name that today's modules have for a weight."""
+    for old, new in _OLD_NAMES:
+        key = old.sub(new, key)
+    return key
 
 
 def _resized(name: str, module: Any, size: int) -> Any:
@@ -171,12 +169,3 @@ def _head(module: nn.Module) -> str | None:
 def _count(module: nn.Module) -> int:
     """Return the number of classes: the last weights are those of the classifier."""
     return len(next(reversed(module.state_dict().values())))
-
-
-def _stages(module: nn.Module) -> tuple[str, ...]:
-    """Return the stages: by rule, but mixed parts in Inception and pooling in plain networks."""
-    from torch import nn
-
-    mixed = [name for name, _ in module.named_children() if name.startswith(("inception", "Mixed"))]
-    pools = [name for name, part in module.named_modules() if isinstance(part, nn.MaxPool2d)]
-    return tuple(mixed or natural_stages(module) or pools)

@@ -4,46 +4,35 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fechner.errors import ObserverError
-from fechner.observers.adapters.transformers_answering import (
-    answers_in_words,
-    contrastive,
-    generative,
-)
-from fechner.observers.adapters.transformers_files import (
-    Repository,
-    check_weights,
-    configuration,
-    empty_model,
-    image_processor,
-    repository,
-    whole_model,
-)
-from fechner.observers.adapters.transformers_kinds import (
-    KINDS,
-    MASK_SEED,
-    MASKED_SHARE,
-    OTHER,
-    READOUTS,
-    Kind,
-)
-from fechner.observers.chat.generative import Decoding
-from fechner.observers.network import Network
+from fechner.observers.abilities import Dtype
+from fechner.observers.adapters.transformers_files import Repository
+from fechner.observers.chat.generative import Decoding, Generative
+from fechner.observers.chat.processor import Processor, identity_of_tokenizer
+from fechner.observers.decisions import Contrastive
+from fechner.observers.network import Network, NetworkEncoder
 from fechner.observers.normalisation import NONE, Normalisation
 from fechner.observers.questions import Reads
 from fechner.observers.torchvision_fix import import_torchvision
-from fechner.observers.weights import cause_of
+from fechner.observers.weights import cause_of, hash_weights
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 #: The arguments of models that read text as well.
 _TEXT_ARGUMENTS = {"input_ids", "inputs_embeds"}
+
+#: What loads models that write.
+_WRITER = "AutoModelForImageTextToText"
+
+#: Parts of a model with two towers that have nothing to do with reading.
+_SEEING = ("vision_model", "visual_projection")
 
 
 def load(
@@ -78,18 +67,12 @@ def load(
         temperature 0, others drawn from the seed; of no consequence to others.
     """
     import_torchvision()
-    place = repository(model, weights, trust_remote_code)
-    config = configuration(place)
-    if answers_in_words(config):
-        settings = Decoding(max_tokens, temperature, seed)
-        return Network(
-            None,
-            answering=partial(generative, place, config, size, settings),
-            later=partial(_network, place, config, size, masked)
-            if _sees_alone(place, config)
-            else None,
-        )
-    return _network(place, config, size, masked)
+    place = Repository(model, weights, trust_remote_code)
+    if not _writes(place.config):
+        return _network(place, size, masked)
+    later = partial(_network, place, size, masked) if _sees_alone(place) else None
+    settings = Decoding(max_tokens, temperature, seed)
+    return Network(None, answering=partial(_generative, place, size, settings), later=later)
 
 
 def reads(model: str) -> Reads | None:
@@ -105,34 +88,42 @@ def reads(model: str) -> Reads | None:
         config = SimpleNamespace(**json.loads(Path(found or "").read_text("utf-8")))
     except (OSError, ValueError, TypeError):
         return None
-    if answers_in_words(config):
+    if _writes(config):
         return "questions"
-    return "labels" if KINDS.get(config.model_type, OTHER).reads else "nothing"
+    return "labels" if _KINDS.get(config.model_type, _OTHER).reads else "nothing"
 
 
-def _network(place: Repository, config: Any, size: int | None, masked: bool) -> Network:
+def _writes(config: Any) -> bool:
+    """Whether a model takes pictures and words and writes, by its configuration."""
+    from transformers.models.auto import modeling_auto
+
+    known = modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
+    return config.model_type in known or _WRITER in (getattr(config, "auto_map", None) or {})
+
+
+def _network(place: Repository, size: int | None, masked: bool) -> Network:
+    """Load the part of a model that sees."""
     import transformers
 
-    name = place.name
-    known = config.model_type in KINDS
-    kind = KINDS.get(config.model_type, OTHER)
-    module, lacking = whole_model(place, config, kind.loader)
+    known = place.config.model_type in _KINDS
+    kind = _KINDS.get(place.config.model_type, _OTHER)
+    module, lacking = place.load(kind.loader)
     if not known:
-        path, module = _part_that_sees(name, module)
+        path, module = _part_that_sees(place.name, module)
         lacking = [key.removeprefix(path) for key in lacking if key.startswith(path)]
     kind = _stripped(place, kind, module, lacking)
     if kind.masks:
-        module.config.mask_ratio = MASKED_SHARE if masked else 0.0
+        module.config.mask_ratio = _MASKED_SHARE if masked else 0.0
 
     look = _Look(module, kind, masked)
-    processor = image_processor(place)
+    processor = place.image_processor()
     own_px = _configured_size(module.config)
     size_px = (size, size) if size is not None else _processed_size(processor) or own_px
     if size_px is not None and size_px != own_px and look.takes("interpolate_pos_encoding"):
         look.further["interpolate_pos_encoding"] = True
     look.reversed_channels = bool(processor.get("do_flip_channel_order"))
     if size_px != own_px or not known:
-        look.try_out(name, size_px, own_px)
+        look.try_out(place.name, size_px, own_px)
     return Network(
         module,
         look,
@@ -144,14 +135,14 @@ def _network(place: Repository, config: Any, size: int | None, masked: bool) -> 
         if processor
         else "it has no preprocessor file to say how pictures are normalised, so they are not "
         "(@normalise=...)",
-        answering=partial(contrastive, place, config, kind) if kind.reads else None,
+        answering=partial(_contrastive, place, kind) if kind.reads else None,
     )
 
 
-def _sees_alone(place: Repository, config: Any) -> bool:
+def _sees_alone(place: Repository) -> bool:
     """Whether a part of a model takes pictures and no text."""
     try:
-        _part_that_sees(place.name, empty_model(place, config))
+        _part_that_sees(place.name, place.empty_model())
     except ObserverError:
         return False
     return True
@@ -160,7 +151,7 @@ def _sees_alone(place: Repository, config: Any) -> bool:
 class _Look:
     """Shows pictures to a model and returns its natural read-out."""
 
-    def __init__(self, module: Any, kind: Kind, masked: bool) -> None:
+    def __init__(self, module: Any, kind: _Kind, masked: bool) -> None:
         self.module = module
         self.kind = kind
         self.readout = kind.readout
@@ -169,25 +160,26 @@ class _Look:
         self.further: dict[str, Any] = {}
 
     def __call__(self, pixels: Tensor) -> Any:
-        return READOUTS[self.readout](self.module, self._answer(pixels))
+        return _READOUTS[self.readout](self.module, self._answer(pixels))
 
     def _answer(self, pixels: Tensor) -> Any:
         pixels = pixels.flip(1) if self.reversed_channels else pixels
         inputs = self.kind.inputs(pixels, self.module.config, self.masked)
-        return self._shown()(**inputs, **self.further)
+        return self._shown(**inputs, **self.further)
 
+    @property
     def _shown(self) -> Any:
         return getattr(self.module, self.kind.through) if self.kind.through else self.module
 
     def takes(self, argument: str) -> bool:
         """Whether what is shown pictures has an argument."""
-        return argument in _arguments(self._shown())
+        return argument in _arguments(self._shown)
 
     def settings(self) -> list[str]:
         """Return what the answers depend on, beside the weights."""
         marks = {
             f"readout={self.readout}": True,
-            f"masked={MASKED_SHARE} seed={MASK_SEED}": self.masked,
+            f"masked={_MASKED_SHARE} seed={_MASK_SEED}": self.masked,
             "positions interpolated": bool(self.further),
             "channels reversed": self.reversed_channels,
         }
@@ -217,7 +209,7 @@ class _Look:
             )
 
 
-def _stripped(place: Repository, kind: Kind, module: Any, lacking: list[str]) -> Kind:
+def _stripped(place: Repository, kind: _Kind, module: Any, lacking: list[str]) -> _Kind:
     """Take away what does not see; what does must have its weights.
 
     Returns how the model sees, which depends on what the repository lacks.
@@ -225,11 +217,15 @@ def _stripped(place: Repository, kind: Kind, module: Any, lacking: list[str]) ->
     if kind.without and lacking and all(_is_in(key, (kind.spare,)) for key in lacking):
         setattr(module, kind.spare, None)
         return kind.without
-    check_weights(place, [key for key in lacking if not _is_in(key, kind.unused)], "sees")
-    for part in kind.unused:
+    place.check([key for key in lacking if not _is_in(key, kind.unused)], "sees")
+    _remove(module, kind.unused)
+    return kind
+
+
+def _remove(module: Any, parts: tuple[str, ...]) -> None:
+    for part in parts:
         if hasattr(module, part):
             setattr(module, part, None)
-    return kind
 
 
 def _is_in(key: str, parts: tuple[str, ...]) -> bool:
@@ -301,3 +297,202 @@ def _configured_size(config: Any) -> tuple[int, int] | None:
         inner = (getattr(config, key, None) for key in ("vision_config", "backbone_config"))
         config = next((each for each in inner if each is not None), None)
     return None
+
+
+def _generative(
+    place: Repository,
+    size: int | None,
+    decoding: Decoding,
+    *,
+    name: str,
+    device: str,
+    dtype: Dtype,
+    see: Callable[[], NetworkEncoder],
+) -> Generative:
+    """Make an observer of a model that writes; its weights are loaded when it is asked."""
+    import transformers
+
+    def load() -> Any:
+        model, lacking = place.load(_WRITER, dtype)
+        place.check(lacking, "writes")
+        return model.to(device)
+
+    processor = place.processor("AutoProcessor", "preprocessor_config.json")
+    return Generative(
+        load,
+        Processor(place.name, processor, size),
+        name=name,
+        library=f"transformers {transformers.__version__}",
+        decoding=decoding,
+    )
+
+
+def _contrastive(
+    place: Repository,
+    kind: _Kind,
+    *,
+    name: str,
+    device: str,
+    dtype: Dtype,
+    see: Callable[[], NetworkEncoder],
+) -> Contrastive:
+    """Make an observer of a model with two towers; the one for words is loaded here."""
+    import torch
+
+    model, lacking = place.load()
+    place.check([key for key in lacking if not key.startswith(_SEEING)], "reads")
+    _remove(model, _SEEING)
+    scale = float(model.logit_scale.detach().exp())
+    weights = hash_weights(model)
+    model.to(device=device, dtype=getattr(torch, dtype))
+    tokenizer = place.processor("AutoTokenizer", "tokenizer.json")
+    longest = place.config.text_config.max_position_embeddings
+    words = {"padding": kind.reads, "max_length": longest}
+
+    def read(labels: Sequence[str]) -> Tensor:
+        tokens = tokenizer(list(labels), truncation=True, return_tensors="pt", **words)
+        found = model.get_text_features(**tokens.to(device))
+        # Up to transformers 4 the features themselves were returned.
+        features: Tensor = getattr(found, "pooler_output", found)
+        return features
+
+    reading = f"weights={weights} tokenizer={identity_of_tokenizer(tokenizer)} {words}"
+    return Contrastive(see(), read, scale=scale, reading=reading)
+
+
+#: Makes what a model is called with of pictures, its configuration and whether it is masked.
+_Inputs: TypeAlias = "Callable[[Tensor, Any, bool], dict[str, Any]]"
+
+#: The share of patches that masked autoencoders do not see, in training and if asked for.
+_MASKED_SHARE = 0.75
+
+#: Seed of the mask, as Cai et al. (2025) have it.
+_MASK_SEED = 8
+
+
+def _pictures(pixels: Tensor, config: Any, masked: bool) -> dict[str, Any]:
+    return {"pixel_values": pixels}
+
+
+def _pictures_in_order(pixels: Tensor, config: Any, masked: bool) -> dict[str, Any]:
+    """Return pictures and what their patches are sorted by, the same for every picture."""
+    import torch
+
+    height, width = pixels.shape[2:]
+    patches = (height // config.patch_size) * (width // config.patch_size)
+    order = torch.arange(patches, dtype=torch.float32)
+    if masked:
+        order = torch.rand(patches, generator=torch.Generator().manual_seed(_MASK_SEED))
+    return {"pixel_values": pixels, "noise": order.to(pixels.device).expand(len(pixels), -1)}
+
+
+def _patches(pixels: Tensor, config: Any, masked: bool) -> dict[str, Any]:
+    """Cut pictures into patches, as the processor of NaFlex models does."""
+    import torch
+
+    side = getattr(config, "vision_config", config).patch_size
+    n, channels, height, width = pixels.shape
+    rows, columns = height // side, width // side
+    cut = pixels.reshape(n, channels, rows, side, columns, side).permute(0, 2, 4, 3, 5, 1)
+    return {
+        "pixel_values": cut.reshape(n, rows * columns, -1),
+        "pixel_attention_mask": torch.ones(n, rows * columns, dtype=torch.int32).to(pixels.device),
+        "spatial_shapes": torch.tensor([[rows, columns]] * n),
+    }
+
+
+def _image_embedding(model: Any, answer: Any) -> Any:
+    """Return what the mask decoder takes: the coarsest map, marked as having no past."""
+    return answer.fpn_hidden_states[-1] + model.no_memory_embedding.reshape(1, -1, 1, 1)
+
+
+#: Natural read-outs: what is taken of a model's answer.
+_READOUTS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "class token": lambda model, answer: answer.last_hidden_state[:, 0],
+    "pooler_output": lambda model, answer: answer.pooler_output,
+    "last_hidden_state": lambda model, answer: answer.last_hidden_state,
+    "image_embeds": lambda model, answer: answer.image_embeds,
+    # Up to transformers 4 the features themselves were returned.
+    "image features": lambda model, answer: getattr(answer, "pooler_output", answer),
+    "image embedding of SAM": lambda model, answer: answer,
+    "image embedding of SAM-2": _image_embedding,
+}
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """How models of one type see.
+
+    Parameters
+    ----------
+    readout
+        The natural read-out.
+    through
+        Name of the method or the part that is shown pictures; the model itself if empty.
+    unused
+        Names of the parts that have nothing to do with seeing.
+    spare, without
+        Name of a part that some repositories lack, and how their models see.
+    inputs
+        What it is called with.
+    masks
+        Whether it hides patches from itself.
+    loader
+        The class that loads it.
+    reads
+        How labels are padded for its second tower, for words: to the ``longest`` of them, or to
+        ``max_length`` where it was trained so; empty if it has none.
+    """
+
+    readout: str
+    through: str = ""
+    unused: tuple[str, ...] = ()
+    spare: str = ""
+    without: _Kind | None = None
+    inputs: _Inputs = _pictures
+    masks: bool = False
+    loader: str = "AutoModel"
+    reads: Literal["", "longest", "max_length"] = ""
+
+
+_CLASS_TOKEN = _Kind("class token", unused=("pooler",))
+_POOLED = _Kind("pooler_output")
+_READING = ("text_model", "text_projection", "logit_scale", "logit_bias")
+_TWO_TOWERS = _Kind("image features", "get_image_features", unused=_READING, reads="longest")
+_SIGLIP = replace(_TWO_TOWERS, reads="max_length")
+_PROMPTS = ("prompt_encoder", "mask_decoder", "shared_image_embedding")
+_SAM = _Kind("image embedding of SAM", through="get_image_embeddings", unused=_PROMPTS)
+_SAM_2 = _Kind("image embedding of SAM-2", "vision_encoder", _PROMPTS, loader="Sam2Model")
+
+#: By the model_type of config.json.
+_KINDS: Mapping[str, _Kind] = {
+    "vit": _CLASS_TOKEN,
+    "deit": _CLASS_TOKEN,
+    "dinov2": _CLASS_TOKEN,
+    "dinov2_with_registers": _CLASS_TOKEN,
+    "dinov3_vit": _CLASS_TOKEN,
+    "dinov3_convnext": _POOLED,
+    "convnext": _POOLED,
+    "convnextv2": _POOLED,
+    "swin": _POOLED,
+    "swinv2": _POOLED,
+    "vit_mae": _Kind("last_hidden_state", inputs=_pictures_in_order, masks=True),
+    "clip": _TWO_TOWERS,
+    "metaclip_2": _TWO_TOWERS,
+    "clip_vision_model": _Kind(
+        "image_embeds",
+        spare="visual_projection",
+        without=_Kind("pooler_output", through="vision_model"),
+        loader="CLIPVisionModelWithProjection",
+    ),
+    "siglip": _SIGLIP,
+    "siglip2": replace(_SIGLIP, inputs=_patches),
+    "siglip2_vision_model": _Kind("pooler_output", inputs=_patches),
+    "sam": _SAM,
+    "sam2": _SAM_2,
+    # The repositories of SAM-2 hold the video model; its image model is part of it.
+    "sam2_video": _SAM_2,
+}
+
+#: All others: the outermost part that takes pictures, and what it calls pooled, if it does.
+_OTHER = _Kind("pooler_output", spare="pooler", without=_Kind("last_hidden_state"))

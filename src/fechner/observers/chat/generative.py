@@ -19,6 +19,7 @@ from fechner.observers.abilities import Wants
 from fechner.observers.chat.processor import Processor
 from fechner.observers.chat.reading import READER, answer_start, parse
 from fechner.observers.chat.replies import first_answer_token, first_token_probabilities
+from fechner.observers.hub import quietly
 from fechner.observers.memory import is_out_of_memory
 from fechner.observers.questions import Answer, Question, Reads, Usage
 from fechner.observers.weights import cause_of, hash_weights
@@ -170,8 +171,6 @@ class Generative:
     ) -> list[Answer]:
         import torch
         from transformers import LogitsProcessorList
-
-        from fechner.observers.adapters.transformers_files import quietly
 
         pictures = [[frames.pixels[row] for row in question.pictures] for question in questions]
         texts = [question.prompt.text for question in questions]
