@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
-from ctypes.util import find_library
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,11 +17,6 @@ def find_chromium() -> str | None:
     """Return the path of a Chromium, None if there is none; FECHNER_CHROMIUM names one."""
     named = os.environ.get("FECHNER_CHROMIUM")
     return named or next((path for name in NAMES if (path := shutil.which(name))), None)
-
-
-def find_egl() -> str | None:
-    """Return the library that draws without a screen, None if there is none."""
-    return find_library("EGL") and find_library("GL") and find_library("EGL")
 
 
 @dataclass(frozen=True)
@@ -84,12 +78,5 @@ NEEDS = (
         ("chromium",),
         "browser tests were left out: Chromium is not installed, and only root on Debian can have "
         "it installed by the tests; set FECHNER_CHROMIUM to the path of one.",
-    ),
-    Need(
-        lambda item: "objects" in item.path.parts or "objects" in item.path.stem.split("_"),
-        find_egl,
-        ("libegl1", "libgl1", "libgl1-mesa-dri"),
-        "tests of 3D objects were left out: libEGL is not installed, and only root on Debian can "
-        "have it installed by the tests.",
     ),
 )

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from fechner.cli.app import app
 from fechner.errors import FechnerError
 from fechner.observers.classes import imagenet
-from fechner.stimuli.objects import fetching, open_objects
-from fechner.stimuli.objects.fetching import Source, fetch_objects, sources
+from fechner.stimuli.objects import open_objects, sets
+from fechner.stimuli.objects.sets import Source, fetch_objects, sources
 
 CHAIR = Source("sweethome3d-furniture", "A.sh3f", "a/chair/chair.obj", "n1", "Ann", "CC0 1.0")
 BALL = Source("pybullet", "", "pybullet_data/ball.obj", "n2", "Ben", "zlib")
@@ -31,7 +31,7 @@ def packages(tmp_path, monkeypatch):
         archive.writestr("a/chair/LICENSE.txt", "CC0")
         archive.writestr("a/chair/run.sh", "not copied")
         archive.writestr("a/other/other.obj", "not copied")
-    monkeypatch.setattr(fetching, "_package", lambda package, temporary: place)
+    monkeypatch.setattr(sets, "_package", lambda package, temporary: place)
     return place
 
 
@@ -59,7 +59,7 @@ def test_objects_are_copied_with_their_authors(packages, tmp_path):
 
 
 def test_the_command_says_what_it_did(packages, tmp_path, monkeypatch):
-    monkeypatch.setattr(fetching, "sources", lambda: (CHAIR, BALL))
+    monkeypatch.setattr(sets, "sources", lambda: (CHAIR, BALL))
     done = CliRunner().invoke(app, ["objects", str(tmp_path / "new" / "objects")])
     assert done.exit_code == 0
     assert "2 objects of 2 classes are in" in done.output
@@ -75,20 +75,20 @@ def test_what_one_package_lacks_does_not_stop_the_other(packages, tmp_path):
 
 
 def test_a_machine_without_apt_is_told_what_to_do(tmp_path, monkeypatch):
-    monkeypatch.setattr(fetching.shutil, "which", lambda name: None)
+    monkeypatch.setattr(sets.shutil, "which", lambda name: None)
     with pytest.raises(FechnerError, match=r"no apt .*apt-get install sweethome3d-furniture"):
-        fetching._from_debian(tmp_path / "deb")
+        sets._from_debian(tmp_path / "deb")
 
 
 def test_a_download_that_fails_is_one_sentence(tmp_path, monkeypatch):
     def fail(command, **options):
         return subprocess.CompletedProcess(command, 1, "", "noise\nERROR: no network\n")
 
-    monkeypatch.setattr(fetching.subprocess, "run", fail)
+    monkeypatch.setattr(sets.subprocess, "run", fail)
     with pytest.raises(
         FechnerError, match=r"\(ERROR: no network\); pip install pybullet"
     ) as caught:
-        fetching._from_pypi("pybullet", tmp_path / "wheel")
+        sets._from_pypi("pybullet", tmp_path / "wheel")
     assert "\n" not in str(caught.value)
 
 

@@ -47,16 +47,11 @@ def _missing(extra: str) -> str:
 
 
 def _objects() -> str:
-    from fechner.errors import FechnerError
-    from fechner.stimuli.objects.raster import renderer
-
     try:
-        drawn_by = renderer()
-        return f"ready (Mitsuba {metadata.version('mitsuba')}, OpenGL by {drawn_by})"
+        found = {name: metadata.version(name) for name in ("mitsuba", "trimesh")}
+        return f"ready (Mitsuba {found['mitsuba']}, trimesh {found['trimesh']})"
     except metadata.PackageNotFoundError:
         return _missing("objects")
-    except FechnerError as error:
-        return str(error)
 
 
 def objects(
@@ -68,7 +63,7 @@ def objects(
     FOLDER/objects.csv says who made each object and under what licence.
     """
     from fechner.errors import FechnerError
-    from fechner.stimuli.objects.fetching import fetch_objects
+    from fechner.stimuli.objects.sets import fetch_objects
 
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -185,8 +185,8 @@ class GivenConditions(PreferredViews):
 class SecondLook:
     """Show the best pictures of each class once more, as curves will show them.
 
-    Views of objects are sought with a quick renderer and shown with a careful one, and the best for
-    one need not be the best for the other.
+    Views of objects are sought in quick renders, and shown in careful ones: the best of one need
+    not be the best of the other.
 
     Parameters
     ----------

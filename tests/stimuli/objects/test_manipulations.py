@@ -48,9 +48,7 @@ def test_each_describes_itself(name):
 
 
 @pytest.mark.parametrize("name", list(OBJECT_MANIPULATIONS))
-@pytest.mark.parametrize("engine", ["raster", "mitsuba"])
-def test_level_0_is_the_view_itself_to_the_bit(view, name, engine):
-    view = view.seen(engine=engine)
+def test_level_0_is_the_view_itself_to_the_bit(view, name):
     each = OBJECT_MANIPULATIONS[name]
     assert each.changed(view, 0.0) == view
     own = picture_drawn(view, FIELD, 8)

@@ -6,9 +6,14 @@ import pytest
 
 from fechner.errors import PictureError
 from fechner.stimuli.objects import meshes as reading
-from fechner.stimuli.objects.mesh_files import companions, hash_mesh, lacking
-from fechner.stimuli.objects.meshes import linear, read_mesh
-from fechner.stimuli.objects.normals import corner_normals
+from fechner.stimuli.objects.meshes import (
+    companions,
+    corner_normals,
+    hash_mesh,
+    lacking,
+    linear,
+    read_mesh,
+)
 
 WRITERS = {".obj": meshes.write_obj, ".ply": meshes.write_ply, ".glb": meshes.write_glb}
 

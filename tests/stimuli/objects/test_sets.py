@@ -9,7 +9,8 @@ import pytest
 from fechner.errors import FechnerError, PictureError
 from fechner.stimuli.field import Field
 from fechner.stimuli.objects import View, open_objects
-from fechner.stimuli.objects.kept import Kept
+from fechner.stimuli.objects.rendering import Kept
+from fechner.stimuli.objects.views import SAMPLES, SEARCH_SAMPLES
 from fechner.stimuli.picture_sets import known_pictures
 
 FIELD = Field.of(pixels=32, ppd=16)
@@ -45,15 +46,15 @@ def test_objects_of_a_class_take_turns_and_views_are_their_own(folder):
     views = [found.picture(1, index) for index in range(6)]
     assert [view.name for view in views] == ["crate/a.obj", "crate/b.obj"] * 3
     assert len({(view.x_deg, view.scale) for view in views}) == 6
-    assert all(view.engine == "raster" for view in views)
+    assert all(view.samples == SEARCH_SAMPLES for view in views)
     with pytest.raises(IndexError):
         found.picture(1, 6)
 
 
-def test_what_is_shown_is_the_same_view_by_mitsuba(folder):
+def test_what_is_shown_is_the_same_view_of_more_paths(folder):
     found = open_objects(folder)
     searched, shown = found.picture(2, 7), found.shown(2, 7)
-    assert shown == searched.seen(engine="mitsuba")
+    assert shown == searched.seen(samples=SAMPLES)
     assert shown.place == str(folder)
     assert found.name(2, 7).startswith("dice/first/die.ply at ")
 
@@ -124,12 +125,17 @@ def test_what_is_no_set_of_objects_is_refused(folder, tmp_path):
 
 
 def test_what_is_kept_has_bounds():
-    gone = []
-    kept = Kept(most_triangles=10, forget=gone.append)
-    for name, triangles in (("a", 4), ("b", 4), ("a", 4), ("c", 4)):
-        assert kept.get(name, lambda name=name: name, triangles) == name
-    # b was not used for longest.
-    assert gone == ["b"]
+    made = []
+
+    def make(name):
+        made.append(name)
+        return name
+
+    kept = Kept(most_triangles=10)
+    for name, triangles in (("a", 4), ("b", 4), ("a", 4), ("c", 4), ("a", 4), ("b", 4)):
+        assert kept.get(name, lambda name=name: make(name), triangles) == name
+    # b was not used for longest when c came.
+    assert made == ["a", "b", "c", "b"]
     assert len(kept) == 2
     assert kept.get("huge", lambda: "huge", 1000) == "huge"
     assert len(kept) == 1

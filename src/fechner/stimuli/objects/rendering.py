@@ -1,15 +1,18 @@
-"""Views by Mitsuba 3, which follows the paths of light."""
+"""The studio that objects are shown in, and views of it by Mitsuba 3, which follows light."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from fechner.errors import MissingExtraError
-from fechner.stimuli.objects.kept import Kept
 from fechner.stimuli.objects.meshes import Mesh, Part, linear
-from fechner.stimuli.objects.studio import Studio
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +26,133 @@ _DEPTH = 6
 #: So many times as many paths where some of them go through glass, which they do by chance.
 _THROUGH_GLASS = 4
 
+#: So many triangles are kept ready, by each of those who keep some; about 200 bytes each.
+_MOST_TRIANGLES = 3_000_000
+
+Thing = TypeVar("Thing")
+
+
+@dataclass(frozen=True)
+class Studio:
+    """Where objects are shown.
+
+    The camera looks down the z axis at the object in the origin, x to the right and y up. There is
+    light from everywhere, and a lamp far away that stays where it is when the object turns. A
+    white, matt surface that nothing shades and that faces the lamp is shown as white.
+
+    Parameters
+    ----------
+    angle_deg
+        At which the camera sees a sphere of radius 1, which then just fits the field.
+    lamp
+        What part of the light comes from the lamp.
+    right_deg, up_deg
+        How far the lamp is to the right of the camera and above it, seen from the object.
+    background
+        Grey of what is behind the object, display-encoded.
+    """
+
+    angle_deg: float = 30.0
+    lamp: float = 0.5
+    right_deg: float = -30.0
+    up_deg: float = 40.0
+    background: float = 0.5
+
+    @property
+    def distance(self) -> float:
+        """How far away the camera is, in radii.
+
+        Examples
+        --------
+        >>> round(Studio().distance, 3)
+        3.864
+        """
+        return 1 / math.sin(math.radians(self.angle_deg) / 2)
+
+    @property
+    def half_width(self) -> float:
+        """Tangent of half the angle that the shorter side of the field spans at scale 1."""
+        return math.tan(math.radians(self.angle_deg) / 2)
+
+    @property
+    def to_lamp(self) -> Floats:
+        """Unit vector from the object to the lamp."""
+        right, up = math.radians(self.right_deg), math.radians(self.up_deg)
+        return np.array(
+            [math.cos(up) * math.sin(right), math.sin(up), math.cos(up) * math.cos(right)]
+        )
+
+
+def rotation(x_deg: float, y_deg: float, z_deg: float) -> Floats:
+    """Return the matrix that turns by x about the x axis, then by y, then by z.
+
+    Examples
+    --------
+    >>> (rotation(0, 0, 90) @ [1, 0, 0]).round(9).tolist()
+    [0.0, 1.0, 0.0]
+    """
+    turned = np.eye(3)
+    for axis, degrees in enumerate((x_deg, y_deg, z_deg)):
+        one, two = (axis + 1) % 3, (axis + 2) % 3
+        cosine, sine = _cos_sin(degrees)
+        matrix = np.eye(3)
+        matrix[one, one] = matrix[two, two] = cosine
+        matrix[two, one], matrix[one, two] = sine, -sine
+        turned = matrix @ turned
+    return turned
+
+
+def _cos_sin(degrees: float) -> tuple[float, float]:
+    """Return cosine and sine, exact at right angles."""
+    quarters = degrees / 90
+    if quarters == round(quarters):
+        return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[round(quarters) % 4]
+    angle = math.radians(degrees)
+    return math.cos(angle), math.sin(angle)
+
+
+class Kept(Generic[Thing]):
+    """Things made of meshes, within bounds; those not used for longest are forgotten first.
+
+    Parameters
+    ----------
+    most_triangles
+        How many triangles they may have together; a single larger one is kept alone.
+    """
+
+    def __init__(self, most_triangles: int = _MOST_TRIANGLES) -> None:
+        self._most = most_triangles
+        self._things: OrderedDict[str, tuple[Thing, int]] = OrderedDict()
+        self._lock = RLock()
+
+    def __len__(self) -> int:
+        return len(self._things)
+
+    def get(self, key: str, make: Callable[[], Thing], triangles: int | None = None) -> Thing:
+        """Return what is remembered by a key, or make it.
+
+        Parameters
+        ----------
+        triangles
+            How many the thing has; if None, its own ``triangles``.
+        """
+        with self._lock:
+            if key not in self._things:
+                thing = make()
+                size = int(getattr(thing, "triangles", 0)) if triangles is None else triangles
+                self._things[key] = (thing, size)
+                while len(self._things) > 1 and self._triangles > self._most:
+                    self._things.popitem(last=False)
+            self._things.move_to_end(key)
+            return self._things[key][0]
+
+    @property
+    def _triangles(self) -> int:
+        return sum(triangles for _, triangles in self._things.values())
+
+
 _SCENES: Kept[Any] = Kept()
+_ONE_AT_A_TIME = RLock()
 
 
 def render(
@@ -79,15 +208,17 @@ def render(
             "sampler": {"type": "multijitter", "sample_count": samples},
         }
     )
-    settings = mi.traverse(scene)
-    lamp = back @ -studio.to_lamp
-    settings["lamp.to_world"] = transform().look_at(
-        origin=[0, 0, 0], target=list(lamp), up=list(_across(lamp))
-    )
-    settings["lamp.irradiance.value"] = float(np.pi * studio.lamp)
-    settings["sky.radiance.value"] = float(1 - studio.lamp)
-    settings.update()
-    shown = np.array(mi.render(scene, sensor=sensor, seed=seed, spp=samples), dtype=np.float64)
+    # The lamp is put into the scene, which threads share.
+    with _ONE_AT_A_TIME:
+        settings = mi.traverse(scene)
+        lamp = back @ -studio.to_lamp
+        settings["lamp.to_world"] = transform().look_at(
+            origin=[0, 0, 0], target=list(lamp), up=list(_across(lamp))
+        )
+        settings["lamp.irradiance.value"] = float(np.pi * studio.lamp)
+        settings["sky.radiance.value"] = float(1 - studio.lamp)
+        settings.update()
+        shown = np.array(mi.render(scene, sensor=sensor, seed=seed, spp=samples), dtype=np.float64)
     behind = float(linear(np.array(studio.background)))
     return shown[..., :3] + (1 - shown[..., 3:4].clip(0, 1)) * behind
 
