@@ -11,8 +11,8 @@ A model with two towers, for pictures and for words, chooses the nearest label.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fechner.errors import ObserverError
 from fechner.observers.abilities import Compares, Encodes, Wants
@@ -23,6 +23,8 @@ from fechner.stimuli import Frames
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+Result = TypeVar("Result")
 
 #: Pictures and labels that are looked at in one go; half as many if memory is not enough.
 _AT_ONCE = 32
@@ -177,26 +179,39 @@ class Contrastive:
     def _learn(self, labels: Sequence[str]) -> None:
         """Read labels that were not read before."""
         new = [label for label in dict.fromkeys(labels) if label not in self._known]
-        for start in range(0, len(new), self.batch_size):
-            some = new[start : start + self.batch_size]
-            self._known.update(zip(some, _directions(self._read(some)), strict=True))
+
+        def read(places: range) -> Tensor:
+            return _directions(self._read([new[place] for place in places]))
+
+        self._known.update(zip(new, in_batches(self, len(new), read), strict=True))
 
     def _look(self, frames: Frames, rows: Sequence[int]) -> dict[int, Tensor]:
         """Return the direction of each picture's embedding."""
-        found: dict[int, Tensor] = {}
-        while len(found) < len(rows):
-            some = rows[len(found) : len(found) + self.batch_size]
-            few = Frames(frames.pixels[list(some)], frames.field, frames.display, frames.light)
+
+        def look(places: range) -> Tensor:
+            some = frames.pixels[[rows[place] for place in places]]
             seen: list[Tensor] = []
-            try:
-                self.encoder.features(few, {OUTPUT: seen.append})
-            except Exception as error:
-                if not is_out_of_memory(error) or self.batch_size == 1:
-                    raise
-                self.batch_size //= 2
-                continue
-            found.update(zip(some, _directions(seen[0]), strict=True))
-        return found
+            few = Frames(some, frames.field, frames.display, frames.light)
+            self.encoder.features(few, {OUTPUT: seen.append})
+            return _directions(seen[0])
+
+        return dict(zip(rows, in_batches(self, len(rows), look), strict=True))
+
+
+def in_batches(observer: Any, n: int, run: Callable[[range], Iterable[Result]]) -> Iterator[Result]:
+    """Yield what comes of n things, ``batch_size`` at a time; half as many if memory lacks."""
+    start = 0
+    while start < n:
+        places = range(start, min(start + observer.batch_size, n))
+        try:
+            found = run(places)
+        except Exception as error:
+            if not is_out_of_memory(error) or observer.batch_size == 1:
+                raise
+            observer.batch_size //= 2
+            continue
+        yield from found
+        start = places.stop
 
 
 def _directions(embeddings: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fechner.errors import UnansweredError
 from fechner.observers.chat.client import DeclinedError
@@ -63,38 +63,22 @@ class Batch:
     number: str = ""
 
 
-class BatchLog(Protocol):
-    """Where batches are written down until all their answers are kept."""
-
-    def open_batches(self) -> Sequence[Batch]:
-        """Return those whose answers are not all kept."""
-        ...
-
-    def write_batch(self, batch: Batch) -> None:
-        """Write one down, or what is new of it."""
-        ...
-
-    def close_batch(self, name: str) -> None:
-        """Note that all answers of one are kept."""
-        ...
-
-
-class InMemory:
-    """Batches of one process, for those who keep no answers either."""
+class BatchLog:
+    """Remembers batches until all their answers are kept; that of a run writes them to disk."""
 
     def __init__(self) -> None:
         self._batches: dict[str, Batch] = {}
 
     def open_batches(self) -> Sequence[Batch]:
-        """Return those that are not closed."""
+        """Return those whose answers are not all kept."""
         return list(self._batches.values())
 
     def write_batch(self, batch: Batch) -> None:
-        """Remember one."""
+        """Write one down, or what is new of it."""
         self._batches[batch.name] = batch
 
     def close_batch(self, name: str) -> None:
-        """Forget one."""
+        """Note that all answers of one are kept."""
         self._batches.pop(name, None)
 
 

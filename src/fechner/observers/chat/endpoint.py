@@ -13,7 +13,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import lru_cache, partial
 from typing import Any, ClassVar, Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -22,7 +22,7 @@ import numpy as np
 
 from fechner.errors import FechnerError, ObserverError
 from fechner.observers.abilities import Wants
-from fechner.observers.chat.batches import Batches, BatchLog, InMemory, Payload
+from fechner.observers.chat.batches import Batches, BatchLog, Payload
 from fechner.observers.chat.client import SERVICE_KEY, Client, DeclinedError, secret
 from fechner.observers.chat.replies import read
 from fechner.observers.chat.requests import RequestPool
@@ -33,20 +33,8 @@ from fechner.stimuli import Frames
 #: Where the client of that service asks, unless the environment says otherwise.
 _SERVICE = "https://api.openai.com/v1"
 
-#: Settings on which replies depend; the others only say how to get them.
-DECODING = (
-    "temperature",
-    "max_tokens",
-    "max_completion_tokens",
-    "seed",
-    "logprobs",
-    "top_logprobs",
-    "system",
-    "detail",
-    "reasoning_effort",
-    "revision",
-    "second_question",
-)
+#: Settings that only say how to get replies.
+_HOW_TO_ASK = ("key", "price_in", "price_out", "timeout_s", "tries", "at_once", "rpm", "batch")
 #: Settings that came later, and are part of a fingerprint only where they are used.
 _LATER = ("second_question",)
 
@@ -132,7 +120,7 @@ class Endpoint:
         secret(key)  # which says so if there is none
         self.client = Client(place.address, key, self.timeout_s, own=bool(place.key))
         #: Where batches are written down until they are answered.
-        self.batch_log: BatchLog = InMemory()
+        self.batch_log = BatchLog()
         if self.at_once < 1 or self.tries < 1:
             raise FechnerError(
                 f"at_once and tries are 1 or more, not {self.at_once} and {self.tries}."
@@ -260,6 +248,12 @@ class Endpoint:
         if self.reasoning_effort:
             body["reasoning_effort"] = self.reasoning_effort
         return body
+
+
+#: Settings on which replies depend.
+DECODING = tuple(
+    each.name for each in fields(Endpoint) if each.name not in ("model", "spec", *_HOW_TO_ASK)
+)
 
 
 def png(frames: Frames, row: int) -> bytes:

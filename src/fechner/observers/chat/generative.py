@@ -19,8 +19,8 @@ from fechner.observers.abilities import Wants
 from fechner.observers.chat.processor import Processor
 from fechner.observers.chat.reading import READER, answer_start, parse
 from fechner.observers.chat.replies import first_answer_token, first_token_probabilities
+from fechner.observers.decisions import in_batches
 from fechner.observers.hub import quietly
-from fechner.observers.memory import is_out_of_memory
 from fechner.observers.questions import Answer, Question, Reads, Usage
 from fechner.observers.weights import cause_of, hash_weights
 from fechner.stimuli import Frames
@@ -143,24 +143,18 @@ class Generative:
 
     def choose(self, frames: Frames, questions: Sequence[Question]) -> Iterator[Answer]:
         """Answer each question, a batch at a time."""
-        start = 0
-        pictures = _EncodedPictures(self, frames, questions)
-        while start < len(questions):
-            places = range(start, min(start + self.batch_size, len(questions)))
-            try:
-                answers = self._batch(frames, places, [questions[i] for i in places], pictures)
-            except ObserverError:
-                raise
-            except Exception as error:
-                if is_out_of_memory(error) and self.batch_size > 1:
-                    self.batch_size //= 2
-                    continue
-                raise ObserverError(
-                    f"'{self.name}' could not answer ({cause_of(error)})."
-                ) from error
-            yield from answers
-            start = places.stop
-            pictures.keep({row for question in questions[start:] for row in question.pictures})
+        encoded = _EncodedPictures(self, frames, questions)
+
+        def run(places: range) -> list[Answer]:
+            encoded.keep({row for each in questions[places.start :] for row in each.pictures})
+            return self._batch(frames, places, [questions[i] for i in places], encoded)
+
+        try:
+            yield from in_batches(self, len(questions), run)
+        except ObserverError:
+            raise
+        except Exception as error:
+            raise ObserverError(f"'{self.name}' could not answer ({cause_of(error)}).") from error
 
     def _batch(
         self,
