@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from fechner.observers.adapters.efficientnet_lite import load
-from fechner.observers.memory import keep_freed_memory
+from fechner.observers.devices import keep_freed_memory
 from fechner.stimuli import Field
 from fechner.stimuli.manipulations import MANIPULATIONS, PUBLISHED, Manipulation
 from fechner.stimuli.photographs import photograph

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from fechner.observers.adapters.efficientnet_lite import load
 from fechner.observers.classes import matching_classes
-from fechner.observers.memory import keep_freed_memory
+from fechner.observers.devices import keep_freed_memory
 from fechner.stimuli.field import Field
 from fechner.stimuli.objects import ObjectSet, View, open_objects, random_view
 from fechner.stimuli.objects.views import SAMPLES

@@ -21,8 +21,8 @@ from fechner.experiments import (
 from fechner.experiments.limits import REASONS
 from fechner.human import spectral_fields
 from fechner.observers.abilities import Wants
+from fechner.observers.baselines import Pixels
 from fechner.observers.lifts import lift
-from fechner.observers.pixels import make
 from fechner.stimuli import ATD, Field, display
 
 SCENE = Scene(Field(128, 128, 64.0), display("decalogue"), ATD, whole=True)
@@ -47,7 +47,7 @@ TASKS = {
 
 def measured(task, observer=None, scene: Scene = SCENE) -> xr.Dataset:
     experiment = Curves("test", "Test", "vila_tomas2026", task, scene)
-    presenter = Presenter(observer or lift(make(), "compares", ["l2"]), batch_size=8)
+    presenter = Presenter(observer or lift(Pixels(), "compares", ["l2"]), batch_size=8)
     parts = [experiment.measure(piece, presenter) for piece in experiment.pieces()]
     return xr.concat(parts, "curve", data_vars="minimal") if len(parts) > 1 else parts[0]
 

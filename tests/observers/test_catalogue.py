@@ -16,9 +16,9 @@ from torch import nn
 from fechner.errors import FechnerError, MissingExtraError, ObserverError, UnknownNameError
 from fechner.observers import Entry, FunctionEncoder, abilities, catalogue, resolve
 from fechner.observers.catalogue import Family, families
+from fechner.observers.inputs import NORMALISATIONS, Normalisation
 from fechner.observers.names import _settings, check_name, take_apart, with_settings
 from fechner.observers.network import Network
-from fechner.observers.normalisation import NORMALISATIONS, Normalisation
 from fechner.references import references
 from fechner.suites import suites
 
@@ -288,7 +288,7 @@ def test_settings_of_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
         calls.append({"device": device, "geometry": geometry, "ppd": ppd})
         return FunctionEncoder(lambda x: x, name="made")
 
-    monkeypatch.setattr("fechner.observers.pixels.make", make)
+    monkeypatch.setattr("fechner.observers.baselines.Pixels", make)
     resolve("pixels@geometry=4k,ppd=30")
     assert calls == [{"device": "cpu", "geometry": "4k", "ppd": 30.0}]
     with pytest.raises(UnknownNameError, match="no setting named 'size'; pixels has geometry, ppd"):

@@ -11,6 +11,7 @@ from torch.nn.functional import adaptive_avg_pool2d
 
 from fechner.errors import FechnerError, ObserverError, UnknownNameError
 from fechner.observers import READOUTS, ComparesFeatures, Wants, abilities, lift, observe
+from fechner.observers.inputs import NORMALISATIONS, Normalisation
 from fechner.observers.network import (
     Network,
     NetworkClassifier,
@@ -18,7 +19,6 @@ from fechner.observers.network import (
     before_head,
     encoder,
 )
-from fechner.observers.normalisation import NORMALISATIONS, Normalisation
 from fechner.stimuli import Field, Frames, display
 
 SIDE = 8

@@ -12,7 +12,7 @@ from torch import nn
 from fechner.errors import ObserverError, UnknownNameError
 from fechner.observers import ComparesFeatures, Wants, observe
 from fechner.observers.abilities import LayerInfo, Tap
-from fechner.observers.pixels import Pixels
+from fechner.observers.baselines import Pixels
 from fechner.observers.taps import (
     choose_layers,
     every_layer,

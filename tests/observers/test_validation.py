@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from fechner.observers import Wants, observe, resolve
-from fechner.observers.memory import free_memory
+from fechner.observers.devices import free_memory
 from fechner.observers.network import Network, NetworkEncoder
 from fechner.observers.validation import Validation, validate
 

@@ -20,8 +20,8 @@ from fechner.observers import (
     lift,
     observe,
 )
+from fechner.observers.baselines import Pixels
 from fechner.observers.network import NetworkEncoder
-from fechner.observers.pixels import Pixels
 from fechner.observers.validation import validate
 from fechner.observers.weights import hash_weights
 from fechner.observers.yours import from_file
@@ -434,7 +434,7 @@ def test_fingerprint_of_a_ready_made_observer_follows_the_file(tmp_path: Path) -
     found = set()
     for gain in (1, 2):
         path.write_text(
-            "from fechner.observers.pixels import Pixels\n\n"
+            "from fechner.observers.baselines import Pixels\n\n"
             "class Mine(Pixels):\n    def features(self, frames, taps):\n"
             f"        for tap in taps.values():\n            tap(frames.pixels * {gain})\n"
         )

@@ -13,7 +13,7 @@ from oddities import broken
 from fechner import FechnerError, Run, evaluate, observe
 from fechner.errors import RunFolderError, UnknownNameError
 from fechner.observers import Wants, devices
-from fechner.observers.memory import free_memory
+from fechner.observers.devices import free_memory
 from fechner.observers.torchvision_fix import import_torchvision
 from fechner.runs import setup, store
 

@@ -268,8 +268,7 @@ def validate(
     trust_remote_code: TRUST = False,
 ) -> None:
     """Show an observer a few pictures and say whether it is fit to be measured."""
-    from fechner.observers.devices import best_device, check_device
-    from fechner.observers.memory import limited_memory
+    from fechner.observers.devices import best_device, check_device, limited_memory
     from fechner.observers.validation import validate as check
 
     place = check_device(device) if device else best_device()

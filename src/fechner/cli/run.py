@@ -73,7 +73,7 @@ def _run(
         import xarray  # noqa: F401
 
         from fechner.observers import catalogue
-        from fechner.observers.memory import keep_freed_memory
+        from fechner.observers.devices import keep_freed_memory
         from fechner.report.score_tables import compare_seeds, format_scores
         from fechner.runs.evaluation import evaluate
         from fechner.suites.base import suite as find_suite

@@ -173,46 +173,44 @@ class Observer(Protocol):
     @property
     def name(self) -> str:
         """What results call it."""
-        ...
 
     @property
     def wants(self) -> Wants:
         """What it wants to be shown."""
-        ...
 
     @property
     def fingerprint(self) -> str | None:
         """What its answers depend on."""
-        ...
 
 
 @runtime_checkable
-class Compares(Observer, Protocol):
+class _ReadOut(Observer, Protocol):
+    """An observer that is read at one or several places, in one or several ways."""
+
+    @property
+    def layers(self) -> Sequence[str]:
+        """Names of the places: the second axis of answers."""
+
+    @property
+    def readouts(self) -> Sequence[str]:
+        """Names of the ways: the third axis of answers."""
+
+
+@runtime_checkable
+class Compares(_ReadOut, Protocol):
     """Says how different a test is from a reference; 0 means the same.
 
     The answer is [n, layers, read-outs]; an observer that is not looked into has one of each.
     """
-
-    @property
-    def layers(self) -> Sequence[str]:
-        """Names along the second axis of answers."""
-        ...
-
-    @property
-    def readouts(self) -> Sequence[str]:
-        """Names along the third axis of answers."""
-        ...
 
     def remember(self, reference: Frames | Clips) -> Any:
         """Look at references once; what is returned is handed back to `difference`.
 
         `Clips` are given to observers that want video, in tests that show it.
         """
-        ...
 
     def difference(self, test: Frames | Clips, memory: Any, which: Tensor) -> Tensor:
         """Compare each test with reference number ``which[i]``."""
-        ...
 
 
 @runtime_checkable
@@ -221,7 +219,6 @@ class ComparesWithSeveral(Compares, Protocol):
 
     def differences(self, test: Frames, memory: Any, which: Tensor) -> Tensor:
         """Compare each test with references number ``which[i, j]``, [n, k, layers, read-outs]."""
-        ...
 
 
 @runtime_checkable
@@ -236,7 +233,6 @@ class ReadsChannels(Compares, Protocol):
         where
             Weights of the pixels that are read, [h, w].
         """
-        ...
 
 
 @runtime_checkable
@@ -246,11 +242,9 @@ class Encodes(Observer, Protocol):
     @property
     def layers(self) -> Sequence[str]:
         """Names of the natural stages, in order; the last is what the model hands on."""
-        ...
 
     def features(self, frames: Frames, taps: Mapping[str, Tap]) -> None:
         """Look once; every tap is called with its layer's activations."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -283,7 +277,6 @@ class LooksInside(Encodes, Protocol):
 
     def every_layer(self) -> Sequence[LayerInfo]:
         """List all parts that can be tapped, in order, without the output."""
-        ...
 
 
 @runtime_checkable
@@ -299,7 +292,6 @@ class HasOpponentChannels(Encodes, Protocol):
 
         The first three groups, of one or several channels each, are the opponent ones.
         """
-        ...
 
 
 @runtime_checkable
@@ -309,46 +301,31 @@ class Recognises(Observer, Protocol):
     @property
     def classes(self) -> Sequence[str]:
         """Names of the classes."""
-        ...
 
     def class_scores(self, frames: Frames) -> Tensor:
         """Return scores, [n, classes]."""
-        ...
 
 
 @runtime_checkable
-class ScoresClasses(Observer, Protocol):
+class ScoresClasses(_ReadOut, Protocol):
     """Gives a score to each of the classes it is asked about, at every layer and read-out.
 
     What a classifier is lifted to: which classes there are is the experiment's affair.
     """
 
     @property
-    def layers(self) -> Sequence[str]:
-        """Names of the places that scores come from."""
-        ...
-
-    @property
-    def readouts(self) -> Sequence[str]:
-        """Names of the ways in which they are read."""
-        ...
-
-    @property
     def vocabulary(self) -> Sequence[str]:
         """Names of all classes that it knows."""
-        ...
 
     def scores_of(self, frames: Frames, classes: Sequence[str]) -> Tensor:
         """Return scores, [n, layers, classes]; the highest is its choice."""
-        ...
 
     def all_scores(self, frames: Frames) -> Tensor:
         """Return the scores of all classes that it knows, [n, layers, vocabulary]."""
-        ...
 
 
 @runtime_checkable
-class Answers(Observer, Protocol):
+class Answers(_ReadOut, Protocol):
     """Answers questions about pictures.
 
     An observer that is not looked into has one layer and one or two read-outs: what it chose, and
@@ -359,21 +336,9 @@ class Answers(Observer, Protocol):
     @property
     def reads(self) -> Reads:
         """What it makes of words: questions, labels, or nothing."""
-        ...
-
-    @property
-    def layers(self) -> Sequence[str]:
-        """Names of the places it can be asked at."""
-        ...
-
-    @property
-    def readouts(self) -> Sequence[str]:
-        """Names of the ways in which it can be asked."""
-        ...
 
     def choose(self, frames: Frames, questions: Sequence[Question]) -> Iterator[Answer]:
         """Answer each question about its pictures, in any order, as soon as it is known."""
-        ...
 
 
 @runtime_checkable
@@ -383,7 +348,6 @@ class AnswersStream(Answers, Protocol):
     @property
     def most_under_way(self) -> int:
         """The most questions under way."""
-        ...
 
     def stream(self, more: Callable[[], tuple[Frames, Question] | None]) -> Iterator[Answer]:
         """Answer questions as long as there are more, in any order, as soon as each is known.
@@ -395,7 +359,6 @@ class AnswersStream(Answers, Protocol):
             another answer is taken, or none at all. Answers name questions by their place in the
             order in which it returned them.
         """
-        ...
 
 
 ABILITIES: dict[Ability, Any] = {

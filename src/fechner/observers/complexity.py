@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fechner.observers.abilities import ANY_SIZE
-from fechner.observers.arguments import grey
-from fechner.observers.memory import is_out_of_memory
+from fechner.observers.devices import is_out_of_memory
+from fechner.observers.inputs import grey
 from fechner.observers.network import NetworkEncoder
 from fechner.observers.taps import OUTPUT
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from fechner.errors import ObserverError
 from fechner.observers.abilities import Compares, Encodes, Wants
-from fechner.observers.memory import is_out_of_memory
+from fechner.observers.devices import is_out_of_memory
 from fechner.observers.questions import Answer, Question, Reads, Usage
 from fechner.observers.taps import OUTPUT
 from fechner.stimuli import Frames

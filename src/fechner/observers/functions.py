@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fechner.errors import ObserverError
 from fechner.observers.abilities import Tap, Wants
-from fechner.observers.arguments import call, filled, grey, prepared
-from fechner.observers.normalisation import NONE, Normalisation
+from fechner.observers.inputs import NONE, Normalisation, call, filled, grey, prepared
 from fechner.observers.taps import OUTPUT
 from fechner.stimuli import Clips, Frames
 

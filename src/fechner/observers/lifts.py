@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fechner.errors import ObserverError
@@ -64,15 +65,12 @@ class ComparesFeatures:
         """Encode references; keep their features and squared lengths."""
         memory: dict[str, tuple[Tensor, Tensor]] = {}
 
-        def keep(layer: str) -> Tap:
-            def tap(activation: Tensor) -> None:
-                # A copy: what follows in the network may write over it.
-                rows = activation.flatten(1).clone()
-                memory[layer] = (rows, energy_of(rows))
+        def keep(layer: str, activation: Tensor) -> None:
+            # A copy: what follows in the network may write over it.
+            rows = activation.flatten(1).clone()
+            memory[layer] = (rows, energy_of(rows))
 
-            return tap
-
-        self.encoder.features(reference, {layer: keep(layer) for layer in self.layers})
+        self.encoder.features(reference, {layer: partial(keep, layer) for layer in self.layers})
         return memory
 
     def difference(
@@ -89,17 +87,13 @@ class ComparesFeatures:
 
         answers: dict[str, Tensor] = {}
 
-        def reduce(layer: str) -> Tap:
-            def tap(activation: Tensor) -> None:
-                columns = (
-                    read_out(activation, *memory[layer], column, self.readouts)
-                    for column in which.T
-                )
-                answers[layer] = torch.stack(list(columns), dim=1)
+        def reduce(layer: str, activation: Tensor) -> None:
+            columns = [
+                read_out(activation, *memory[layer], column, self.readouts) for column in which.T
+            ]
+            answers[layer] = torch.stack(columns, dim=1)
 
-            return tap
-
-        self.encoder.features(test, {layer: reduce(layer) for layer in self.layers})
+        self.encoder.features(test, {layer: partial(reduce, layer) for layer in self.layers})
         return torch.stack([answers[layer] for layer in self.layers], dim=2)
 
 
@@ -120,32 +114,28 @@ class ComparesChannels(ComparesFeatures):
         channels = self.encoder.opponent_layers
         changes: dict[str, Tensor] = {}
 
-        def reduce(layer: str) -> Tap:
-            def tap(activation: Tensor) -> None:
-                if activation.ndim != 4:
-                    return
-                height, width = activation.shape[-2:]
-                pool = torch.nn.AdaptiveAvgPool2d((height, width))
-                pooled: Tensor = pool(where[None, None].double()).flatten()
-                weights = pooled / pooled.sum()
+        def reduce(layer: str, activation: Tensor) -> None:
+            if activation.ndim != 4:
+                return
+            height, width = activation.shape[-2:]
+            pool = torch.nn.AdaptiveAvgPool2d((height, width))
+            pooled: Tensor = pool(where[None, None].double()).flatten()
+            weights = pooled / pooled.sum()
 
-                def means(rows: Tensor) -> Tensor:
-                    groups = rows.reshape(len(rows), channels[layer], -1, len(weights))[:, :3]
-                    return (groups.double() @ weights).mean(2)
+            def means(rows: Tensor) -> Tensor:
+                groups = rows.reshape(len(rows), channels[layer], -1, len(weights))[:, :3]
+                return (groups.double() @ weights).mean(2)
 
-                changes[layer] = means(activation) - means(memory[layer][0])[which]
+            changes[layer] = means(activation) - means(memory[layer][0])[which]
 
-            return tap
-
-        self.encoder.features(
-            test, {layer: reduce(layer) for layer in self.layers if layer in channels}
-        )
+        tapped = [layer for layer in self.layers if layer in channels]
+        self.encoder.features(test, {layer: partial(reduce, layer) for layer in tapped})
         nothing = torch.full((len(test), 3), math.nan, dtype=torch.float64, device=which.device)
         return torch.stack([changes.get(layer, nothing) for layer in self.layers], dim=1)
 
 
-class EncodesClassScores:
-    """A classifier that encodes: its class scores are the features."""
+class _OfClassifier:
+    """A classifier that is asked for something else than its class scores."""
 
     layers = ("class-scores",)
 
@@ -154,6 +144,10 @@ class EncodesClassScores:
         self.name: str = classifier.name
         self.wants: Wants = classifier.wants
         self.fingerprint: str | None = classifier.fingerprint
+
+
+class EncodesClassScores(_OfClassifier):
+    """A classifier that encodes: its class scores are the features."""
 
     def features(self, frames: Frames, taps: Mapping[str, Tap]) -> None:
         """Hand the class scores to the tap."""
@@ -161,17 +155,13 @@ class EncodesClassScores:
             tap(self.classifier.class_scores(frames))
 
 
-class ScoresOwnClasses:
+class ScoresOwnClasses(_OfClassifier):
     """A classifier that is asked about some of its classes, by whatever name they have."""
 
-    layers = ("class-scores",)
     readouts = ("choice",)
 
     def __init__(self, classifier: Recognises) -> None:
-        self.classifier = classifier
-        self.name: str = classifier.name
-        self.wants: Wants = classifier.wants
-        self.fingerprint: str | None = classifier.fingerprint
+        super().__init__(classifier)
         self._places: dict[tuple[str, ...], list[int]] = {}
 
     @property
@@ -212,65 +202,58 @@ class Lift:
 NATIVE = Lift("", lambda observer, readouts, layers: observer)
 
 
-def _who_answers(observer: Any) -> Any:
+def _who_answers(observer: Any, readouts: Sequence[str], layers: Sequence[str] | None) -> Any:
     """Return the observer itself, or what a network that also encodes answers with."""
     return observer.answerer if isinstance(observer, NetworkThatAnswers) else observer
 
 
-def _compare(
+def _features(
     encoder: Encodes, readouts: Sequence[str], layers: Sequence[str] | None
 ) -> ComparesFeatures:
     kind = ComparesChannels if isinstance(encoder, HasOpponentChannels) else ComparesFeatures
     return kind(encoder, readouts, layers)
 
 
-def _by_criterion(comparer: Any) -> AnswersByCriterion:
-    return AnswersByCriterion(comparer)
+def _class_scores(
+    classifier: Recognises, readouts: Sequence[str], layers: Sequence[str] | None
+) -> ComparesFeatures:
+    return ComparesFeatures(EncodesClassScores(classifier), readouts, layers)
 
 
-_BY_CRITERION = "yes where it exceeds that to one stated stimulus"
+def _by_criterion(how: str, compare: Callable[..., Any]) -> Lift:
+    """Return the lift of what compares to what answers."""
+    return Lift(
+        f"{how}; yes where it exceeds that to one stated stimulus",
+        lambda observer, readouts, layers: AnswersByCriterion(compare(observer, readouts, layers)),
+    )
+
 
 #: LIFTS[has][asked]
 LIFTS: dict[Ability, dict[Ability, Lift]] = {
     "compares": {
         "compares": NATIVE,
-        "answers": Lift(
-            f"difference from nothing; {_BY_CRITERION}",
-            lambda observer, readouts, layers: _by_criterion(observer),
-        ),
+        "answers": _by_criterion("difference from nothing", lambda observer, *_: observer),
         "recognises": Lift("a difference between two pictures names neither", None),
     },
     "encodes": {
-        "compares": Lift("distance between features, by a read-out", _compare),
-        "answers": Lift(
-            f"distance of features from those of nothing, by a read-out; {_BY_CRITERION}",
-            lambda observer, readouts, layers: _by_criterion(
-                ComparesFeatures(observer, readouts, layers)
-            ),
+        "compares": Lift("distance between features, by a read-out", _features),
+        "answers": _by_criterion(
+            "distance of features from those of nothing, by a read-out", ComparesFeatures
         ),
         "recognises": Lift("features have no names without a classifier on them", None),
     },
     "recognises": {
-        "compares": Lift(
-            "distance between class scores, by a read-out",
-            lambda observer, readouts, layers: ComparesFeatures(
-                EncodesClassScores(observer), readouts, layers
-            ),
-        ),
-        "answers": Lift(
-            f"distance of class scores from those of nothing, by a read-out; {_BY_CRITERION}",
-            lambda observer, readouts, layers: _by_criterion(
-                ComparesFeatures(EncodesClassScores(observer), readouts, layers)
-            ),
+        "compares": Lift("distance between class scores, by a read-out", _class_scores),
+        "answers": _by_criterion(
+            "distance of class scores from those of nothing, by a read-out", _class_scores
         ),
         "recognises": Lift("", lambda observer, readouts, layers: ScoresOwnClasses(observer)),
     },
     "answers": {
         "compares": Lift("a reply in words has no size to compare", None),
-        "answers": Lift("", lambda observer, readouts, layers: _who_answers(observer)),
+        "answers": Lift("", _who_answers),
         "recognises": Lift(
-            "asked which of the classes is shown, or by labels that name them",
-            lambda observer, readouts, layers: _who_answers(observer),
+            "asked which of the classes is shown, or by labels that name them", _who_answers
         ),
     },
 }

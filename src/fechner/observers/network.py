@@ -9,11 +9,20 @@ from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from fechner.errors import FechnerError, ObserverError, UnknownNameError
 from fechner.observers.abilities import Answers, Dtype, LayerInfo, Tap, Wants
-from fechner.observers.arguments import call, filled, grey, prepared, together, what_was_raised
-from fechner.observers.devices import check_device
+from fechner.observers.devices import check_device, is_out_of_memory
 from fechner.observers.functions import usable_output
-from fechner.observers.memory import is_out_of_memory
-from fechner.observers.normalisation import NONE, Normalisation, NormalisationName, normalisation
+from fechner.observers.inputs import (
+    NONE,
+    Normalisation,
+    NormalisationName,
+    call,
+    filled,
+    grey,
+    normalisation,
+    prepared,
+    together,
+    what_was_raised,
+)
 from fechner.observers.questions import Answer, Question, Reads
 from fechner.observers.taps import OUTPUT, every_layer, full_precision, natural_stages, tapped
 from fechner.observers.weights import hash_weights

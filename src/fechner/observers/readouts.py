@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from fechner.errors import UnknownNameError
@@ -51,25 +52,20 @@ class Difference:
         self.d = x - reference if d is None else d
         self.reference = reference
         self.reference_energy = reference_energy
-        self._energy: Tensor | None = None
-        self._along: Tensor | None = None
 
-    @property
+    @cached_property
     def energy(self) -> Tensor:
         """The sum of d d."""
-        if self._energy is None:
-            self._energy = energy_of(self.d)
-            if not (_is_safe(self._energy) and _is_safe(self.reference_energy)):
-                self.d, self.reference = self.d.double(), self.reference.double()
-        return self._energy
+        energy = energy_of(self.d)
+        if not (_is_safe(energy) and _is_safe(self.reference_energy)):
+            self.d, self.reference = self.d.double(), self.reference.double()
+        return energy
 
-    @property
+    @cached_property
     def along(self) -> Tensor:
         """The sum of r d."""
-        if self._along is None:
-            _ = self.energy  # which widens both if need be
-            self._along = row_sum(self.d * self.reference)
-        return self._along
+        _ = self.energy  # which widens both if need be
+        return row_sum(self.d * self.reference)
 
 
 def row_sum(values: Tensor) -> Tensor:

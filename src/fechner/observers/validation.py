@@ -20,11 +20,11 @@ from fechner.observers.abilities import (
     Wants,
     abilities,
 )
-from fechner.observers.arguments import what_was_raised
 from fechner.observers.complexity import Complexity, count
+from fechner.observers.devices import free_memory, is_out_of_memory, peak_memory
 from fechner.observers.functions import FunctionComparer
+from fechner.observers.inputs import what_was_raised
 from fechner.observers.lifts import LIFTS, ComparesFeatures, lift
-from fechner.observers.memory import free_memory, is_out_of_memory, peak_memory
 from fechner.observers.network import NetworkEncoder
 from fechner.observers.readouts import MAY_BE_UNDEFINED
 from fechner.stimuli import (

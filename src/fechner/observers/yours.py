@@ -12,9 +12,9 @@ import numpy as np
 
 from fechner.errors import ObserverError, described
 from fechner.observers.abilities import Observer, Wants, abilities
-from fechner.observers.arguments import Signature, grey
 from fechner.observers.devices import check_device
 from fechner.observers.functions import FunctionComparer, FunctionEncoder
+from fechner.observers.inputs import NONE, Normalisation, PerChannel, Signature, grey
 from fechner.observers.network import (
     Network,
     NetworkClassifier,
@@ -22,7 +22,6 @@ from fechner.observers.network import (
     before_head,
     head_of,
 )
-from fechner.observers.normalisation import NONE, Normalisation, PerChannel
 from fechner.observers.torchvision_fix import mend_torchvision
 from fechner.observers.weights import hash_file, hash_weights
 from fechner.python_files import load_from_file, split_spec

@@ -12,7 +12,7 @@ import numpy as np
 
 from fechner.errors import FechnerError, ObserverError
 from fechner.observers.abilities import Encodes, LooksInside, abilities
-from fechner.observers.memory import free_memory
+from fechner.observers.devices import free_memory
 from fechner.observers.taps import OUTPUT, choose_layers, every_layer
 from fechner.physiology.conditions import Conditions, Window
 

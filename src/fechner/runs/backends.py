@@ -24,7 +24,7 @@ from fechner.errors import (
 )
 from fechner.experiments import Experiment, Piece, Presenter, TrialLog
 from fechner.observers.abilities import Ability, AnswersStream
-from fechner.observers.memory import is_out_of_memory
+from fechner.observers.devices import is_out_of_memory
 from fechner.runs.plan import Job
 from fechner.runs.store import as_file
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fechner.errors import BudgetError, FechnerError, RunFolderError, WorkerError
 from fechner.observers.abilities import Ability
-from fechner.observers.memory import limited_memory
+from fechner.observers.devices import limited_memory
 from fechner.observers.weights import hash_file
 from fechner.runs.backends import LOG, Backend, Lines, LocalBackend, Outcome, add_to_log, logged
 from fechner.runs.ledger import Entry, Ledger, read_answers

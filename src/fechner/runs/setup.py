@@ -11,7 +11,7 @@ from typing import Any
 from fechner.errors import ObserverError
 from fechner.observers import LIFTS, abilities, lift, resolve
 from fechner.observers.abilities import Ability, lacks
-from fechner.observers.memory import fitting_batch_size, free_memory
+from fechner.observers.devices import fitting_batch_size, free_memory
 from fechner.observers.validation import validate
 from fechner.runs.backends import in_words
 from fechner.runs.manifest import Manifest, ObserverRecord, parameters

@@ -35,7 +35,7 @@ from typing import Any, Self
 from fechner.errors import FechnerError, ObserverError, RunFolderError, WorkerError
 from fechner.experiments import Piece
 from fechner.observers.abilities import Ability
-from fechner.observers.memory import keep_freed_memory, limited_memory
+from fechner.observers.devices import keep_freed_memory, limited_memory
 from fechner.runs.backends import Answers, Measurement, Outcome, in_words, logged
 from fechner.runs.plan import Job
 from fechner.runs.setup import Setup

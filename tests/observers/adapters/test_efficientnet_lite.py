@@ -12,8 +12,8 @@ from PIL import Image
 from fechner.observers import Recognises, abilities
 from fechner.observers.adapters.efficientnet_lite import load, make
 from fechner.observers.classes import imagenet
+from fechner.observers.inputs import NORMALISATIONS
 from fechner.observers.network import NetworkClassifier
-from fechner.observers.normalisation import NORMALISATIONS
 from fechner.stimuli import Frames
 
 #: Photographs that come with scikit-image and scikit-learn, and classes of ImageNet that are right.

@@ -19,8 +19,8 @@ from torchvision import models
 from fechner.errors import ObserverError, UnknownNameError
 from fechner.observers import abilities
 from fechner.observers.adapters.torchvision import load
+from fechner.observers.inputs import Normalisation
 from fechner.observers.names import resolve
-from fechner.observers.normalisation import Normalisation
 from fechner.observers.weights import MissingWeightsError
 
 #: Builders that warn or take long unless told not to draw their weights carefully.

@@ -22,8 +22,8 @@ from fechner.errors import ObserverError
 from fechner.observers import network, resolve
 from fechner.observers.abilities import Dtype
 from fechner.observers.adapters.transformers import load
+from fechner.observers.inputs import NONE, Normalisation
 from fechner.observers.network import NetworkEncoder
-from fechner.observers.normalisation import NONE, Normalisation
 from fechner.observers.weights import MissingWeightsError, hash_weights
 
 MEAN, STD = (0.4, 0.5, 0.6), (0.2, 0.25, 0.3)

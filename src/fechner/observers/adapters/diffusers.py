@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fechner.errors import ObserverError
 from fechner.observers.hub import fetching, quietly
+from fechner.observers.inputs import NORMALISATIONS
 from fechner.observers.network import Network
-from fechner.observers.normalisation import NORMALISATIONS
 from fechner.observers.torchvision_fix import import_torchvision
 from fechner.observers.weights import fit_weights, read_weights
 

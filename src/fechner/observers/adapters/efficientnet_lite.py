@@ -11,8 +11,8 @@ from itertools import pairwise
 
 from fechner.observers.abilities import Dtype, Observer
 from fechner.observers.classes import class_names
+from fechner.observers.inputs import Normalisation, NormalisationName
 from fechner.observers.network import Network, before_head, encoder
-from fechner.observers.normalisation import Normalisation, NormalisationName
 from fechner.observers.weights import load_weights
 
 #: As in its training (lite/efficientnet_lite_builder.py in tensorflow/tpu). Photographs tell this

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fechner.errors import ObserverError, UnknownNameError
-from fechner.observers.memory import is_out_of_memory
+from fechner.observers.devices import is_out_of_memory
 from fechner.observers.network import Network
 from fechner.observers.weights import cause_of, hash_file
 

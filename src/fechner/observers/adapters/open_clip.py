@@ -11,8 +11,8 @@ from fechner.errors import MissingExtraError, ObserverError, UnknownNameError
 from fechner.observers.abilities import Dtype
 from fechner.observers.decisions import Contrastive
 from fechner.observers.hub import fetching, quietly
+from fechner.observers.inputs import Normalisation
 from fechner.observers.network import Network, NetworkEncoder
-from fechner.observers.normalisation import Normalisation
 from fechner.observers.taps import first_tensor, natural_stages
 from fechner.observers.torchvision_fix import import_torchvision
 from fechner.observers.weights import cause_of, fit_weights, hash_weights, read_weights

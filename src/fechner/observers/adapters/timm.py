@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from fechner.errors import ObserverError, UnknownNameError
 from fechner.observers.classes import class_names
 from fechner.observers.hub import fetching
+from fechner.observers.inputs import Normalisation
 from fechner.observers.network import Network
-from fechner.observers.normalisation import Normalisation
 from fechner.observers.taps import natural_stages
 from fechner.observers.torchvision_fix import import_torchvision
 from fechner.observers.weights import fit_weights, read_weights

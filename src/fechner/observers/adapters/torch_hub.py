@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from fechner.errors import ObserverError
 from fechner.observers import hub
+from fechner.observers.inputs import NORMALISATIONS
 from fechner.observers.network import Network
-from fechner.observers.normalisation import NORMALISATIONS
 from fechner.observers.taps import first_tensor
 from fechner.observers.torchvision_fix import import_torchvision
 from fechner.observers.weights import load_weights

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from fechner.errors import ObserverError, UnknownNameError
 from fechner.observers.classes import class_names
 from fechner.observers.hub import TORCH_CACHE, fetching
+from fechner.observers.inputs import Normalisation
 from fechner.observers.network import Network, before_head
-from fechner.observers.normalisation import Normalisation
 from fechner.observers.taps import natural_stages
 from fechner.observers.torchvision_fix import import_torchvision
 from fechner.observers.weights import fit_weights, read_weights

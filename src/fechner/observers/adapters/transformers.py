@@ -16,8 +16,8 @@ from fechner.observers.adapters.transformers_files import Repository
 from fechner.observers.chat.generative import Decoding, Generative
 from fechner.observers.chat.processor import Processor, identity_of_tokenizer
 from fechner.observers.decisions import Contrastive
+from fechner.observers.inputs import NONE, Normalisation
 from fechner.observers.network import Network, NetworkEncoder
-from fechner.observers.normalisation import NONE, Normalisation
 from fechner.observers.questions import Reads
 from fechner.observers.torchvision_fix import import_torchvision
 from fechner.observers.weights import cause_of, hash_weights

@@ -8,7 +8,7 @@ import torch
 
 from fechner.human import DATASETS, MODELFEST_FIELD, load, modelfest_patterns
 from fechner.observers import abilities, resolve
-from fechner.observers.standard import StandardObserver
+from fechner.observers.baselines import StandardObserver
 from fechner.stimuli import (
     OPPONENT,
     Display,

@@ -1,11 +1,10 @@
-"""The standard observer of foveal contrast detection (Watson & Ahumada 2005), image-computable.
+"""Two observers to compare others with: the pixels themselves, and the standard observer.
 
-A contrast image is filtered by a contrast sensitivity function with the oblique effect, weighted by
+The standard observer of foveal contrast detection (Watson & Ahumada 2005), image-computable: a
+contrast image is filtered by a contrast sensitivity function with the oblique effect, weighted by
 an aperture around the fovea and pooled with a Minkowski norm over degrees squared. Its answer is in
-threshold units: 1 means just detectable (84 % correct) by the average ModelFest observer.
-
-Without a free parameter it gives the thresholds of 41 ModelFest stimuli to 0.68 dB rms, 1.95 dB at
-worst.
+threshold units: 1 means just detectable (84 % correct) by the average ModelFest observer. Without a
+free parameter it gives the thresholds of 41 ModelFest stimuli to 0.68 dB rms, 1.95 dB at worst.
 
 A sum of |response|^2.4 over pixels depends on where they fall on a fine grating: at four pixels per
 cycle, on its peaks or beside them, by 6 %. So the response is also sampled between the pixels, and
@@ -14,6 +13,7 @@ thresholds change by less than 1.2 % with phase and resolution.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -25,15 +25,33 @@ from fechner.human.spatial_observer import (
     oblique_effect,
     watson_ahumada_csf,
 )
-from fechner.observers.abilities import Wants
+from fechner.observers.abilities import Tap, Wants
 from fechner.stimuli import Field, Frames, Gaussian
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor
 
 #: Grey added around the picture before filtering, so that its edges do not wrap around: thresholds
 #: are then within 0.05 dB of those with any margin, whatever reaches the edge.
 _MARGIN_DEG = 0.5
+
+
+class Pixels:
+    """Encodes a picture as its display-encoded pixels ("No Encoder" in Cai et al. 2025)."""
+
+    name = "pixels"
+    wants = Wants()
+    fingerprint: str | None = "pixels/1"
+    layers = ("pixels",)
+
+    def __init__(self, device: str = "cpu") -> None:
+        """Compute wherever the pictures are."""
+
+    def features(self, frames: Frames, taps: Mapping[str, Tap]) -> None:
+        """Hand the pixels to the tap."""
+        for tap in taps.values():
+            tap(frames.pixels)
 
 
 class StandardObserver:
@@ -44,6 +62,9 @@ class StandardObserver:
     fingerprint: str | None = "standard-observer/2"
     layers = ("response",)
     readouts = ("minkowski2.4",)
+
+    def __init__(self, device: str = "cpu") -> None:
+        """Compute wherever the pictures are."""
 
     def remember(self, reference: Frames) -> Tensor:
         """Keep the luminance of the references."""
@@ -93,12 +114,3 @@ def _filters(
 def _even(size: int) -> int:
     """Round up to a multiple of 16, which FFTs like."""
     return -(-size // 16) * 16
-
-
-def make(device: str = "cpu") -> StandardObserver:
-    """Return the observer."""
-    return StandardObserver()
-
-
-if TYPE_CHECKING:
-    import torch

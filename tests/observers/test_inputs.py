@@ -14,7 +14,7 @@ from torch import nn
 import fechner
 from fechner.errors import ObserverError
 from fechner.observers import Wants, lift, observe
-from fechner.observers.arguments import KNOWN, grey, prepared
+from fechner.observers.inputs import KNOWN, grey, prepared
 from fechner.observers.metrics.metric import luma
 from fechner.observers.validation import validate
 from fechner.observers.yours import from_file

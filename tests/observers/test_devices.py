@@ -11,8 +11,8 @@ import psutil
 import pytest
 import torch
 
-from fechner.observers import memory
-from fechner.observers.memory import (
+from fechner.observers import devices as memory
+from fechner.observers.devices import (
     fitting_batch_size,
     free_memory,
     is_out_of_memory,
