@@ -8,9 +8,8 @@ from scipy import optimize, stats
 
 from fechner.psychometrics import Prior, fit, psychometric
 from fechner.psychometrics.climbing import Hills
-from fechner.psychometrics.fitting import Model
 from fechner.psychometrics.functions import SHAPES, log_rising
-from fechner.psychometrics.grid import log_likelihood
+from fechner.psychometrics.grid import Model, log_likelihood
 
 LEVELS = np.geomspace(0.01, 1, 8)
 

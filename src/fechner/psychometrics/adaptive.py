@@ -8,27 +8,26 @@ three parameters are summed out (Prins 2013), so that trials are spent on the th
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from fechner.errors import FechnerError
 from fechner.psychometrics.fitting import fit
 from fechner.psychometrics.functions import (
+    Floats,
+    Prior,
+    Scale,
+    Shape,
     check_rates,
     check_shape,
     checked_answers,
     from_axis,
     psychometric,
 )
-from fechner.psychometrics.prior import Prior
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from fechner.psychometrics.functions import Scale, Shape
-    from fechner.psychometrics.result import Fit
+from fechner.psychometrics.result import Fit
 
 #: Cells of the grid: thresholds, slopes, guess rates, lapse rates.
 _CELLS = (64, 7, 7, 5)
@@ -120,7 +119,7 @@ class Adaptive:
         width = np.log10(ends[1] / ends[0]) if self.scale == "log" else ends[1] - ends[0]
         return bool(width <= self.stop_width)
 
-    def information(self) -> NDArray[np.float64]:
+    def information(self) -> Floats:
         """Return what an answer at each level is expected to tell of the threshold, in bits."""
         posterior = _normalised(self._log_posterior)
         threshold = posterior.sum(axis=1)
@@ -169,9 +168,9 @@ class Adaptive:
 class _Table(NamedTuple):
     """Chances of a yes, [thresholds, L, others], and the log prior, [thresholds, others]."""
 
-    thresholds: NDArray[np.float64]
+    thresholds: Floats
     chance: NDArray[np.float32]
-    log_prior: NDArray[np.float64]
+    log_prior: Floats
 
 
 @lru_cache(maxsize=8)
@@ -210,9 +209,7 @@ def _table(
     return _Table(thresholds, possible_chance, np.tile(mass, (len(thresholds), 1)))
 
 
-def _rates(
-    beta: tuple[float, float], count: int, fixed: float | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _rates(beta: tuple[float, float], count: int, fixed: float | None) -> tuple[Floats, Floats]:
     """Return rates, closer together near 0, and the log of their share of a Beta density."""
     if fixed is not None:
         return np.array([fixed]), np.zeros(1)
@@ -222,11 +219,11 @@ def _rates(
     return middles, np.log(np.diff(special.betainc(*beta, edges)))
 
 
-def _normalised(log_density: NDArray[np.float64]) -> NDArray[np.float64]:
+def _normalised(log_density: Floats) -> Floats:
     density = np.exp(log_density - log_density.max())
     return np.asarray(density / density.sum())
 
 
-def _entropy(p: NDArray[np.float64]) -> NDArray[np.float64]:
+def _entropy(p: Floats) -> Floats:
     """Return the entropy of a yes or no in bits."""
     return np.asarray((special.entr(p) + special.entr(1 - np.minimum(p, 1.0))) / np.log(2))

@@ -1,4 +1,4 @@
-"""Signal detection theory: sensitivity and bias from counts, with their uncertainty.
+"""Sensitivity and bias from counts (signal detection theory), and contrasts that meet a criterion.
 
 Yes/no: d' = z(H) - z(F) and c = -(z(H) + z(F)) / 2 (Macmillan & Creelman 2005), with one yes and
 one no added, so that no rate is 0 or 1: half of each to signals and to blanks where there are as
@@ -11,16 +11,14 @@ shifted one that often; for m = 2 that is sqrt(2) z(p).
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
 
 from fechner.errors import FechnerError
-from fechner.psychometrics.functions import check_coverage
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+from fechner.psychometrics.functions import Floats, check_coverage
 
 #: Largest d' that is told from a larger one in forced choice.
 _LARGEST = 10.0
@@ -33,14 +31,14 @@ class Sensitivity(NamedTuple):
     choice between two, prefers the second alternative). NaN if it cannot be known.
     """
 
-    d_prime: NDArray[np.float64]
-    d_prime_se: NDArray[np.float64]
-    d_prime_low: NDArray[np.float64]
-    d_prime_high: NDArray[np.float64]
-    criterion: NDArray[np.float64]
-    criterion_se: NDArray[np.float64]
-    criterion_low: NDArray[np.float64]
-    criterion_high: NDArray[np.float64]
+    d_prime: Floats
+    d_prime_se: Floats
+    d_prime_low: Floats
+    d_prime_high: Floats
+    criterion: Floats
+    criterion_se: Floats
+    criterion_low: Floats
+    criterion_high: Floats
 
 
 def d_prime_yes_no(
@@ -123,7 +121,7 @@ def d_prime_mafc(
     return _with_intervals(d_prime, se / steepness, nothing, nothing, coverage)
 
 
-def correct_mafc(d_prime: ArrayLike, alternatives: int) -> NDArray[np.float64]:
+def correct_mafc(d_prime: ArrayLike, alternatives: int) -> Floats:
     """Return the rate of correct answers among m alternatives.
 
     The integral of phi(x - d') Phi(x)^(m - 1) over x.
@@ -142,16 +140,14 @@ def correct_mafc(d_prime: ArrayLike, alternatives: int) -> NDArray[np.float64]:
 
 
 @lru_cache
-def _right_over_d_prime(alternatives: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _right_over_d_prime(alternatives: int) -> tuple[Floats, Floats]:
     d_prime = np.linspace(-_LARGEST, _LARGEST, 4001)
     right = correct_mafc(d_prime, alternatives)
     # Rounding must not make the function fall where it is flat.
     return d_prime, np.maximum.accumulate(right)
 
 
-def _rate(
-    k: ArrayLike, n: ArrayLike, added: ArrayLike = 0.5
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _rate(k: ArrayLike, n: ArrayLike, added: ArrayLike = 0.5) -> tuple[Floats, Floats]:
     """Return the rate with something added to each count, and its error; NaN without trials."""
     k, n = np.asarray(k, dtype=float), np.asarray(n, dtype=float)
     if not ((k >= 0) & (k <= n)).all():
@@ -162,19 +158,17 @@ def _rate(
     return np.where(n > 0, rate, np.nan), se
 
 
-def _z_rate(
-    k: ArrayLike, n: ArrayLike, added: ArrayLike = 0.5
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _z_rate(k: ArrayLike, n: ArrayLike, added: ArrayLike = 0.5) -> tuple[Floats, Floats]:
     rate, se = _rate(k, n, added)
     z = special.ndtri(rate)
     return z, np.asarray(se * np.sqrt(2 * np.pi) * np.exp(0.5 * z**2))
 
 
 def _with_intervals(
-    d_prime: NDArray[np.float64],
-    d_prime_se: NDArray[np.float64],
-    criterion: NDArray[np.float64],
-    criterion_se: NDArray[np.float64],
+    d_prime: Floats,
+    d_prime_se: Floats,
+    criterion: Floats,
+    criterion_se: Floats,
     coverage: float,
 ) -> Sensitivity:
     check_coverage(coverage)
@@ -189,3 +183,81 @@ def _with_intervals(
         criterion - z * criterion_se,
         criterion + z * criterion_se,
     )
+
+
+class Crossing(NamedTuple):
+    """The contrast at which a criterion is reached, and how many such contrasts there are."""
+
+    contrast: float
+    candidates: int
+
+
+def find_crossing(
+    contrasts: Floats,
+    responses: Floats,
+    criterion: float,
+    near: float,
+) -> Crossing:
+    """Find where responses over contrast cross a criterion.
+
+    Between grid points the response is a power law (a straight line in log-log). Of several
+    crossings the one nearest to ``near`` in log contrast is taken. Without any, the answer is the
+    end of the range on the side where the criterion must lie, with no candidate.
+
+    Examples
+    --------
+    >>> grid = np.geomspace(0.001, 1, 31)
+    >>> find_crossing(grid, grid**2, 0.01, near=0.1)
+    Crossing(contrast=0.1..., candidates=1)
+    >>> find_crossing(grid, grid**2, 2.0, near=0.1)
+    Crossing(contrast=1.0, candidates=0)
+    """
+    above = responses - criterion
+    roots = _roots(np.log(contrasts), responses, criterion)
+    if len(roots) == 0:
+        # All responses on one side: too weak everywhere means that more contrast is needed.
+        end = contrasts[-1] if above[np.argmin(np.abs(above))] < 0 else contrasts[0]
+        return Crossing(float(end), 0)
+    best = roots[np.argmin(np.abs(roots - np.log(near)))]
+    return Crossing(float(np.exp(best)), len(roots))
+
+
+def find_least(contrasts: Floats, differences: Floats) -> Crossing:
+    """Find the contrast at which a difference is least.
+
+    It lies on the parabola through the least difference and its neighbours, over the logarithm of
+    contrasts that are equally spaced there. At an end of the range the answer is that end, with no
+    candidate. Undefined differences (NaN) are never the least.
+
+    Examples
+    --------
+    >>> grid = np.geomspace(0.001, 1, 31)
+    >>> round(find_least(grid, np.log(grid / 0.03) ** 2).contrast, 9)
+    0.03
+    >>> find_least(grid, grid)
+    Crossing(contrast=0.001, candidates=0)
+    """
+    known = np.where(np.isnan(differences), np.inf, differences)
+    best = int(known.argmin())
+    if best in (0, len(contrasts) - 1):
+        return Crossing(float(contrasts[best]), 0)
+    before, least, after = known[best - 1 : best + 2]
+    bend = before - 2 * least + after
+    steps = (before - after) / (2 * bend) if 0 < bend < np.inf else 0.0
+    step = np.log(contrasts[best + 1] / contrasts[best])
+    return Crossing(float(contrasts[best] * np.exp(steps * step)), 1)
+
+
+def _roots(log_contrasts: Floats, responses: Floats, criterion: float) -> Floats:
+    above = responses - criterion
+    exact = np.flatnonzero(above == 0)
+    step = np.flatnonzero(above[:-1] * above[1:] < 0)
+    left, right = responses[step], responses[step + 1]
+    positive = (left > 0) & (right > 0) & (criterion > 0)
+    # Logarithms where they exist, straight lines where a response is 0.
+    share = np.divide(criterion - left, right - left)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share_log = np.log(criterion / left) / np.log(right / left)
+    share = np.where(positive, share_log, share)
+    between = log_contrasts[step] + share * (log_contrasts[step + 1] - log_contrasts[step])
+    return np.sort(np.concatenate([log_contrasts[exact], between]))

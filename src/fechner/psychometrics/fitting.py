@@ -1,50 +1,50 @@
-"""Psychometric functions from answers, many at once."""
+"""Psychometric functions from answers, many at once: arrays, blocks of trials, data frames."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from fechner.errors import FechnerError
 from fechner.psychometrics.climbing import SMALLEST_RATE, Hills, climb
 from fechner.psychometrics.functions import (
+    Floats,
     Parameters,
+    Prior,
+    Scale,
+    Shape,
     check_coverage,
     check_rates,
     check_shape,
     checked_answers,
-    from_axis,
     to_axis,
     unit_of_z,
 )
 from fechner.psychometrics.grid import (
     DRAWS,
     FINE,
-    SMALLEST_ETA,
-    Answers,
+    Model,
     Posterior,
-    grid_weights,
     posterior,
 )
-from fechner.psychometrics.prior import Prior
-from fechner.psychometrics.result import Estimate, Fit, in_units, means, quantiles, spreads
+from fechner.psychometrics.result import (
+    Estimate,
+    Fit,
+    in_units,
+    means,
+    quantiles,
+    spreads,
+    tested_ends,
+)
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from fechner.psychometrics.functions import Scale, Shape
-    from fechner.psychometrics.result import Name
+    import pandas as pd
 
 #: Functions whose modes are sought at once, which bounds memory.
 _BLOCK = 256
-
-#: Cells along axes that are summed out of a joint density.
-_SUMMED = 18
-
-_LARGEST_ETA = 0.95
 
 #: Less than this between guess and lapse rate, and an observer may not look at all.
 _ROOM = 0.05
@@ -122,23 +122,17 @@ def fit(
     flat = [each.reshape(-1, each.shape[-1]) for each in (levels, n, k)]
     found = [_one(*each, model=model, draws=draws) for each in zip(*flat, strict=True)]
     limits, tops, *rest = (np.stack(part) for part in zip(*found, strict=True))
-    modes = [
-        _mode(
-            Posterior(*(each[part] for each in (limits, tops, *rest))),
-            *(each[part] for each in flat),
-            model=model,
-        )
-        for part in (slice(start, start + _BLOCK) for start in range(0, len(tops), _BLOCK))
-    ]
-    lead = n.shape[:-1]
+    modes = []
+    for start in range(0, len(tops), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        some = Posterior(*(each[part] for each in (limits, tops, *rest)))
+        modes.append(_mode(some, *(each[part] for each in flat), model=model))
+    lead, order = n.shape[:-1], model.order[: tops.shape[1]]
     mode, ends, log_density, drawn, steps = (
         each.reshape(*lead, *each.shape[1:]) for each in (np.concatenate(modes), *rest)
     )
-    if falling:
-        # What rose was the rate of other answers.
-        order = [0, 1, 3, 2, 4][: mode.shape[-1]]
-        mode, drawn, steps = (each[..., order] for each in (mode, drawn, steps))
-        ends, log_density = (each[..., order, :] for each in (ends, log_density))
+    mode, drawn, steps = (each[..., order] for each in (mode, drawn, steps))
+    ends, log_density = (each[..., order, :] for each in (ends, log_density))
     sd = spreads(ends, log_density)
     tail = (1 - coverage) / 2
     low, high = (quantiles(ends, log_density, p) for p in (tail, 1 - tail))
@@ -174,60 +168,10 @@ def fit(
     )
 
 
-class Model(NamedTuple):
-    """What is fitted, as of `fit`; `rising` is the same for the answers that become more."""
-
-    shape: Shape
-    scale: Scale
-    guess: float | None
-    lapse: float | None
-    prior: Prior
-    equal_asymptotes: bool
-    overdispersion: bool
-    falling: bool
-
-    def rising(self) -> Model:
-        """Return the model of answers that were no, if the function falls."""
-        if not self.falling:
-            return self
-        prior = self.prior
-        if not self.equal_asymptotes:
-            prior = replace(prior, guess=prior.lapse, lapse=prior.guess)
-        return self._replace(guess=self.lapse, lapse=self.guess, prior=prior, falling=False)
-
-    def answers(
-        self, levels: NDArray[np.float64], n: NDArray[np.float64], k: NDArray[np.float64]
-    ) -> Answers | None:
-        """Return the answers to one function for the grid; None where nothing was asked."""
-        asked = n > 0
-        levels, n, k = levels[asked], n[asked], k[asked]
-        if len(levels) == 0 or (self.scale == "log" and not (levels > 0).any()):
-            return None
-        rising, shape, scale = self.rising(), self.shape, self.scale
-        ends = rising.prior.ends(levels, shape, scale)
-        for axis, rate in ((2, rising.guess), (3, rising.lapse)):
-            if rate is not None:
-                ends[axis] = rate
-        if self.equal_asymptotes:
-            ends[2:] = (0.0, 0.0), (0.0, 0.5)
-        if self.overdispersion:
-            ends = np.concatenate([ends, [(SMALLEST_ETA, _LARGEST_ETA)]])
-        return Answers(
-            positions=to_axis(levels, scale),
-            yes=n - k if self.falling else k,
-            no=k if self.falling else n - k,
-            shape=shape,
-            unit=unit_of_z(shape, scale),
-            ends=ends,
-            log_prior=partial(rising.prior.log_density, levels=levels, shape=shape, scale=scale),
-            equal_rates=self.equal_asymptotes,
-        )
-
-
 def _one(
-    levels: NDArray[np.float64],
-    n: NDArray[np.float64],
-    k: NDArray[np.float64],
+    levels: Floats,
+    n: Floats,
+    k: Floats,
     *,
     model: Model,
     draws: int,
@@ -243,12 +187,12 @@ def _one(
 
 def _mode(
     found: Posterior,
-    levels: NDArray[np.float64],
-    n: NDArray[np.float64],
-    k: NDArray[np.float64],
+    levels: Floats,
+    n: Floats,
+    k: Floats,
     *,
     model: Model,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Climb from the highest cells [F, 4] to where the joint posteriors are highest."""
     known = np.isfinite(found.top).all(axis=1)
     mode = np.full(found.top.shape, np.nan)
@@ -258,9 +202,8 @@ def _mode(
     inner[:, 2:, 0] = np.where(free[:, 2:], SMALLEST_RATE, limits[:, 2:, 0])
     inner[:, 2:, 1] = np.where(free[:, 2:], 1 - 2 * SMALLEST_RATE, limits[:, 2:, 1])
     if model.equal_asymptotes:
-        inner[:, 2], inner[:, 3, 1] = 0.0, 0.5 - SMALLEST_RATE
+        inner[:, 3, 1] = 0.5 - SMALLEST_RATE
     prior = model.rising().prior
-    own_guess = free[:, 2].any() and not model.equal_asymptotes
     # The joint posterior is often highest without any overdispersion, though most of it has some.
     eta = means(found.ends, found.log_density)[known, 4:]
     hills = Hills(
@@ -270,16 +213,13 @@ def _mode(
         shape=model.shape,
         unit=unit_of_z(model.shape, model.scale),
         log_slope=(limits[:, 1].mean(axis=1), float(np.log(prior.slope_factor))),
-        guess=prior.guess if own_guess else (1.0, 1.0),
+        guess=prior.guess if free[:, 2].any() else (1.0, 1.0),
         lapse=prior.lapse if free[:, 3].any() else (1.0, 1.0),
         equal_rates=model.equal_asymptotes,
         eta=eta[:, 0] if model.overdispersion else None,
     )
     longest = 0.1 * (limits[..., 1] - limits[..., 0])
-    top = found.top[known, :4]
-    top = climb(hills, top, inner, longest)[0]
-    if model.equal_asymptotes:
-        top[:, 2] = top[:, 3]
+    top = climb(hills, found.top[known, :4], inner, longest)[0]
     # The smallest rate stands for 0.
     top = np.where(free & (top <= 2 * SMALLEST_RATE) & [False, False, True, True], 0.0, top)
     mode[known] = np.concatenate([top, eta], axis=1)
@@ -287,23 +227,21 @@ def _mode(
 
 
 def _censoring(
-    levels: NDArray[np.float64],
-    n: NDArray[np.float64],
-    ends: NDArray[np.float64],
-    log_density: NDArray[np.float64],
-    draws: NDArray[np.float64],
+    levels: Floats,
+    n: Floats,
+    ends: Floats,
+    log_density: Floats,
+    draws: Floats,
     scale: Scale,
     tail: float,
-) -> tuple[NDArray[np.str_], NDArray[np.float64]]:
+) -> tuple[NDArray[np.str_], Floats]:
     """Say which thresholds were not tested for, and what is known of them all the same."""
     median, low, high, lowest, highest = (
         in_units(quantiles(ends, log_density, p), scale).threshold
         for p in (0.5, tail, 1 - tail, 2 * tail, 1 - 2 * tail)
     )
     room = np.quantile(1 - draws[..., 2] - draws[..., 3], tail, axis=-1)
-    asked = (n > 0) & ((levels > 0) if scale == "log" else np.isfinite(levels))
-    first = np.min(levels, axis=-1, initial=np.inf, where=asked)
-    last = np.max(levels, axis=-1, initial=-np.inf, where=asked)
+    first, last = tested_ends(levels, n, scale)
     below, above = median < first, median > last
     unknown = ((low < first) & (high > last)) | np.isnan(median)
     unknown |= (below | above) & (room < _ROOM)
@@ -313,51 +251,153 @@ def _censoring(
     return censored, bound
 
 
-def joint_density(
-    found: Fit, first: Name, second: Name, cells: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return values of two parameters of one function and their density; see `Fit.joint`."""
-    axes = [found.axis(first), found.axis(second)]
-    tied = found.equal_asymptotes and set(axes) == {2, 3}
-    if found.threshold.ndim or axes[0] == axes[1] or tied:
-        raise FechnerError(
-            "a joint density is of two parameters of one function: take one with fit[i]."
-        )
-    if not (found.ends[axes, 1] > found.ends[axes, 0]).all():
-        raise FechnerError(f"{first} or {second} was not estimated: it has no density.")
-    guess, lapse = (None if high > low else float(low) for low, high in found.ends[2:4])
-    model = Model(
-        found.shape,
-        found.scale,
-        guess,
-        lapse,
-        found.prior,
-        found.equal_asymptotes,
-        found.overdispersed,
-        found.falling,
-    )
-    answers = model.answers(found.levels, found.n, found.k)
-    if answers is None:
-        raise FechnerError("nothing was asked: there is no density.")
-    # The axes of the grid in the order of what rises.
-    order = [0, 1, 3, 2, 4] if found.falling else [0, 1, 2, 3, 4]
-    if found.equal_asymptotes:
-        axes = [3 if axis == 2 else axis for axis in axes]
-    else:
-        axes = [order[axis] for axis in axes]
-    ends = found.ends[order[: len(found.ends)]]
-    counts = np.array([cells if axis in axes else _SUMMED for axis in range(len(ends))])
-    free = answers.ends[:, 1] > answers.ends[:, 0]
-    counts, ends = np.where(free, counts, 1), np.where(free[:, None], ends, answers.ends)
-    weights = grid_weights(answers, ends, counts)
-    others = tuple(axis for axis in range(weights.ndim) if axis not in axes)
-    density = weights.sum(axis=others, dtype=np.float64)
-    if axes[0] > axes[1]:
-        density = density.T
-    values = []
-    for axis in axes:
-        low, high = ends[axis]
-        middles = low + (np.arange(cells) + 0.5) * (high - low) / cells
-        middles = np.exp(middles) if axis == 1 else middles
-        values.append(from_axis(middles, found.scale) if axis == 0 else middles)
-    return values[0], values[1], density / density.max()
+class Blocks(NamedTuple):
+    """Blocks of trials: levels, trials and yes answers, [B]."""
+
+    levels: Floats
+    n: Floats
+    k: Floats
+
+
+def pool_blocks(
+    levels: ArrayLike,
+    n: ArrayLike,
+    k: ArrayLike,
+    *,
+    tolerance: float = 0.0,
+    gap: float = np.inf,
+    trials: float = np.inf,
+) -> Blocks:
+    """Put blocks of nearly the same level together, as `pool_blocks` of psignifit 4 does.
+
+    Overdispersion is the variance between blocks, so what counts as a block matters: single trials
+    of a staircase tell nothing of it, and trials far apart in time are not one block.
+
+    Parameters
+    ----------
+    levels, n, k
+        Blocks, or single trials, in the order in which they were shown, [B].
+    tolerance
+        Largest difference between the level of a block and that of the first one in its pool.
+    gap
+        Most trials at other levels between two blocks of a pool.
+    trials
+        Most trials between the first and the last one of a pool, both included.
+
+    Examples
+    --------
+    >>> pooled = pool_blocks([1, 2, 1, 2, 1], n=10, k=[2, 7, 4, 8, 3], trials=30)
+    >>> [each.tolist() for each in pooled]
+    [[1.0, 2.0, 1.0], [20.0, 20.0, 10.0], [6.0, 15.0, 3.0]]
+    """
+    levels, n, k = checked_answers(levels, n, k, "linear")
+    if n.ndim != 1:
+        raise FechnerError(f"blocks are pooled along one row, not an array of shape {n.shape}.")
+    last = np.cumsum(n)
+    first = last - n
+    left = n > 0
+    pools = []
+    while left.any():
+        start = int(left.argmax())
+        pool: list[int] = []
+        between = 0.0
+        for i in range(start, len(n)):
+            if last[i] - first[start] > trials or between > gap:
+                break
+            if left[i] and abs(levels[i] - levels[start]) <= tolerance:
+                pool.append(i)
+                between = 0.0
+            else:
+                between += n[i]
+        # A block longer than the limit is a pool of its own.
+        pool = pool or [start]
+        left[pool] = False
+        pools.append((np.average(levels[pool], weights=n[pool]), n[pool].sum(), k[pool].sum()))
+    return Blocks(*np.array(pools).reshape(-1, 3).T)
+
+
+def fit_table(
+    frame: pd.DataFrame,
+    *,
+    levels: str,
+    n: str | None = None,
+    k: str | None = None,
+    answer: str | None = None,
+    by: str | Sequence[str] = (),
+    block: str | None = None,
+    **options: Any,
+) -> pd.DataFrame:
+    """Fit a function to each group of rows of a data frame, and return a row for each.
+
+    Rows are in the order of first appearance and have the columns of ``by``, then ``threshold``,
+    ``threshold_low``, ``threshold_high`` and the same for slope, guess and lapse rate (and
+    overdispersion), ``censored``, ``bound``, ``blocks`` and ``trials``.
+
+    Parameters
+    ----------
+    frame
+        A `pandas.DataFrame`, or what has ``to_dataframe`` (an `xarray.Dataset`).
+    levels
+        Column of the levels.
+    n, k
+        Columns of trials and of yes, or correct, answers, where a row is a block of trials.
+    answer
+        Column of answers from 0 (no, wrong) to 1 (yes, right), or bool, where a row is a trial.
+        Trials of one level are counted; those without an answer (NaN) are left out.
+    by
+        Columns whose values together name a function.
+    block
+        Column that tells blocks of single trials apart, for overdispersion.
+    **options
+        As for `fit`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"eye": 4 * ["left"] + 4 * ["right"], "contrast": 2 * [1, 2, 4, 8],
+    ...                       "n": 40, "right": [21, 26, 38, 40, 19, 22, 27, 39]})
+    >>> table = fit_table(frame, levels="contrast", n="n", k="right", by="eye", guess=0.5)
+    >>> table[["eye", "threshold", "trials"]].round(2).values.tolist()
+    [['left', 2.58, 160.0], ['right', 4.73, 160.0]]
+    """
+    import pandas as pd
+
+    if not isinstance(frame, pd.DataFrame):
+        frame = frame.to_dataframe().reset_index()
+    names = [by] if isinstance(by, str) else list(by)
+    counted = {"n": n, "k": k} if answer is None else {"answer": answer}
+    columns = [*names, levels, *counted.values(), *([block] if block else [])]
+    if None in columns:
+        raise FechnerError("name either the columns n and k, or the column of each trial's answer.")
+    missing = [name for name in columns if name not in frame]
+    if missing or frame.empty:
+        lacks = f"lacks {', '.join(map(str, missing))}" if missing else "is empty"
+        raise FechnerError(f"the table {lacks}; its columns are {', '.join(map(str, frame))}.")
+    rows = frame[columns].copy()
+    if answer is not None:
+        try:
+            said = rows[answer].replace({"yes": 1.0, "no": 0.0}).astype(float)
+        except (TypeError, ValueError):
+            raise FechnerError(
+                f"column '{answer}' has answers other than numbers from 0 to 1, yes and no; leave "
+                "the others out, or empty."
+            ) from None
+        rows = rows.assign(_n=1.0, _k=said).dropna(subset=["_k"])
+        keys = [*names, levels, *([block] if block else [])]
+        rows = rows.groupby(keys, sort=False, dropna=False)[["_n", "_k"]].sum().reset_index()
+        n, k = "_n", "_k"
+    groups = list(rows.groupby(names, sort=False, dropna=False)) if names else [((), rows)]
+    if not groups:
+        raise FechnerError(f"no row has an answer in column '{answer}'.")
+    most = max(len(group) for _, group in groups)
+    padded = np.zeros((3, len(groups), most))
+    for i, (_, group) in enumerate(groups):
+        padded[:, i, : len(group)] = group[[levels, n, k]].to_numpy(float).T
+    found = fit(*padded, **options)
+    table = pd.DataFrame([key for key, _ in groups], columns=names, index=range(len(groups)))
+    for name, values in found.estimates.items():
+        for suffix, value in zip(("", "_low", "_high"), values, strict=True):
+            table[name + suffix] = value
+    table["censored"], table["bound"] = found.censored, found.bound
+    table["blocks"], table["trials"] = (padded[1] > 0).sum(axis=1), padded[1].sum(axis=1)
+    return table

@@ -16,25 +16,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from functools import lru_cache, partial
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg, special
 
 from fechner.errors import FechnerError
-from fechner.psychometrics.functions import log_rising, logit_share
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fechner.psychometrics.functions import Shape
+from fechner.psychometrics.functions import (
+    Floats,
+    Prior,
+    Scale,
+    Shape,
+    log_rising,
+    logit_share,
+    to_axis,
+    unit_of_z,
+)
 
 #: Largest step of the grid, in posterior standard deviations.
 LARGEST_STEP = 0.5
 
-#: The smallest overdispersion that is told from none.
-SMALLEST_ETA = 1e-3
+#: The smallest overdispersion that is told from none, and the largest.
+_SMALLEST_ETA, _LARGEST_ETA = 1e-3, 0.95
 
 #: Values at which a marginal density is kept.
 FINE = 128
@@ -87,13 +92,13 @@ class Answers:
     that the likelihood is read from.
     """
 
-    positions: NDArray[np.float64]
-    yes: NDArray[np.float64]
-    no: NDArray[np.float64]
+    positions: Floats
+    yes: Floats
+    no: Floats
     shape: Shape
     unit: float
-    ends: NDArray[np.float64]
-    log_prior: Callable[[int, NDArray[np.float64]], NDArray[np.float64]]
+    ends: Floats
+    log_prior: Callable[[int, Floats], Floats]
     equal_rates: bool = False
     entries: int = _TABLE
 
@@ -102,52 +107,103 @@ class Answers:
         """Whether answers are beta-binomial."""
         return len(self.ends) == 5
 
+    @property
+    def free(self) -> NDArray[np.bool_]:
+        """Which parameters are estimated."""
+        return np.asarray(self.ends[:, 1] > self.ends[:, 0])
+
+
+class Model(NamedTuple):
+    """What is fitted, as of `fit`; `rising` is the same for the answers that become more."""
+
+    shape: Shape
+    scale: Scale
+    guess: float | None
+    lapse: float | None
+    prior: Prior
+    equal_asymptotes: bool
+    overdispersion: bool
+    falling: bool
+
+    @property
+    def order(self) -> list[int]:
+        """Which axes of the grid threshold, slope, guess rate, lapse rate and eta have.
+
+        Equal rates share that of the lapse rate; of a function that falls the rate of other
+        answers was fitted.
+        """
+        return [0, 1, *([3, 3] if self.equal_asymptotes else [3, 2] if self.falling else [2, 3]), 4]
+
+    def rising(self) -> Model:
+        """Return the model of answers that were no, if the function falls."""
+        if not self.falling:
+            return self
+        prior = self.prior
+        if not self.equal_asymptotes:
+            prior = replace(prior, guess=prior.lapse, lapse=prior.guess)
+        return self._replace(guess=self.lapse, lapse=self.guess, prior=prior, falling=False)
+
+    def answers(self, levels: Floats, n: Floats, k: Floats) -> Answers | None:
+        """Return the answers to one function for the grid; None where nothing was asked."""
+        asked = n > 0
+        levels, n, k = levels[asked], n[asked], k[asked]
+        if len(levels) == 0 or (self.scale == "log" and not (levels > 0).any()):
+            return None
+        rising, shape, scale = self.rising(), self.shape, self.scale
+        ends = rising.prior.ends(levels, shape, scale)
+        for axis, rate in ((2, rising.guess), (3, rising.lapse)):
+            if rate is not None:
+                ends[axis] = rate
+        if self.equal_asymptotes:
+            ends[2:] = (0.0, 0.0), (0.0, 0.5)
+        if self.overdispersion:
+            ends = np.concatenate([ends, [(_SMALLEST_ETA, _LARGEST_ETA)]])
+        return Answers(
+            positions=to_axis(levels, scale),
+            yes=n - k if self.falling else k,
+            no=k if self.falling else n - k,
+            shape=shape,
+            unit=unit_of_z(shape, scale),
+            ends=ends,
+            log_prior=partial(rising.prior.log_density, levels=levels, shape=shape, scale=scale),
+            equal_rates=self.equal_asymptotes,
+        )
+
 
 class Posterior(NamedTuple):
     """Marginal log densities [4, FINE] between ends [4, 2], and draws [draws, 4] of all four.
 
     ``limits`` [4, 2] are the ends of the prior, ``top`` [4] is the middle of the highest cell, and
     ``steps`` [4] are those of the last grid in posterior standard deviations, 0 for fixed rates.
-    With overdispersion all have a fifth.
+    With overdispersion all have a fifth. With equal rates the guess rate has nothing of its own.
     """
 
-    limits: NDArray[np.float64]
-    top: NDArray[np.float64]
-    ends: NDArray[np.float64]
-    log_density: NDArray[np.float64]
-    draws: NDArray[np.float64]
-    steps: NDArray[np.float64]
+    limits: Floats
+    top: Floats
+    ends: Floats
+    log_density: Floats
+    draws: Floats
+    steps: Floats
 
 
 def posterior(answers: Answers, draws: int = DRAWS) -> Posterior:
     """Narrow the grid to where the mass is until it is fine enough, and sum over it."""
-    free = answers.ends[:, 1] > answers.ends[:, 0]
+    free = answers.free
     ends, counts = answers.ends, np.where(free, _FIRST[: len(free)], 1)
-    pooled = _pool(answers)
-    steps = np.full(len(free), np.inf)
+    pooled, rough = _pool(answers), True
     for number in range(_PASSES):
-        rough = (steps > _COARSE).any()
-        weights = grid_weights(pooled if rough else answers, ends, counts)
-        log_density = _marginals(weights, free)
-        steps, spans = _look(ends, counts, log_density, free)
-        leaks = _leaks(ends, log_density, answers.ends)
+        grid = _Grid(pooled if rough else answers, ends, counts)
+        steps, leaks = grid.steps, grid.leaks
         if not rough and (steps <= LARGEST_STEP).all() and not leaks.any():
-            found = Posterior(
-                answers.ends,
-                _top(weights, ends, counts),
-                ends,
-                log_density,
-                _draw(weights, ends, counts, draws),
-                steps,
-            )
-            return _with_equal_rates(found) if answers.equal_rates else found
-        most = _FEWEST if number < _QUICK and (steps > _COARSE).any() else _MOST
+            drawn = grid.draw(draws)
+            return Posterior(answers.ends, grid.top, ends, grid.log_density, drawn, steps)
+        rough = bool((steps > _COARSE).any())
+        most = _FEWEST if number < _QUICK and rough else _MOST
         # Aiming lower every time, a grid cannot go on missing by a little.
         aim = 0.92 * LARGEST_STEP * 0.98**number
-        ends, cell = _narrowed(answers.ends, ends, counts, spans, leaks, steps)
-        wanted = np.ceil(
-            (ends[:, 1] - ends[:, 0]) / np.where(free, aim * cell / np.where(free, steps, 1.0), 1.0)
-        )
+        ends = grid.narrowed()
+        cell = np.where(free, aim * grid.cell / np.where(free, steps, 1.0), 1.0)
+        wanted = np.ceil((ends[:, 1] - ends[:, 0]) / cell)
         counts = np.where(free, np.clip(wanted, _FEWEST, most), 1).astype(np.intp)
     raise FechnerError(
         f"no grid was fine enough after {_PASSES} passes; the largest step is "
@@ -175,11 +231,11 @@ def _pool(answers: Answers) -> Answers:
 
 def log_likelihood(
     answers: Answers,
-    threshold: NDArray[np.float64],
-    log_slope: NDArray[np.float64],
-    guess: NDArray[np.float64],
-    lapse: NDArray[np.float64],
-    eta: NDArray[np.float64] | None = None,
+    threshold: Floats,
+    log_slope: Floats,
+    guess: Floats,
+    lapse: Floats,
+    eta: Floats | None = None,
 ) -> NDArray[np.float32]:
     """Return the log likelihood on a grid, [threshold x slope, guess x lapse (x eta)]."""
     slope = np.exp(log_slope) / answers.unit
@@ -225,7 +281,7 @@ def log_likelihood(
 
 
 @lru_cache(maxsize=256)
-def _count_nodes(k: tuple[float, ...]) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+def _count_nodes(k: tuple[float, ...]) -> tuple[Floats, NDArray[np.float32]]:
     """Choose counts from which the terms of all others follow, and say how, [counts, blocks].
 
     As `_nodes` does for logits: log G(P nu + k) - log G(P nu) - log G(nu + k) + log G(nu), with G
@@ -236,7 +292,7 @@ def _count_nodes(k: tuple[float, ...]) -> tuple[NDArray[np.float64], NDArray[np.
         return np.ones(1), np.zeros((1, len(k)), np.float32)
     asked = values[values > 0]
     few = np.concatenate([np.geomspace(1e-7, 0.5, 25), 1 - np.geomspace(1e-7, 0.4, 15)])
-    etas = np.concatenate([np.geomspace(SMALLEST_ETA, 0.05, 6), np.linspace(0.06, 0.97, 20)])
+    etas = np.concatenate([np.geomspace(_SMALLEST_ETA, 0.05, 6), np.linspace(0.06, 0.97, 20)])
     chance, eta = (each.reshape(-1, 1) for each in np.meshgrid(few, etas))
     sample = log_rising(asked, chance, eta) - log_rising(asked, 1.0, eta)
     chosen = np.sort(linalg.qr(sample, mode="r", pivoting=True)[1][:_COUNTS])
@@ -245,9 +301,7 @@ def _count_nodes(k: tuple[float, ...]) -> tuple[NDArray[np.float64], NDArray[np.
     return asked[chosen], matrix[:, which]
 
 
-def _block_terms(
-    chance: NDArray[np.float32], counts: NDArray[np.float64], eta: NDArray[np.float64]
-) -> NDArray[np.float32]:
+def _block_terms(chance: NDArray[np.float32], counts: Floats, eta: Floats) -> NDArray[np.float32]:
     """Return what each of a few counts gives at chances [nodes, pairs], by interpolation.
 
     [counts x nodes, pairs x eta]
@@ -263,7 +317,7 @@ def _block_terms(
     return np.stack(found).reshape(len(counts) * len(chance), -1)
 
 
-def _normaliser(answers: Answers, eta: NDArray[np.float64]) -> NDArray[np.float32]:
+def _normaliser(answers: Answers, eta: Floats) -> NDArray[np.float32]:
     """Return the part of the beta-binomial log likelihood that does not depend on P, [eta]."""
     at = eta[:, None]
     yes, no, both = (
@@ -274,9 +328,9 @@ def _normaliser(answers: Answers, eta: NDArray[np.float64]) -> NDArray[np.float3
 
 def _entry(
     answers: Answers,
-    positions: NDArray[np.float64],
-    threshold: NDArray[np.float64],
-    slope: NDArray[np.float64],
+    positions: Floats,
+    threshold: Floats,
+    slope: Floats,
 ) -> NDArray[np.intp]:
     """Return the entries of the tables, [levels, thresholds, slopes]."""
     start, per_unit, _ = _shares(answers.shape, answers.entries)
@@ -286,9 +340,7 @@ def _entry(
     return np.asarray(np.clip((z - start) * per_unit, 0, answers.entries - 1).astype(np.intp))
 
 
-def _chance(
-    u: NDArray[np.float64], guess: NDArray[np.float64], lapse: NDArray[np.float64]
-) -> NDArray[np.float32]:
+def _chance(u: Floats, guess: Floats, lapse: Floats) -> NDArray[np.float32]:
     """Return P at logits u for pairs of rates, [u, pairs]."""
     floor, room = (each.astype(np.float32) for each in (guess, 1 - guess - lapse))
     rise = special.expit(u).astype(np.float32)[:, None]
@@ -296,7 +348,7 @@ def _chance(
 
 
 @lru_cache(maxsize=1)
-def _nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _nodes() -> tuple[Floats, Floats]:
     """Choose logits from which log P at every other logit follows, and say how.
 
     Whatever the two rates, log P(u) is a combination of its values at a few nodes: the columns that
@@ -338,21 +390,15 @@ def _shares(shape: Shape, entries: int) -> tuple[float, float, NDArray[np.float3
     return low - 0.5 / per_unit, per_unit, tables
 
 
-def _centres(ends: NDArray[np.float64], counts: NDArray[np.intp]) -> list[NDArray[np.float64]]:
-    return [
+def grid_weights(answers: Answers, ends: Floats, counts: NDArray[np.intp]) -> NDArray[np.float32]:
+    """Return the posterior on the grid, [threshold, slope, guess, lapse(, eta)], 1 at the top."""
+    axes = [
         low + (np.arange(count) + 0.5) * (high - low) / count
         for (low, high), count in zip(ends, counts, strict=True)
     ]
-
-
-def grid_weights(
-    answers: Answers, ends: NDArray[np.float64], counts: NDArray[np.intp]
-) -> NDArray[np.float32]:
-    """Return the posterior on the grid, [threshold, slope, guess, lapse(, eta)], 1 at the top."""
-    axes = _centres(ends, counts)
-    free = answers.ends[:, 1] > answers.ends[:, 0]
     threshold, slope, guess, lapse, *eta = (
-        answers.log_prior(i, axis) if free[i] else np.zeros(1) for i, axis in enumerate(axes)
+        answers.log_prior(i, axis) if answers.free[i] else np.zeros(1)
+        for i, axis in enumerate(axes)
     )
     rates = guess[:, None] + lapse[None, :]
     rates = np.where(axes[2][:, None] + axes[3][None, :] < 1, rates, -np.inf)
@@ -365,23 +411,81 @@ def grid_weights(
     return np.asarray(np.exp(joint, out=joint).reshape(counts))
 
 
-def _marginals(weights: NDArray[np.float32], free: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the log of each marginal density, [4, FINE], 0 at its highest."""
-    upper, lower = weights.sum(axis=tuple(range(2, weights.ndim))), weights.sum(axis=(0, 1))
-    sums = [upper.sum(axis=1), upper.sum(axis=0)]
-    for own in range(lower.ndim):
-        sums.append(lower.sum(axis=tuple(other for other in range(lower.ndim) if other != own)))
-    fine = np.zeros((len(free), FINE))
-    for axis in np.flatnonzero(free):
-        # Logarithms of densities are nearly parabolas, which cubic interpolation keeps.
-        coarse = np.log(np.maximum(sums[axis] / sums[axis].max(), 1e-18))
-        fine[axis] = _interpolation(len(coarse)) @ coarse
-        fine[axis] -= fine[axis].max()
-    return fine
+class _Grid:
+    """The posterior in cells, ``counts`` of them between ``ends`` along each axis.
+
+    ``log_density`` is the log of each marginal density, [4, FINE], 0 at its highest; ``steps`` are
+    the cells in posterior standard deviations.
+    """
+
+    def __init__(self, answers: Answers, ends: Floats, counts: NDArray[np.intp]) -> None:
+        self.limits, self.ends, self.counts = answers.ends, ends, counts
+        self.width = ends[:, 1] - ends[:, 0]
+        self.cell = self.width / counts
+        self.weights = grid_weights(answers, ends, counts)
+        self.log_density = self._marginals(answers.free)
+        density = np.exp(self.log_density)
+        density /= density.sum(axis=1, keepdims=True)
+        number = np.arange(FINE) + 0.5
+        sd = np.sqrt(np.maximum(density @ number**2 - (density @ number) ** 2, 1e-12))
+        self.steps = np.where(answers.free, FINE / counts / sd, 0.0)
+
+    def _marginals(self, free: NDArray[np.bool_]) -> Floats:
+        upper = self.weights.sum(axis=tuple(range(2, self.weights.ndim)))
+        lower = self.weights.sum(axis=(0, 1))
+        sums = [upper.sum(axis=1), upper.sum(axis=0)]
+        for own in range(lower.ndim):
+            sums.append(lower.sum(axis=tuple(other for other in range(lower.ndim) if other != own)))
+        fine = np.zeros((len(free), FINE))
+        for axis in np.flatnonzero(free):
+            # Logarithms of densities are nearly parabolas, which cubic interpolation keeps.
+            coarse = np.log(np.maximum(sums[axis] / sums[axis].max(), 1e-18))
+            fine[axis] = _interpolation(len(coarse)) @ coarse
+            fine[axis] -= fine[axis].max()
+        return fine
+
+    @property
+    def leaks(self) -> NDArray[np.bool_]:
+        """At which ends the mass goes on beyond the grid, though the prior would allow it."""
+        return np.asarray((self.log_density[:, [0, -1]] > -_CUT) & (self.ends != self.limits))
+
+    def narrowed(self) -> Floats:
+        """Return ends of the next grid: around the mass, farther out where it leaks."""
+        high_enough = self.log_density > -_DEPTH
+        first, last = high_enough.argmax(axis=1), FINE - high_enough[:, ::-1].argmax(axis=1)
+        spans = self.ends[:, :1] + np.stack([first, last], axis=1) / FINE * self.width[:, None]
+        margin = np.where(self.steps > _COARSE, self.cell, 0.2 * self.cell)[:, None]
+        margin = margin + self.leaks * 0.5 * (spans[:, 1] - spans[:, 0])[:, None]
+        low, high = self.limits[:, :1], self.limits[:, 1:]
+        return np.asarray(np.clip(spans + margin * [-1, 1], low, high))
+
+    @property
+    def top(self) -> Floats:
+        """The middle of the highest cell."""
+        cell = np.array(np.unravel_index(self.weights.argmax(), self.weights.shape))
+        return np.asarray(self.ends[:, 0] + (cell + 0.5) / self.counts * self.width)
+
+    def draw(self, draws: int) -> Floats:
+        """Draw from the grid, one in each of as many equal shares, anywhere within its cell."""
+        dice, counts = _dice(draws, len(self.counts)), self.counts
+        rows = self.weights.reshape(counts[0] * counts[1], -1)
+        # First threshold and slope, then the rates: quicker than one sum over all cells.
+        total = np.cumsum(rows.sum(axis=1, dtype=np.float64))
+        row = np.searchsorted(total, (np.arange(draws) + dice[:, 0]) / draws * total[-1])
+        within = np.cumsum(rows[row], axis=1)
+        column = (within < dice[:, 1:2] * within[:, -1:]).sum(axis=1)
+        pairs = (np.unravel_index(row, counts[:2]), np.unravel_index(column, counts[2:]))
+        cells = np.stack([*pairs[0], *pairs[1]], axis=1)
+        return np.asarray(self.ends[:, 0] + (cells + dice[:, 2:]) / counts * self.width)
+
+
+@lru_cache(maxsize=8)
+def _dice(draws: int, axes: int) -> Floats:
+    return np.asarray(np.random.default_rng(0).uniform(size=(draws, 2 + axes)))
 
 
 @lru_cache(maxsize=64)
-def _interpolation(count: int) -> NDArray[np.float64]:
+def _interpolation(count: int) -> Floats:
     """Return the matrix from `count` cells to FINE cells of the same range, cubic Lagrange."""
     at = (np.arange(FINE) + 0.5) * count / FINE - 0.5
     first = np.clip(np.floor(at).astype(int) - 1, 0, count - 4)
@@ -392,92 +496,3 @@ def _interpolation(count: int) -> NDArray[np.float64]:
         value = np.prod([(f - other) / (node - other) for other in others], axis=0)
         matrix[np.arange(FINE), first + node] = value
     return matrix
-
-
-def _look(
-    ends: NDArray[np.float64],
-    counts: NDArray[np.intp],
-    log_density: NDArray[np.float64],
-    free: NDArray[np.bool_],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return each step in standard deviations, and between which values [4, 2] the mass lies."""
-    width = ends[:, 1] - ends[:, 0]
-    number = np.arange(FINE) + 0.5
-    density = np.exp(log_density)
-    density /= density.sum(axis=1, keepdims=True)
-    mean = density @ number
-    sd = np.sqrt(np.maximum(density @ number**2 - mean**2, 1e-12))
-    steps = np.where(free, FINE / counts / sd, 0.0)
-    high_enough = log_density > -_DEPTH
-    first = high_enough.argmax(axis=1)
-    last = FINE - high_enough[:, ::-1].argmax(axis=1)
-    spans = ends[:, :1] + np.stack([first, last], axis=1) / FINE * width[:, None]
-    return steps, spans
-
-
-def _leaks(
-    ends: NDArray[np.float64], log_density: NDArray[np.float64], limits: NDArray[np.float64]
-) -> NDArray[np.bool_]:
-    """Say at which ends the mass goes on beyond the grid, though the prior would allow it."""
-    high_enough = log_density[:, [0, -1]] > -_CUT
-    return np.asarray(high_enough & (ends != limits))
-
-
-def _narrowed(
-    limits: NDArray[np.float64],
-    ends: NDArray[np.float64],
-    counts: NDArray[np.intp],
-    spans: NDArray[np.float64],
-    leaks: NDArray[np.bool_],
-    steps: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of the next grid and the steps of the last one."""
-    cell = (ends[:, 1] - ends[:, 0]) / counts
-    length = spans[:, 1] - spans[:, 0]
-    margin = np.where(steps > _COARSE, cell, 0.2 * cell)[:, None] + leaks * 0.5 * length[:, None]
-    return np.clip(spans + margin * [-1, 1], limits[:, :1], limits[:, 1:]), cell
-
-
-def _top(
-    weights: NDArray[np.float32], ends: NDArray[np.float64], counts: NDArray[np.intp]
-) -> NDArray[np.float64]:
-    """Return the middle of the highest cell."""
-    cell = np.array(np.unravel_index(weights.argmax(), weights.shape))
-    return np.asarray(ends[:, 0] + (cell + 0.5) / counts * (ends[:, 1] - ends[:, 0]))
-
-
-@lru_cache(maxsize=8)
-def _dice(draws: int, axes: int) -> NDArray[np.float64]:
-    return np.random.default_rng(0).uniform(size=(draws, 2 + axes))
-
-
-def _draw(
-    weights: NDArray[np.float32],
-    ends: NDArray[np.float64],
-    counts: NDArray[np.intp],
-    draws: int,
-) -> NDArray[np.float64]:
-    """Draw from the grid, one in each of as many equal shares, anywhere within its cell."""
-    dice = _dice(draws, len(counts))
-    rows = weights.reshape(counts[0] * counts[1], -1)
-    # First threshold and slope, then the rates: quicker than one sum over all cells.
-    total = np.cumsum(rows.sum(axis=1, dtype=np.float64))
-    row = np.searchsorted(total, (np.arange(draws) + dice[:, 0]) / draws * total[-1])
-    within = np.cumsum(rows[row], axis=1)
-    column = (within < dice[:, 1:2] * within[:, -1:]).sum(axis=1)
-    pairs = (np.unravel_index(row, counts[:2]), np.unravel_index(column, counts[2:]))
-    cells = np.stack([*pairs[0], *pairs[1]], axis=1)
-    return np.asarray(ends[:, 0] + (cells + dice[:, 2:]) / counts * (ends[:, 1] - ends[:, 0]))
-
-
-def _with_equal_rates(found: Posterior) -> Posterior:
-    """Give the guess rate what was found of the lapse rate."""
-    both = [0, 1, 3, 3, 4][: len(found.top)]
-    return Posterior(
-        limits=found.limits[both],
-        top=found.top[both],
-        ends=found.ends[both],
-        log_density=found.log_density[both],
-        draws=found.draws[:, both],
-        steps=found.steps[both],
-    )

@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from fechner.psychometrics.climbing import Hills, climb
-from fechner.psychometrics.functions import Floats, psychometric, unit_of_z
-from fechner.psychometrics.prior import Prior
+from fechner.psychometrics.functions import Floats, Prior, psychometric, unit_of_z
 
 _PRIOR = Prior()
 

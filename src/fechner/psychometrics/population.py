@@ -4,24 +4,57 @@ A class is either never recognised, and then guesses, or has a threshold of its 
 logarithm of the level over classes; slope and miss rate are common to all. The likelihood of all
 answers is a sum over classes in which their thresholds are summed out on a fixed grid. Levels may
 be chosen trial by trial: they follow from earlier answers, so the likelihood is the same.
+
+Parameters are always in this order: mean and log standard deviation of log10 thresholds, log slope
+per decade, logit of the share of misses, logit of the share of classes that are never recognised.
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import special
+from numpy.typing import ArrayLike, NDArray
+from scipy import optimize, special
 
 from fechner.errors import FechnerError
-from fechner.psychometrics.functions import checked_answers, psychometric
-from fechner.psychometrics.marginal import ROOM, STEP, Marginal
+from fechner.psychometrics.fitting import fit
+from fechner.psychometrics.functions import Floats, Prior, checked_answers, psychometric, to_axis
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+#: A top less than this above chance has no half-way to fall.
+_ROOM = 0.05
 
-    Floats = NDArray[np.float64]
+#: Step of numeric derivatives, and the least curvature.
+_STEP, _FLAT = 1e-4, 1e-6
+
+#: How far outside the tested range thresholds are sought, in lengths of the range.
+_WIDEN = 0.5
+
+#: Nodes between the two closest levels, and within the tested range at least and at most.
+_PER_GAP, _FEWEST, _MOST = 2, 60, 200
+
+#: The flattest curve takes so many ranges to fall; the steepest has z from -10 to 10 between the
+#: two closest levels, where all steeper ones look the same.
+_FLATTEST_RANGES = 5.0
+_STEEPEST_Z = 20.0
+
+#: Levels closer than this share of the range are the same.
+_SAME = 1 / 2000
+
+#: The smallest and largest share of classes that are never recognised, and the smallest miss rate.
+_RAREST, _MOST_NEVER, _FEWEST_MISSES = 1e-5, 1 - 1e-5, 1e-5
+
+#: Where the search starts: places of the mean and sizes of the spread, in lengths of the range,
+#: shares of the way between the limits of log slope, misses, and classes never recognised.
+_PLACES, _SPREADS = np.linspace(0, 1, 13), (0.02, 0.1, 0.25)
+_SLOPES, _MISSES, _NEVERS = (0.35, 0.6, 0.95), (0.005, 0.1), (0.01, 0.2)
+
+#: Means that are tried for the end of an interval.
+_MEANS = 61
+
+#: About how far parameters change the likelihood alike: mean, log spread, log slope, two logits.
+_UNITS = np.array([0.1, 0.5, 0.3, 1.0, 1.0])
 
 #: What one class misses of its own picture as it is, beforehand: rarely anything.
 _MISS = (1.0, 10.0)
@@ -143,7 +176,7 @@ def fit_population(
     >>> print(f"{found.threshold:.2f}, of class 3 {10 ** found.log_thresholds[2]:.2f}")
     3.85, of class 3 6.37
     """
-    if not 0 <= chance < 1 - ROOM:
+    if not 0 <= chance < 1 - _ROOM:
         raise FechnerError(f"chance is a rate such as 1 / number of choices, not {chance}.")
     each, n, right = checked_answers(levels, n, right, "log")
     if n.ndim != 2:
@@ -154,14 +187,14 @@ def fit_population(
     span = span or (float(shown.min()), float(shown.max()))
     if len(n) == 1:
         return _alone(each[0], n[0], right[0], chance, span)
-    marginal = Marginal.of(each[0], n, right, chance, span)
+    marginal = Marginal(each[0], n, right, chance, span)
     return _described(marginal, marginal.highest())
 
 
 def _described(marginal: Marginal, at: Floats) -> Population:
     """Say what the most likely population is like."""
-    classes = marginal.classes(at)
-    count = classes.recognised.sum()
+    scores, posterior, recognised = marginal.classes(at)
+    count = recognised.sum()
     first, last = marginal.ends
     if not marginal.wrong.any():
         censored = "above"
@@ -169,7 +202,7 @@ def _described(marginal: Marginal, at: Floats) -> Population:
         censored = "unknown"
     else:
         censored = "below" if at[0] < first else "above" if at[0] > last else ""
-    areas = classes.recognised * (classes.posterior @ marginal.areas(at))
+    areas = recognised * (posterior @ marginal.areas(at))
     low, high, pseudo_areas = float("nan"), float("nan"), areas
     far = float(special.stdtrit(max(count, 2.0) - 1, 0.975))
     if censored in ("below", "above"):
@@ -178,16 +211,16 @@ def _described(marginal: Marginal, at: Floats) -> Population:
         low, high = (0.0, near[-1]) if censored == "below" else (near[0], np.inf)
     elif not censored:
         free, inverse = marginal.inverse_bend(at)
-        influence = classes.scores[:, free] @ inverse
+        influence = scores[:, free] @ inverse
         # Between classes, as they are; but a few may agree by chance.
         variance = max((influence[:, 0] ** 2).sum(), _AT_LEAST * inverse[0, 0])
         error = np.sqrt(variance)
         few = max(count, 2.0)
         half = min(far * error * np.sqrt(few / (few - 1)), _WIDEST_DECADES)
         low, high = 10 ** (at[0] - half), 10 ** (at[0] + half)
-        moves = STEP * np.eye(len(at))[free]
+        moves = _STEP * np.eye(len(at))[free]
         change = [marginal.mean_area(at + m) - marginal.mean_area(at - m) for m in moves]
-        moved = influence @ np.array(change) / (2 * STEP)
+        moved = influence @ np.array(change) / (2 * _STEP)
         pseudo_areas = marginal.mean_area(at) + len(areas) * (moved - moved.mean())
     return Population(
         threshold=float("nan") if censored else float(10 ** at[0]),
@@ -199,8 +232,8 @@ def _described(marginal: Marginal, at: Floats) -> Population:
         slope=float(np.exp(at[2])),
         miss=float(special.expit(at[3]) * (1 - marginal.chance)),
         never=float(special.expit(at[4])),
-        log_thresholds=classes.posterior @ marginal.nodes,
-        never_recognised=1 - classes.recognised,
+        log_thresholds=posterior @ marginal.nodes,
+        never_recognised=1 - recognised,
         areas=areas,
         pseudo_areas=pseudo_areas,
         nodes=marginal.nodes,
@@ -213,11 +246,9 @@ def _alone(
     levels: Floats, n: Floats, right: Floats, chance: float, span: tuple[float, float]
 ) -> Population:
     """Describe one class by the fit of a single function, with its credible interval."""
-    from fechner.psychometrics.fitting import fit
-    from fechner.psychometrics.prior import Prior
-
-    how: dict[str, Any] = {"shape": "logistic", "guess": chance, "prior": Prior(lapse=_MISS)}
-    found = fit(levels, n, right, falling=True, **how)
+    found = fit(
+        levels, n, right, falling=True, shape="logistic", guess=chance, prior=Prior(lapse=_MISS)
+    )
     original = levels == 0
     asked, wrong = n[original].sum(), (n - right)[original].sum()
     never = not right.any() or bool(asked > 0 and 2 * wrong >= asked * (1 - chance))
@@ -250,3 +281,193 @@ def _alone(
         weights=np.ones(1),
         chance=chance,
     )
+
+
+class Marginal:
+    """The likelihood of a population with the thresholds of classes summed out.
+
+    It is for trials ``n`` and right answers [classes, L] of which some are about a level above 0.
+    Areas begin and end at the levels of ``span``. ``ends`` are the weakest level above 0 and the
+    strongest that were asked about, ``nodes`` the thresholds over which is summed, all in log10;
+    ``limits`` [5, 2] the lowest and highest value of each parameter, and ``guessed`` the log
+    likelihood of each class if it is never recognised.
+    """
+
+    def __init__(
+        self, levels: Floats, n: Floats, right: Floats, chance: float, span: tuple[float, float]
+    ) -> None:
+        asked = (n > 0).any(axis=0)
+        levels, n, right = levels[asked], n[:, asked], right[:, asked]
+        self.positions, self.right, self.wrong = to_axis(levels, "log"), right, n - right
+        self.chance, self.span = chance, (float(np.log10(span[0])), float(np.log10(span[1])))
+        there = np.unique(self.positions[np.isfinite(self.positions)])
+        first, last = self.ends = there[0], there[-1]
+        length = last - first if last > first else 1.0
+        gaps = np.diff(there)
+        closest = float(np.min(gaps, initial=length, where=gaps > _SAME * length))
+        # Half a node from levels that are evenly spaced, so that steps lean to neither side.
+        step = max(min(length / _FEWEST, closest / _PER_GAP), length / _MOST)
+        count = int(np.ceil(_WIDEN * length / step))
+        self.nodes = first + step * (np.arange(-count, count + round(length / step)) + 0.5)
+        self.limits = np.array(
+            [
+                (first - _WIDEN * length, last + _WIDEN * length),
+                np.log([0.8 * step, length]),
+                np.log([4 / (_FLATTEST_RANGES * length), _STEEPEST_Z / closest]),
+                special.logit([_FEWEST_MISSES, 1 - _ROOM / (1 - chance)]),
+                special.logit([_RAREST, _MOST_NEVER]),
+            ]
+        )
+        self.guessed = special.xlogy(right, chance).sum(axis=1)
+        self.guessed = self.guessed + self.wrong.sum(axis=1) * np.log1p(-chance)
+
+    def _tables(self, log_slope: float, logit_miss: float) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return P(right), P(wrong) and their change with log slope and logit of misses."""
+        z = np.exp(log_slope) * (self.positions - self.nodes[:, None])
+        miss = special.expit(logit_miss)
+        rest, fallen = special.expit(-z), special.expit(z)
+        c = self.chance
+        p = c + (1 - c) * (1 - miss) * rest
+        q = (1 - c) * (miss + (1 - miss) * fallen)
+        with np.errstate(invalid="ignore"):
+            steeper = np.where(np.isfinite(z), -(1 - c) * (1 - miss) * rest * fallen * z, 0.0)
+        missed = -(1 - c) * rest * miss * (1 - miss)
+        return np.maximum(p, 1e-12), np.maximum(q, 1e-12), steeper, missed
+
+    def log_weights(self, mean: float, log_spread: float) -> Floats:
+        """Return log shares of the nodes."""
+        log_w = -0.5 * ((self.nodes - mean) / np.exp(log_spread)) ** 2
+        return np.asarray(log_w - special.logsumexp(log_w))
+
+    def _summed(
+        self, p: Floats, q: Floats, log_w: Floats, logit_never: float
+    ) -> tuple[Floats, Floats, Floats]:
+        """Sum thresholds out: log likelihoods, P(recognised), posterior of the nodes."""
+        joint = self.right @ np.log(p).T + self.wrong @ np.log(q).T + log_w
+        top = joint.max(axis=1, keepdims=True)
+        share = np.exp(joint - top)
+        total = share.sum(axis=1, keepdims=True)
+        known = (top + np.log(total))[:, 0] + special.log_expit(-logit_never)
+        height = np.logaddexp(known, self.guessed + special.log_expit(logit_never))
+        return height, np.exp(known - height), share / total
+
+    def cost(self, at: Floats) -> tuple[float, Floats]:
+        """Return the log likelihood and its gradient, both negative, for a minimiser."""
+        p, q, *changes = self._tables(at[2], at[3])
+        log_w = self.log_weights(at[0], at[1])
+        height, recognised, posterior = self._summed(p, q, log_w, at[4])
+        weighted = posterior * recognised[:, None]
+        ratio = (weighted.T @ self.right) / p - (weighted.T @ self.wrong) / q
+        total = recognised.sum()
+        z = (self.nodes - at[0]) / np.exp(at[1])
+        excess = recognised @ posterior - total * np.exp(log_w)
+        gradient = [
+            excess @ z / np.exp(at[1]),
+            excess @ z**2,
+            *((ratio * change).sum() for change in changes),
+            len(recognised) * (1 - special.expit(at[4])) - total,
+        ]
+        return -float(height.sum()), -np.array(gradient)
+
+    def classes(self, at: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return gradient [C, 5], posterior of the nodes [C, nodes] and P(recognised) [C]."""
+        p, q, *changes = self._tables(at[2], at[3])
+        log_w = self.log_weights(at[0], at[1])
+        _, recognised, posterior = self._summed(p, q, log_w, at[4])
+        z = (self.nodes - at[0]) / np.exp(at[1])
+        excess = posterior - np.exp(log_w)
+        scores = [excess @ z / np.exp(at[1]), excess @ z**2]
+        for change in changes:
+            each = self.right @ (change / p).T - self.wrong @ (change / q).T
+            scores.append((posterior * each).sum(axis=1))
+        scores = [recognised * score for score in scores]
+        scores.append(1 - recognised - special.expit(at[4]))
+        return np.stack(scores, axis=1), posterior, recognised
+
+    def highest(self) -> Floats:
+        """Climb from the best points of a coarse grid."""
+
+        def scaled(at: Floats) -> tuple[float, Floats]:
+            height, gradient = self.cost(at * _UNITS)
+            return height, gradient * _UNITS
+
+        ends = []
+        for start in self._starts():
+            found = optimize.minimize(
+                scaled,
+                start / _UNITS,
+                jac=True,
+                method="L-BFGS-B",
+                bounds=self.limits / _UNITS[:, None],
+                options={"maxiter": 200, "ftol": 1e-9, "gtol": 1e-3},
+            )
+            ends.append((found.fun, found.x * _UNITS))
+        return np.asarray(min(ends, key=lambda end: end[0])[1])
+
+    def _starts(self) -> list[Floats]:
+        """Return the best point of a coarse grid, and the best with another slope."""
+        first, last = self.nodes[[0, -1]]
+        length = (last - first) / (1 + 2 * _WIDEN)
+        places = first + (_WIDEN + _PLACES) * length
+        means, spreads = (
+            each.ravel() for each in np.meshgrid(places, np.log(np.array(_SPREADS) * length))
+        )
+        spreads = np.clip(spreads, *self.limits[1])
+        log_w = np.stack([self.log_weights(m, s) for m, s in zip(means, spreads, strict=True)])
+        found: list[tuple[float, Floats]] = []
+        for share, miss in itertools.product(_SLOPES, special.logit(_MISSES)):
+            slope = self.limits[2] @ [1 - share, share]
+            p, q, *_ = self._tables(slope, miss)
+            alone = self.right @ np.log(p).T + self.wrong @ np.log(q).T
+            top = alone.max(axis=1, keepdims=True)
+            known = top + np.log(np.exp(alone - top) @ np.exp(log_w).T + 1e-300)
+            for never in special.logit(_NEVERS):
+                guessing = (self.guessed + special.log_expit(never))[:, None]
+                height = np.logaddexp(known + special.log_expit(-never), guessing).sum(axis=0)
+                i = int(height.argmax())
+                start = np.array([means[i], spreads[i], slope, miss, never])
+                found.append((float(height[i]), start))
+        found.sort(key=lambda each: -each[0])
+        best = found[0][1]
+        return [best, next(start for _, start in found if start[2] != best[2])]
+
+    def inverse_bend(self, at: Floats) -> tuple[NDArray[np.intp], Floats]:
+        """Return which parameters are free, and the inverse of the information on them.
+
+        Those at their limits (no misses, the steepest slope) are taken for known.
+        """
+        inside = np.abs(at[:, None] - self.limits).min(axis=1) > 10 * _STEP
+        # The mean is what it is for.
+        inside[0] = True
+        free = np.flatnonzero(inside)
+        moves = _STEP * np.eye(len(at))[free]
+        rows = [(self.cost(at + move)[1] - self.cost(at - move)[1])[free] for move in moves]
+        bend = np.array(rows) / (2 * _STEP)
+        values, axes = np.linalg.eigh((bend + bend.T) / 2)
+        return free, np.asarray((axes / np.maximum(values, _FLAT)) @ axes.T)
+
+    def likely_means(self, at: Floats, far: float) -> Floats:
+        """Return means among the tested levels that are nearly as likely, the others as they are.
+
+        By so many standard errors, as a likelihood ratio has them; the end nearest to the mean if
+        there are none.
+        """
+        means = np.linspace(*self.ends, _MEANS)
+        cost = np.array([self.cost(np.concatenate([[mean], at[1:]]))[0] for mean in means])
+        likely = cost - self.cost(at)[0] <= far**2 / 2
+        return means[likely] if likely.any() else np.clip(at[:1], *self.ends)
+
+    def areas(self, at: Floats) -> Floats:
+        """Return chance-corrected accuracy averaged over the span, for each node."""
+        slope = np.exp(at[2])
+        first, last = self.span
+        # The integral of a logistic.
+        z = slope * (np.array([[first], [last]]) - self.nodes)
+        full = np.logaddexp(0, -z[0]) - np.logaddexp(0, -z[1])
+        share = full / (z[1] - z[0]) if last > first else special.expit(-z[0])
+        return np.asarray((1 - special.expit(at[3])) * share)
+
+    def mean_area(self, at: Floats) -> float:
+        """Return the mean over all classes there could be."""
+        weights = np.exp(self.log_weights(at[0], at[1]))
+        return float(special.expit(-at[4]) * (weights @ self.areas(at)))

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from fechner.errors import FechnerError
 from fechner.psychometrics.functions import (
+    Floats,
     Parameters,
+    Prior,
+    Scale,
+    Shape,
     from_axis,
     inverse_share,
     psychometric,
     share_density,
     unit_of_z,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from fechner.psychometrics.functions import Scale, Shape
-    from fechner.psychometrics.prior import Prior
+from fechner.psychometrics.grid import Model, grid_weights
 
 Name = Literal["threshold", "slope", "guess", "lapse", "overdispersion"]
 NAMES: tuple[Name, ...] = get_args(Name)
+
+#: Cells along axes that are summed out of a joint density.
+_SUMMED = 18
 
 #: What stands for a level that is never reached, on the axis, and what is near it.
 _NEVER, _FAR = 1e300, 1e100
@@ -34,9 +37,9 @@ _NEVER, _FAR = 1e300, 1e100
 class Estimate(NamedTuple):
     """A value with the ends of its credible interval."""
 
-    value: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    value: Floats
+    low: Floats
+    high: Floats
 
 
 class ThresholdAt(NamedTuple):
@@ -54,17 +57,17 @@ class ThresholdAt(NamedTuple):
 class Curve(NamedTuple):
     """Probability of a yes, or of a correct answer: posterior mean and credible band, [.., X]."""
 
-    levels: NDArray[np.float64]
-    probability: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    levels: Floats
+    probability: Floats
+    low: Floats
+    high: Floats
 
 
 class Goodness(NamedTuple):
     """Deviance of the answers, and how often answers of the fitted observer have a larger one."""
 
-    deviance: NDArray[np.float64]
-    p: NDArray[np.float64]
+    deviance: Floats
+    p: Floats
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,30 +118,30 @@ class Fit:
         Steps of the last grid in posterior standard deviations, [.., 4]; at most 0.5.
     """
 
-    threshold: NDArray[np.float64]
-    slope: NDArray[np.float64]
-    guess: NDArray[np.float64]
-    lapse: NDArray[np.float64]
+    threshold: Floats
+    slope: Floats
+    guess: Floats
+    lapse: Floats
     low: Parameters
     high: Parameters
     sd: Parameters
     overdispersion: Estimate
     censored: NDArray[Any]
-    bound: NDArray[np.float64]
+    bound: Floats
     coverage: float
-    levels: NDArray[np.float64]
-    n: NDArray[np.float64]
-    k: NDArray[np.float64]
+    levels: Floats
+    n: Floats
+    k: Floats
     shape: Shape
     scale: Scale
     falling: bool
     equal_asymptotes: bool
     prior: Prior
-    mode: NDArray[np.float64]
-    ends: NDArray[np.float64]
-    log_density: NDArray[np.float64]
-    draws: NDArray[np.float64]
-    steps: NDArray[np.float64]
+    mode: Floats
+    ends: Floats
+    log_density: Floats
+    draws: Floats
+    steps: Floats
 
     def __repr__(self) -> str:
         """Return the four estimates with their intervals, or how many functions there are."""
@@ -148,14 +151,10 @@ class Fit:
                 f"Fit of {' x '.join(map(str, self.threshold.shape))} {self.shape} functions, "
                 f"{found.sum()} with a threshold"
             )
-        own = Parameters(self.threshold, self.slope, self.guess, self.lapse)
         parts = [
             f"{name} {value:.3g} [{low:.3g}, {high:.3g}]"
-            for name, value, low, high in zip(own._fields, own, self.low, self.high, strict=True)
+            for name, (value, low, high) in self.estimates.items()
         ]
-        if self.overdispersed:
-            value, low, high = self.overdispersion
-            parts.append(f"overdispersion {value:.3g} [{low:.3g}, {high:.3g}]")
         beyond = f", threshold {self.censored}" if self.censored else ""
         return f"Fit({self.shape}: {', '.join(parts)}{beyond})"
 
@@ -175,6 +174,14 @@ class Fit:
         """Whether overdispersion was estimated."""
         return bool(self.ends.shape[-2] == 5)
 
+    @property
+    def estimates(self) -> dict[str, Estimate]:
+        """Every parameter with its interval, overdispersion if it was estimated."""
+        own = (self.threshold, self.slope, self.guess, self.lapse)
+        each = (Estimate(*three) for three in zip(own, self.low, self.high, strict=True))
+        found = dict(zip(Parameters._fields, each, strict=True))
+        return found | ({"overdispersion": self.overdispersion} if self.overdispersed else {})
+
     def interval(self, coverage: float) -> tuple[Parameters, Parameters]:
         """Return the ends of equal-tailed credible intervals of another probability."""
         tail = (1 - coverage) / 2
@@ -185,7 +192,7 @@ class Fit:
         at = quantiles(self.ends, self.log_density, probability)
         return in_units(at, self.scale)
 
-    def marginal(self, name: Name) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def marginal(self, name: Name) -> tuple[Floats, Floats]:
         """Return values of a parameter, [.., V], and its log density per unit of the axis.
 
         The unit of the axis is a decade for slopes, and for thresholds on the log scale. A rate
@@ -211,18 +218,51 @@ class Fit:
             )
         return NAMES.index(name)
 
-    def joint(
-        self, first: Name, second: Name, cells: int = 40
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    def joint(self, first: Name, second: Name, cells: int = 40) -> tuple[Floats, Floats, Floats]:
         """Return values of two parameters of one function, [V] and [V], and their density, [V, V].
 
         The density is 1 at its highest and over the axes of the grid, as of `marginal`: over
         logarithms of thresholds on the log scale, and of slopes. The other parameters are summed
         out. Both must have been estimated.
         """
-        from fechner.psychometrics.fitting import joint_density
-
-        return joint_density(self, first, second, cells)
+        axes = [self.axis(first), self.axis(second)]
+        tied = self.equal_asymptotes and set(axes) == {2, 3}
+        if self.threshold.ndim or axes[0] == axes[1] or tied:
+            raise FechnerError(
+                "a joint density is of two parameters of one function: take one with fit[i]."
+            )
+        if not (self.ends[axes, 1] > self.ends[axes, 0]).all():
+            raise FechnerError(f"{first} or {second} was not estimated: it has no density.")
+        guess, lapse = (None if high > low else float(low) for low, high in self.ends[2:4])
+        model = Model(
+            self.shape,
+            self.scale,
+            guess,
+            lapse,
+            self.prior,
+            self.equal_asymptotes,
+            self.overdispersed,
+            self.falling,
+        )
+        answers = model.answers(self.levels, self.n, self.k)
+        if answers is None:
+            raise FechnerError("nothing was asked: there is no density.")
+        axes, ends = [model.order[axis] for axis in axes], self.ends[model.order[: len(self.ends)]]
+        counts = np.array([cells if axis in axes else _SUMMED for axis in range(len(ends))])
+        counts = np.where(answers.free, counts, 1)
+        ends = np.where(answers.free[:, None], ends, answers.ends)
+        weights = grid_weights(answers, ends, counts)
+        others = tuple(axis for axis in range(weights.ndim) if axis not in axes)
+        density = weights.sum(axis=others, dtype=np.float64)
+        if axes[0] > axes[1]:
+            density = density.T
+        values = []
+        for axis in axes:
+            low, high = ends[axis]
+            middles = low + (np.arange(cells) + 0.5) * (high - low) / cells
+            middles = np.exp(middles) if axis == 1 else middles
+            values.append(from_axis(middles, self.scale) if axis == 0 else middles)
+        return values[0], values[1], density / density.max()
 
     def threshold_at(self, p: float, *, corrected: bool = True) -> ThresholdAt:
         """Return the level at which functions reach a probability, with the slope there.
@@ -262,9 +302,7 @@ class Fit:
             from_axis(np.where(np.abs(each) > _FAR, np.sign(each) * np.inf, each), self.scale)
             for each in (level, middle, low, high)
         )
-        asked = (self.n > 0) & ((self.levels > 0) if self.scale == "log" else True)
-        first = np.min(self.levels, axis=-1, initial=np.inf, where=asked)
-        last = np.max(self.levels, axis=-1, initial=-np.inf, where=asked)
+        first, last = tested_ends(self.levels, self.n, self.scale)
         unknown = (self.censored == "unknown") | ((low < first) & (high > last))
         censored = np.select(
             [unknown, middle < first, middle > last], ["unknown", "below", "above"], default=""
@@ -276,9 +314,7 @@ class Fit:
             censored,
         )
 
-    def _reach(
-        self, points: NDArray[np.float64], p: float, corrected: bool
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _reach(self, points: Floats, p: float, corrected: bool) -> tuple[Floats, Floats]:
         """Return where, on the axis, functions with points [.., 4] reach P, and dP/dx there."""
         guess, room = points[..., 2], 1 - points[..., 2] - points[..., 3]
         share = p + np.zeros_like(guess) if corrected else np.clip((p - guess) / room, 0, 1)
@@ -309,7 +345,7 @@ class Fit:
         low, high = np.quantile(drawn, [tail, 1 - tail], axis=-2)
         return Curve(levels, drawn.mean(axis=-2), low, high)
 
-    def curve(self, levels: ArrayLike) -> NDArray[np.float64]:
+    def curve(self, levels: ArrayLike) -> Floats:
         """Return the curve by the estimates of every function at levels [X], [.., X]."""
         return self._curves(np.asarray(levels, dtype=float), self.mode[..., None, :])[..., 0, :]
 
@@ -342,9 +378,7 @@ class Fit:
             found[i] = _deviance(k[i, asked], n[i, asked], chance.mean(axis=0)), p
         return Goodness(found[:, 0].reshape(lead), found[:, 1].reshape(lead))
 
-    def _curves(
-        self, levels: NDArray[np.float64], draws: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _curves(self, levels: Floats, draws: Floats) -> Floats:
         """Return the curves of draws [.., D, 4] at levels [X], [.., D, X]."""
         return psychometric(
             levels,
@@ -355,9 +389,14 @@ class Fit:
         )
 
 
-def quantiles(
-    ends: NDArray[np.float64], log_density: NDArray[np.float64], probability: float
-) -> NDArray[np.float64]:
+def tested_ends(levels: Floats, n: Floats, scale: Scale) -> tuple[Floats, Floats]:
+    """Return the lowest and the highest level that was asked about, above 0 on the log scale."""
+    asked = (n > 0) & ((levels > 0) if scale == "log" else np.isfinite(levels))
+    first = np.min(levels, axis=-1, initial=np.inf, where=asked)
+    return first, np.max(levels, axis=-1, initial=-np.inf, where=asked)
+
+
+def quantiles(ends: Floats, log_density: Floats, probability: float) -> Floats:
     """Return quantiles of marginal densities [.., V] between ends [.., 2]."""
     count = log_density.shape[-1]
     density = np.exp(log_density)
@@ -370,14 +409,14 @@ def quantiles(
     return np.asarray(ends[..., 0] + share * (ends[..., 1] - ends[..., 0]))
 
 
-def means(ends: NDArray[np.float64], log_density: NDArray[np.float64]) -> NDArray[np.float64]:
+def means(ends: Floats, log_density: Floats) -> Floats:
     """Return means of marginal densities [.., V] between ends [.., 2]."""
     weight = np.exp(log_density)
     values = _middles(ends, log_density.shape[-1])
     return np.asarray((weight * values).sum(axis=-1) / weight.sum(axis=-1))
 
 
-def spreads(ends: NDArray[np.float64], log_density: NDArray[np.float64]) -> NDArray[np.float64]:
+def spreads(ends: Floats, log_density: Floats) -> Floats:
     """Return standard deviations of marginal densities [.., V] between ends [.., 2]."""
     weight = np.exp(log_density)
     weight /= weight.sum(axis=-1, keepdims=True)
@@ -386,20 +425,18 @@ def spreads(ends: NDArray[np.float64], log_density: NDArray[np.float64]) -> NDAr
     return np.asarray(np.sqrt((weight * (values - mean) ** 2).sum(axis=-1)))
 
 
-def in_units(at: NDArray[np.float64], scale: Scale) -> Parameters:
+def in_units(at: Floats, scale: Scale) -> Parameters:
     """Return positions on the axes of the grid, [.., 4], in the units of the parameters."""
     slope = np.asarray(np.exp(at[..., 1]))
     return Parameters(from_axis(at[..., 0], scale), slope, at[..., 2], at[..., 3])
 
 
-def _middles(ends: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+def _middles(ends: Floats, count: int) -> Floats:
     share = (np.arange(count) + 0.5) / count
     return np.asarray(ends[..., :1] + share * (ends[..., 1:] - ends[..., :1]))
 
 
-def _deviance(
-    k: NDArray[np.float64], n: NDArray[np.float64], chance: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _deviance(k: Floats, n: Floats, chance: Floats) -> Floats:
     """Return twice the log likelihood ratio to a function through every point."""
     expected = n * chance
     yes, no = special.rel_entr(k, expected), special.rel_entr(n - k, n - expected)
