@@ -12,7 +12,7 @@ from fechner import Run
 from fechner.report.contenders import groups
 from fechner.report.page import make_page
 from fechner.report.page.content import Chapter, chapter
-from fechner.report.page.drawn import drawn
+from fechner.report.page.panels import drawn
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from recognised import CLASSES, LEVELS, Disc, Measured, experiment
 from fechner.errors import FechnerError
 from fechner.human.trials import read_all_trials
 from fechner.report.trial_lists import export_trials
-from fechner.report.trial_lists.source import threshold_level
+from fechner.report.trial_lists.plan import threshold_level
 
 
 @pytest.fixture(scope="module")

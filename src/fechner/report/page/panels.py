@@ -1,18 +1,23 @@
-"""Panels as plain values, for the script of a page to draw."""
+"""What the script of a page draws: panels as plain values."""
 
 from __future__ import annotations
 
-import base64
-import io
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fechner.errors import RunFolderError
 from fechner.experiments import Scene
+from fechner.report.contenders import Contender
+from fechner.report.depth import depth_panel, readout_panels
 from fechner.report.extents import Which, axis_of, edges_of, has_cells, numbered
 from fechner.report.gallery import Pictures
+from fechner.report.html import as_uri
+from fechner.report.page.content import Chapter, Place, Standing, place_of
 from fechner.report.palettes import DIVERGING, GROUNDS, group_colours
+from fechner.scores import distance
 from fechner.scores.panels import (
     Axis,
     Bars,
@@ -24,6 +29,7 @@ from fechner.scores.panels import (
     Surface,
     Vertical,
 )
+from fechner.suites import Test
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,6 +38,102 @@ if TYPE_CHECKING:
 
 #: Longest side of the pictures in a gallery: they are seen at about half of it or more.
 _SIDE_PX = 160
+
+
+def drawn(chapter: Chapter) -> dict[str, Any]:
+    """Return what the page's script draws, as plain JSON values."""
+    contenders = chapter.group.contenders
+    places = [chapter.places(k) for k in range(len(contenders))]
+    main = {
+        (k, result.test, place_of(result)): result.score
+        for k, result in chapter.results
+        if result.main
+    }
+    labelled = {
+        test.id: [
+            (contenders[k].label, result) for k, result in chapter.results if result.test == test.id
+        ]
+        for test in chapter.tests
+    }
+    depths = {test: depth_panel(results) for test, results in labelled.items()}
+    album = Album()
+    return {
+        "tests": [{"id": test.id, "title": test.experiment.title} for test in chapter.tests],
+        "contenders": [
+            {"label": contender.label, "places": found}
+            for contender, found in zip(contenders, places, strict=True)
+        ],
+        "standings": [
+            {"label": standing.label, "distances": _distances(standing, chapter.tests)}
+            for standing in chapter.standings
+        ],
+        "scores": {
+            test.id: [
+                [_score(main.get((k, test.id, place))) for place in found]
+                for k, found in enumerate(places)
+            ]
+            for test in chapter.tests
+        },
+        "main": {test: score.name for (_, test, _), score in main.items()},
+        "panels": {
+            test.id: [
+                _panels(test, contender, found, album)
+                for contender, found in zip(contenders, places, strict=True)
+            ]
+            for test in chapter.tests
+        },
+        "depth": {test: panel and as_json(panel) for test, panel in depths.items()},
+        "readouts": {
+            test: [{"label": k, **as_json(panel)} for k, panel in readout_panels(results).items()]
+            for test, results in labelled.items()
+        },
+        "best": chapter.group.suite.best,
+        # After the panels, which put them there.
+        "pictures": album.uris,
+    }
+
+
+def _distances(standing: Standing, tests: Sequence[Test]) -> list[list[float | None] | None]:
+    """Return for each test how far from the best, with its interval the same way round."""
+
+    def of(test: Test) -> list[float | None] | None:
+        if test.id not in standing.results:
+            return None
+        score = standing.results[test.id][0].score
+        ends = sorted(distance(score, end) for end in (score.low, score.high))
+        return [number(distance(score)), *map(number, ends)]
+
+    return [of(test) for test in tests]
+
+
+def _score(score: Any) -> list[float | None] | None:
+    return None if score is None else [number(v) for v in (score.value, score.low, score.high)]
+
+
+def _panels(
+    test: Test, contender: Contender, places: Sequence[Place], album: Album
+) -> list[list[Any]]:
+    """Return the panels of every place; none where answers are missing or cannot be read."""
+    try:
+        data = contender.data(test.id)
+        others = contender.others(test)
+    except RunFolderError:  # said among the problems already
+        data = None
+    if data is None:
+        return []
+    # A classifier recognises at another place than it is compared at: what there is is shown.
+    layers, readouts = data["layer"].values, data["readout"].values
+    known = [place for place in places if place[0] in layers and place[1] in readouts]
+    there = {place: place for place in known} or {places[0]: (layers[-1], readouts[0])}
+    scene = test.experiment.scene
+    found: list[list[Any]] = []
+    for place in places:
+        panels: Sequence[Panel] = ()
+        if place in there:
+            layer, readout = there[place]
+            panels = test.panels(data.sel(layer=layer, readout=readout), others)
+        found.append([as_json(panel, album, scene) for panel in panels])
+    return found
 
 
 class Album:
@@ -50,16 +152,8 @@ class Album:
             pixels = pictures[picture]
             self._numbers[key] = None if pixels is None else len(self.uris)
             if pixels is not None:
-                self.uris.append(_uri(pixels))
+                self.uris.append(as_uri(pixels, "WEBP", quality=82, method=4))
         return self._numbers[key]
-
-
-def _uri(pixels: NDArray[np.uint8]) -> str:
-    from PIL import Image
-
-    buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, "WEBP", quality=82, method=4)
-    return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
 def as_json(panel: Panel, album: Album | None = None, scene: Scene | None = None) -> dict[str, Any]:

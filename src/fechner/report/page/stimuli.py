@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fechner.experiments import Experiment
+from fechner.report.html import as_uri
 from fechner.report.tiles import Cycle, cycle_of, painted, view_of
 from fechner.stimuli import Picture, Stimulus
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 #: Faster than this, a screen of 60 Hz shows another flicker; it is then played at a whole part of
@@ -124,7 +124,8 @@ def sprite(experiment: Experiment) -> Sprite:
     first = samples[0]
     across = max(min(len(first), len(tiles)), math.ceil(math.sqrt(len(tiles))))
     return Sprite(
-        _data_uri(tiles, across),
+        # More effort takes longer and saves nothing: most of it is noise.
+        as_uri(_sheet(tiles, across), "WEBP", lossless=True, method=2, quality=0),
         view.width_px,
         view.height_px,
         across,
@@ -143,17 +144,9 @@ def _shown(cycle: Cycle, numbers: dict[Stimulus | Picture, int]) -> Shown:
     return Shown(tiles[cycle.peak], tiles, cycle.hz)
 
 
-def _data_uri(tiles: NDArray[np.uint8], across: int) -> str:
-    import numpy as np
-    from PIL import Image
-
+def _sheet(tiles: NDArray[np.uint8], across: int) -> NDArray[np.uint8]:
+    """Return tiles side by side, row by row."""
     blank = np.repeat(tiles[:1], -len(tiles) % across, axis=0)
-    every = np.concatenate([tiles, blank])
-    rows = [
-        np.concatenate(every[start : start + across], axis=1)
-        for start in range(0, len(every), across)
-    ]
-    buffer = io.BytesIO()
-    # More effort takes longer and saves nothing: most of it is noise.
-    Image.fromarray(np.concatenate(rows)).save(buffer, "WEBP", lossless=True, method=2, quality=30)
-    return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode()
+    n, height, width, channels = np.concatenate([tiles, blank]).shape
+    rows = np.concatenate([tiles, blank]).reshape(n // across, across, height, width, channels)
+    return rows.swapaxes(1, 2).reshape(n // across * height, across * width, channels)

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
 import anyio.to_thread
-import jinja2
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -25,6 +24,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from fechner.errors import FechnerError
+from fechner.report.html import templates
 from fechner.report.serving.explorer import (
     PRESETS,
     SETTINGS,
@@ -140,13 +140,7 @@ class _Pages:
         self.reports = _Reports()
         self.painters = anyio.CapacityLimiter(_PAINTERS)
         self.files = resources.files("fechner.report.serving") / "static"
-        self.templates = jinja2.Environment(
-            loader=jinja2.PackageLoader("fechner.report.serving"),
-            autoescape=True,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            undefined=jinja2.StrictUndefined,
-        )
+        self.templates = templates("serving/templates")
         self.templates.filters |= FILTERS
 
     def _page(self, template: str, status: int = 200, **values: Any) -> Response:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from fechner.experiments import Detection
 from fechner.experiments.abscissae import abscissa
 from fechner.experiments.limits import REASONS, flag_contrasts
 from fechner.references import reference
+from fechner.report.html import as_file
 from fechner.stimuli import (
     OPPONENT,
     Disk,
@@ -237,14 +237,10 @@ class Point:
 
 def picture(point: Point) -> bytes:
     """Paint a point and return it as a PNG of 8 bits, dithered so that faint patterns survive."""
-    from PIL import Image
-
     from fechner.report.tiles import visible
 
     (pixels,) = visible(paint([point.stimulus], point.field, point.screen))
-    content = io.BytesIO()
-    Image.fromarray(pixels).save(content, format="PNG", compress_level=1)
-    return content.getvalue()
+    return as_file(pixels, "PNG", compress_level=1)
 
 
 def limits(point: Point) -> str:
