@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fechner.psychometrics import psychometric
-from fechner.psychometrics.hierarchy import Together, fit_together
+from fechner.psychometrics.hierarchy import HierarchicalFit, fit_hierarchical
 
 LEVELS = np.concatenate([[0.0], np.geomspace(0.001, 0.8, 30)])
 CURVE = np.log10([0.05, 0.02, 0.01, 0.015, 0.04, 0.15])
@@ -32,8 +32,8 @@ def asked(
     return thresholds, n, generator.binomial(n, p)
 
 
-def fitted(n: np.ndarray, k: np.ndarray, guess: float | None = None) -> Together:
-    return fit_together(np.broadcast_to(LEVELS, n.shape), n, k, guess=guess)
+def fitted(n: np.ndarray, k: np.ndarray, guess: float | None = None) -> HierarchicalFit:
+    return fit_hierarchical(np.broadcast_to(LEVELS, n.shape), n, k, guess=guess)
 
 
 def test_what_prompts_have_in_common_is_recovered() -> None:
@@ -105,5 +105,5 @@ def test_whoever_jumps_is_not_known_better_than_the_levels_are_apart() -> None:
     assert (np.sqrt(np.diag(found.covariance)) > 0.02).all()
     # Levels are never quite the same for two prompts, which puts none between two of them.
     shown = LEVELS * np.array([0.998, 1.0, 1.002])[:, None] + np.zeros((len(CURVE), 1, 1))
-    several = fit_together(shown, np.tile(n, (1, 3, 1)), np.tile(n * p, (1, 3, 1)))
+    several = fit_hierarchical(shown, np.tile(n, (1, 3, 1)), np.tile(n * p, (1, 3, 1)))
     assert several.slope == pytest.approx(found.slope[0], rel=0.05)

@@ -7,9 +7,9 @@ import pytest
 from scipy import optimize, stats
 
 from fechner.psychometrics import Prior, fit, psychometric
-from fechner.psychometrics.climbing import Hills
 from fechner.psychometrics.functions import SHAPES, log_rising
 from fechner.psychometrics.grid import Model, log_likelihood
+from fechner.psychometrics.optimisation import Likelihood
 
 LEVELS = np.geomspace(0.01, 1, 8)
 
@@ -60,7 +60,7 @@ def test_without_overdispersion_the_likelihood_is_binomial() -> None:
 
 def test_the_slopes_that_are_climbed_are_those_of_the_height() -> None:
     k = simulate(3, 0.3, 20, 0.1, 3.0, 0.1, 0.05).astype(float)
-    hills = Hills(
+    likelihood = Likelihood(
         np.broadcast_to(np.log10(LEVELS), k.shape),
         k,
         20 - k,
@@ -70,11 +70,11 @@ def test_the_slopes_that_are_climbed_are_those_of_the_height() -> None:
     )
     point = np.tile([-1.1, np.log(2.5), 0.12, 0.04], (3, 1))
     for equal in (False, True):
-        tied = Hills(**{**hills.__dict__, "equal_rates": equal})
-        gradient = tied.slopes(point)[0]
+        tied = Likelihood(**{**likelihood.__dict__, "equal_rates": equal})
+        gradient = tied.derivatives(point)[0]
         for axis in (0, 1, 3) if equal else range(4):
             step = 1e-6 * np.eye(4)[axis]
-            rise = (tied.height(point + step) - tied.height(point - step)) / 2e-6
+            rise = (tied.value(point + step) - tied.value(point - step)) / 2e-6
             assert gradient[:, axis] == pytest.approx(rise, rel=1e-4, abs=1e-4)
 
 

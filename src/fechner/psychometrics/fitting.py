@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fechner.errors import FechnerError
-from fechner.psychometrics.climbing import SMALLEST_RATE, Hills, climb
 from fechner.psychometrics.functions import (
     Floats,
     Parameters,
@@ -30,6 +29,7 @@ from fechner.psychometrics.grid import (
     Posterior,
     posterior,
 )
+from fechner.psychometrics.optimisation import SMALLEST_RATE, Likelihood, fisher_scoring
 from fechner.psychometrics.result import (
     Estimate,
     Fit,
@@ -193,7 +193,7 @@ def _mode(
     *,
     model: Model,
 ) -> Floats:
-    """Climb from the highest cells [F, 4] to where the joint posteriors are highest."""
+    """Go from the highest cells [F, 4] to where the joint posteriors are highest."""
     known = np.isfinite(found.top).all(axis=1)
     mode = np.full(found.top.shape, np.nan)
     limits = found.limits[known, :4]
@@ -206,7 +206,7 @@ def _mode(
     prior = model.rising().prior
     # The joint posterior is often highest without any overdispersion, though most of it has some.
     eta = means(found.ends, found.log_density)[known, 4:]
-    hills = Hills(
+    likelihood = Likelihood(
         positions=to_axis(levels[known], model.scale),
         yes=(n - k if model.falling else k)[known],
         no=(k if model.falling else n - k)[known],
@@ -219,7 +219,7 @@ def _mode(
         eta=eta[:, 0] if model.overdispersion else None,
     )
     longest = 0.1 * (limits[..., 1] - limits[..., 0])
-    top = climb(hills, found.top[known, :4], inner, longest)[0]
+    top = fisher_scoring(likelihood, found.top[known, :4], inner, longest)[0]
     # The smallest rate stands for 0.
     top = np.where(free & (top <= 2 * SMALLEST_RATE) & [False, False, True, True], 0.0, top)
     mode[known] = np.concatenate([top, eta], axis=1)

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from fechner.psychometrics.climbing import Hills, climb
 from fechner.psychometrics.functions import Floats, Prior, psychometric, unit_of_z
+from fechner.psychometrics.optimisation import Likelihood, fisher_scoring
 
 _PRIOR = Prior()
 
@@ -42,7 +42,7 @@ _RISE = float(np.log(np.log(0.1) / np.log(0.9)))
 _FLATTEST = 0.3
 _AT_LIMIT = 0.05
 
-#: Turns, steps of a climb in each, the longest step of any parameter, and nats worth a step.
+#: Turns, steps of Fisher scoring in each, the longest step of any parameter, nats worth a step.
 _ROUNDS, _STEPS, _LONGEST, _GAIN = 30, 8, 0.5, 1e-7
 
 #: A change of the curve in decades below which the fit is finished.
@@ -53,7 +53,7 @@ _ROOM = 0.05
 
 
 @dataclass(frozen=True)
-class Together:
+class HierarchicalFit:
     """A curve of thresholds over prompts.
 
     Parameters
@@ -91,9 +91,9 @@ class Together:
     tau: float
 
 
-def fit_together(
+def fit_hierarchical(
     levels: ArrayLike, n: ArrayLike, k: ArrayLike, *, guess: float | None = None
-) -> Together:
+) -> HierarchicalFit:
     """Fit Weibull functions of log level to the answers of all prompts at all points.
 
     Parameters
@@ -108,7 +108,7 @@ def fit_together(
     >>> levels = np.geomspace(0.01, 1, 9) * np.ones((2, 3, 1))
     >>> n = np.full((2, 3, 9), 20)
     >>> k = np.round(20 * psychometric(levels, [[[0.1]], [[0.2]]], 3.0, guess=0.05))
-    >>> found = fit_together(levels, n, k)
+    >>> found = fit_hierarchical(levels, n, k)
     >>> (10**found.log10).round(2)
     array([0.1, 0.2])
     """
@@ -141,7 +141,7 @@ def fit_together(
         # Levels are the same at all points, and so may be how far a threshold lies between two.
         jump = bool((theta[:, points] > model.steepest - _AT_LIMIT).all())
         common = model.gap**2 / 12 if jump else 0.0
-    return Together(
+    return HierarchicalFit(
         log10=mean,
         covariance=shape,
         freedom=freedom,
@@ -159,14 +159,14 @@ def fit_together(
 
 @dataclass(frozen=True)
 class _Prompts:
-    """Answers of prompts, and what is held of their thresholds: a hill to climb.
+    """Answers of prompts, and what is held of their thresholds: an objective to maximise.
 
     Parameters of a prompt, theta, are its log10 thresholds at all points, log slope, and the logits
     of guess rate and of lapse rate among detected ones.
 
     Parameters
     ----------
-    hills
+    likelihood
         The answers as functions of their own, [prompts x points, levels].
     low, high
         The tested range, [points].
@@ -180,7 +180,7 @@ class _Prompts:
         grows with the square of the slope.
     """
 
-    hills: Hills
+    likelihood: Likelihood
     guess: float | None
     low: Floats
     high: Floats
@@ -203,10 +203,10 @@ class _Prompts:
         typical = float(np.median(gaps)) if len(gaps) else 1.0
         steepest = max(_RISE / (typical * np.log(10)), 2 * _FLATTEST)
         x, yes, no = (each.reshape(-1, count) for each in (x, k, n - k))
-        hills = Hills(x, yes, no, "weibull", unit_of_z("weibull", "log"))
+        likelihood = Likelihood(x, yes, no, "weibull", unit_of_z("weibull", "log"))
         vague = np.eye(points) * _PRIOR_SD_DECADES**-2.0
         held = (np.zeros(points), vague, np.zeros(prompts))
-        return cls(hills, guess, low, high, float(np.log(steepest)), *held)
+        return cls(likelihood, guess, low, high, float(np.log(steepest)), *held)
 
     @property
     def gap(self) -> float:
@@ -221,18 +221,18 @@ class _Prompts:
     def some(self, which: NDArray[np.intp]) -> _Prompts:
         """Return some of the prompts."""
         rows = (which[:, None] * self.points + np.arange(self.points)).ravel()
-        return replace(self, hills=self.hills.some(rows), fitted=self.fitted[which])
+        return replace(self, likelihood=self.likelihood.some(rows), fitted=self.fitted[which])
 
     def rates(self, theta: Floats) -> tuple[Floats, Floats]:
         """Return guess rates, and lapse rates among detected ones, [prompts]."""
         guess, miss = special.expit(theta[:, self.points + 1 :]).T
         return guess if self.guess is None else np.full(len(theta), self.guess), miss
 
-    def height(self, theta: Floats) -> Floats:
+    def value(self, theta: Floats) -> Floats:
         """Return log posteriors, [prompts]."""
         own = theta[:, : self.points]
         guess, miss = self.rates(theta)
-        total = self.hills.height(self._functions(theta)).reshape(own.shape).sum(axis=1)
+        total = self.likelihood.value(self._functions(theta)).reshape(own.shape).sum(axis=1)
         off, log_slope = own - self.centre, theta[:, self.points]
         total = total - 0.5 * np.einsum("pf,fg,pg->p", off, self.precision, off)
         total = total - 0.5 * ((log_slope - _SLOPE[0]) / _SLOPE[1]) ** 2 - self.fitted * log_slope
@@ -241,9 +241,9 @@ class _Prompts:
             total = total + special.xlogy(a, rate) + special.xlog1py(b, -rate)
         return np.asarray(total)
 
-    def slopes(self, theta: Floats) -> tuple[Floats, Floats]:
+    def derivatives(self, theta: Floats) -> tuple[Floats, Floats]:
         """Return gradient and expected information."""
-        gradient, information = self._likelihood(theta)
+        gradient, information = self._without_prior(theta)
         gradient[:, : self.points] -= (theta[:, : self.points] - self.centre) @ self.precision
         information[:, : self.points, : self.points] += self.precision
         return gradient, information
@@ -255,7 +255,7 @@ class _Prompts:
         own = theta[:, : self.points].reshape(-1, 1)
         return np.concatenate([own, np.repeat(shared, self.points, axis=0)], axis=1)
 
-    def _likelihood(self, theta: Floats) -> tuple[Floats, Floats]:
+    def _without_prior(self, theta: Floats) -> tuple[Floats, Floats]:
         """Return gradient and information of all but the prior of thresholds."""
         points, prompts = self.points, len(theta)
         guess, miss = self.rates(theta)
@@ -264,7 +264,7 @@ class _Prompts:
         change[:, 2, 2] = guess * (1 - guess) if self.guess is None else 0.0
         change[:, 3, 2] = -miss * change[:, 2, 2]
         change[:, 3, 3] = (1 - guess) * miss * (1 - miss)
-        slopes, bends = self.hills.slopes(self._functions(theta))
+        slopes, bends = self.likelihood.derivatives(self._functions(theta))
         slopes = slopes.reshape(prompts, points, 4) @ change
         bends = bends.reshape(prompts, points, 4, 4)
         bends = np.swapaxes(change, 1, 2)[:, None] @ bends @ change[:, None]
@@ -303,15 +303,17 @@ class _Prompts:
         sigma, tau = (_SPREADS[9], _SPREADS[9]) if prompts > 1 else (0.0, 0.0)
         mean = middle = theta[:, :points].mean(axis=0)
         vague = np.eye(points) * _PRIOR_SD_DECADES**-2.0
-        hill = replace(self, centre=middle)
+        objective = replace(self, centre=middle)
         for _ in range(_ROUNDS):
             if prompts > 1:
                 tight = np.linalg.inv(_between(points, sigma, tau))
                 centre = np.linalg.solve(tight + vague, tight @ mean + vague @ middle)
-                hill = replace(hill, centre=centre, precision=tight + vague)
-            hill = replace(hill, fitted=hill._determined(theta))
-            theta = climb(hill, theta, limits, longest, _GAIN, _STEPS)[0]
-            information, pull = replace(hill, fitted=hill._determined(theta))._marginal(theta)
+                objective = replace(objective, centre=centre, precision=tight + vague)
+            objective = replace(objective, fitted=objective._determined(theta))
+            theta = fisher_scoring(objective, theta, limits, longest, _GAIN, _STEPS)[0]
+            information, pull = replace(objective, fitted=objective._determined(theta))._marginal(
+                theta
+            )
             if prompts > 1:
                 sigma, tau = _restricted(information, pull, vague, middle)
             weighed, precision = _pooled(information, pull, _between(points, sigma, tau))[1:]
@@ -330,7 +332,7 @@ class _Prompts:
 
     def _start(self) -> Floats:
         """Return the likeliest thresholds with usual slopes and rates."""
-        answers = (self.hills.positions, self.hills.yes, self.hills.no)
+        answers = (self.likelihood.positions, self.likelihood.yes, self.likelihood.no)
         x, yes, no = (each.reshape(-1, self.points, each.shape[-1]) for each in answers)
         blank = ~np.isfinite(x)
         alarms, quiet = (np.where(blank, each, 0.0).sum(axis=(1, 2)) for each in (yes, no))
@@ -350,7 +352,9 @@ class _Prompts:
 
     def _determined(self, theta: Floats) -> Floats:
         """Return how many thresholds answers determine, rather than what is held beforehand."""
-        own = self.hills.slopes(self._functions(theta))[1][:, 0, 0].reshape(-1, self.points)
+        own = self.likelihood.derivatives(self._functions(theta))[1][:, 0, 0].reshape(
+            -1, self.points
+        )
         return np.asarray((own / (own + np.diag(self.precision))).sum(axis=1))
 
     def _marginal(self, theta: Floats) -> tuple[Floats, Floats]:
@@ -359,7 +363,7 @@ class _Prompts:
         Slope and rates are summed out: [prompts, points, points] and [prompts, points].
         """
         points = self.points
-        gradient, information = self._likelihood(theta)
+        gradient, information = self._without_prior(theta)
         # Slopes at a limit that the gradient points beyond stay there.
         slope, steeper = theta[:, points], gradient[:, points] > 0
         held = np.where(steeper, slope >= self.steepest, slope <= np.log(_FLATTEST))

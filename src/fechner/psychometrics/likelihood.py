@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fechner.errors import FechnerError
-from fechner.psychometrics.climbing import SMALLEST_RATE, Hills, highest
 from fechner.psychometrics.functions import (
     STEEPNESS,
     Floats,
@@ -31,6 +30,7 @@ from fechner.psychometrics.functions import (
     to_axis,
     unit_of_z,
 )
+from fechner.psychometrics.optimisation import SMALLEST_RATE, Likelihood, maximise
 
 #: A top less than this above chance has no half-way to fall.
 _ROOM = 0.05
@@ -39,7 +39,7 @@ _ROOM = 0.05
 _SAME = 1 / 2000
 
 #: Of functions with fixed rates: F would rise from 0 to 1 in a hundred ranges, or in a 2000th of
-#: one; and where the search starts, see `highest`.
+#: one; and where the search starts, see `maximise`.
 _FLATTEST, _STEEPEST = 0.01, 2000.0
 _GRID = np.array(
     list(itertools.product(np.linspace(0.3, 0.7, 25), np.linspace(0.25, 0.85, 7), (0.0,)))
@@ -112,8 +112,8 @@ def maximum_likelihood(
     top, log_likelihood = np.full((len(x), 4), np.nan), np.full(len(x), np.nan)
     open_ = censored == ""
     if open_.any():
-        hills = Hills(x[open_], k[open_], (n - k)[open_], shape, unit)
-        top[open_], log_likelihood[open_] = highest(hills, limits[open_], _GRID)
+        likelihood = Likelihood(x[open_], k[open_], (n - k)[open_], shape, unit)
+        top[open_], log_likelihood[open_] = maximise(likelihood, limits[open_], _GRID)
     # Without guesses and lapses, nothing but no below a level and nothing but yes above it.
     last_no = np.max(x, axis=1, initial=-np.inf, where=there & (k < n))
     first_yes = np.min(x, axis=1, initial=np.inf, where=there & (k > 0))
@@ -262,7 +262,7 @@ def fit_falling(
     first, last, length = _tested(x, there)
     if known.any():
         unit = unit_of_z(shape, scale)
-        hills = Hills(x[known], wrong[known], (n - wrong)[known], shape, unit)
+        likelihood = Likelihood(x[known], wrong[known], (n - wrong)[known], shape, unit)
         begin = None if start is None else np.broadcast_to(start, (*lead, 4)).reshape(-1, 4)[known]
         low, high, size = first[known], last[known], length[known]
         flattest = unit / STEEPNESS[shape] / (_FALLING_RANGES * size)
@@ -274,12 +274,12 @@ def fit_falling(
             (SMALLEST_RATE, 1 - chance - 0.2 * _ROOM),
             chance,
         )
-        points[known], height[known] = highest(hills, limits, _FALLING_GRID, begin)
+        points[known], height[known] = maximise(likelihood, limits, _FALLING_GRID, begin)
     tested = np.stack([first, last], axis=1)
     tested = np.where(known[:, None], from_axis(tested, scale), np.nan).reshape(*lead, 2)
     points = points.reshape(*lead, 4)
     threshold, censored = _within(points[..., 0], tested, scale)
-    # Nothing but right answers: wherever the climb ended, the curve has not begun to fall.
+    # Nothing but right answers: wherever the search ended, the curve has not begun to fall.
     never = np.asarray(known & (wrong == 0).all(axis=1)).reshape(lead)
     flat_top = 1 - points[..., 2] - chance < _ROOM
     censored = np.where(never, "above", np.where(flat_top, "unknown", censored))

@@ -155,9 +155,9 @@ def _fitted_together(
     shown: Floats, n: Floats, k: Floats, guess: float | None, lowest: Floats, highest: Floats
 ) -> tuple[Floats, NDArray[Any], MeasuredCurve, NDArray[Any]]:
     """Fit prompts and abscissae together; return thresholds of prompts and their curve."""
-    from fechner.psychometrics.hierarchy import fit_together
+    from fechner.psychometrics.hierarchy import fit_hierarchical
 
-    found = fit_together(shown, n, k, guess=guess)
+    found = fit_hierarchical(shown, n, k, guess=guess)
     asked: Flags = np.asarray((n > 0).any(axis=-1))
     log10, censored = _bounded(
         np.where(asked, found.thresholds, np.nan), lowest[:, None], highest[:, None]

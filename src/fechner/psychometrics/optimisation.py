@@ -1,8 +1,7 @@
-"""Likelihoods and posteriors of many functions at once, and the way to their highest points.
+"""Likelihoods and posteriors of many functions at once, and how to maximise them.
 
-`climb` goes up by Fisher scoring with limits, for all fits: a parameter at a limit that the slope
-points beyond is held there while the others move on; steps that lead up less than they promise are
-damped.
+`fisher_scoring` has limits: a parameter at a limit that the gradient points beyond is held there
+while the others move on; steps that lead up less than they promise are damped.
 """
 
 from __future__ import annotations
@@ -34,42 +33,42 @@ _GAIN, _RESAMPLED_GAIN = 1e-9, 1e-5
 _ROWS = 8192
 
 
-class Hill(Protocol):
-    """Functions [F] of points [F, P] to climb."""
+class Objective(Protocol):
+    """Functions [F] of points [F, P] to maximise."""
 
-    def some(self, which: NDArray[np.intp]) -> Hill:
+    def some(self, which: NDArray[np.intp]) -> Objective:
         """Return some of the functions."""
         ...
 
-    def height(self, points: Floats) -> Floats:
-        """Return their heights, [F]."""
+    def value(self, points: Floats) -> Floats:
+        """Return their values, [F]."""
         ...
 
-    def slopes(self, points: Floats) -> tuple[Floats, Floats]:
+    def derivatives(self, points: Floats) -> tuple[Floats, Floats]:
         """Return gradients [F, P] and information, minus the expected curvature, [F, P, P]."""
         ...
 
 
-def climb(
-    hill: Hill,
+def fisher_scoring(
+    objective: Objective,
     start: Floats,
     limits: Floats,
     longest: Floats,
     gain: float = _GAIN,
     rounds: int = _ROUNDS,
 ) -> tuple[Floats, Floats]:
-    """Return the tops [F, P] reached from a start, and their heights.
+    """Return the tops [F, P] reached from a start, and their values.
 
     Limits are [F, P, 2], steps at most ``longest`` [F, P]. A round must still raise a function by
     ``gain`` for it to go on.
     """
     points = np.clip(start, limits[..., 0], limits[..., 1])
-    height = hill.height(points)
+    height = objective.value(points)
     # Those that are done are left out: how far one gets does not depend on the others.
     going = np.arange(len(points))
     for _ in range(rounds):
         now = (points[going], height[going], limits[going], longest[going])
-        points[going], reached = _step(hill.some(going), *now)
+        points[going], reached = _step(objective.some(going), *now)
         gained = reached - height[going]
         height[going] = reached
         going = going[gained > gain]
@@ -79,11 +78,11 @@ def climb(
 
 
 def _step(
-    hill: Hill, points: Floats, height: Floats, limits: Floats, longest: Floats
+    objective: Objective, points: Floats, height: Floats, limits: Floats, longest: Floats
 ) -> tuple[Floats, Floats]:
     """Take the boldest step that leads up about as much as it promises."""
     low, high = limits[..., 0], limits[..., 1]
-    gradient, information = hill.slopes(points)
+    gradient, information = objective.derivatives(points)
     held = (low == high) | ((points <= low) & (gradient < 0))
     held |= (points >= high) & (gradient > 0)
     gradient = np.where(held, 0.0, gradient)
@@ -100,7 +99,7 @@ def _step(
         over = np.where(longest > 0, np.abs(move) / np.where(longest > 0, longest, 1.0), 0.0)
         move /= np.maximum(over.max(axis=1, keepdims=True), 1.0)
         trial = np.clip(points + move, low, high)
-        reached = hill.height(trial)
+        reached = objective.value(trial)
         promise = (gradient * (trial - points)).sum(axis=1)
         better = ~done & (reached > top)
         best, top = np.where(better[:, None], trial, best), np.where(better, reached, top)
@@ -111,7 +110,7 @@ def _step(
 
 
 @dataclass(frozen=True)
-class Hills:
+class Likelihood:
     """Answers to functions [F, L] and, if there is a prior, what it adds.
 
     Positions are those of the levels on the axis, where ``slope * distance / unit`` is z. Points
@@ -132,7 +131,7 @@ class Hills:
     equal_rates: bool = False
     eta: Floats | None = None
 
-    def height(self, points: Floats) -> Floats:
+    def value(self, points: Floats) -> Floats:
         """Return log likelihood plus log prior, [F]."""
         chance, miss = self._chances(points, share(self._z(points), self.shape))
         if self.eta is None:
@@ -147,7 +146,7 @@ class Hills:
             total = total + special.xlogy(a - 1, rate) + special.xlog1py(b - 1, -rate)
         return np.asarray(total)
 
-    def slopes(self, points: Floats) -> tuple[Floats, Floats]:
+    def derivatives(self, points: Floats) -> tuple[Floats, Floats]:
         """Return the gradient [F, 4] and the expected information [F, 4, 4]."""
         z = self._z(points)
         rises = share(z, self.shape)
@@ -182,7 +181,7 @@ class Hills:
             information[:, axis, axis] += (a - 1) / rate**2 + (b - 1) / (1 - rate) ** 2
         return gradient, information
 
-    def some(self, which: NDArray[np.intp]) -> Hills:
+    def some(self, which: NDArray[np.intp]) -> Likelihood:
         """Return the answers to some functions."""
         rows = (each[which] for each in (self.positions, self.yes, self.no))
         positions, yes, no = rows
@@ -204,10 +203,10 @@ class Hills:
         return np.clip(chance, 1e-15, 1.0), np.clip(1 - chance, 1e-15, 1.0)
 
 
-def highest(
-    hills: Hills, limits: Floats, grid: Floats, start: Floats | None = None
+def maximise(
+    likelihood: Likelihood, limits: Floats, grid: Floats, start: Floats | None = None
 ) -> tuple[Floats, Floats]:
-    """Climb from the start, or from the best point of a coarse grid.
+    """Maximise from the start, or from the best point of a coarse grid.
 
     Parameters
     ----------
@@ -222,24 +221,24 @@ def highest(
     longest = np.tile([0.0, 1.0, 0.1, 0.0], (len(limits), 1))
     longest[:, 0] = (limits[:, 0, 1] - limits[:, 0, 0]) / 12
     if start is not None:
-        return climb(hills, start, limits, longest, _RESAMPLED_GAIN)
+        return fisher_scoring(likelihood, start, limits, longest, _RESAMPLED_GAIN)
     begin = np.empty((len(limits), 4))
     for some in np.array_split(np.arange(len(limits)), -(-len(limits) * len(grid) // _ROWS)):
         low, high = (limits[some, None, :, end] for end in (0, 1))
         shares = np.pad(grid, ((0, 0), (0, 1)))
         trial = low * (1 - shares) + high * shares
-        guessed = grid[:, 2] * _guessed(hills.some(some))[:, None]
+        guessed = grid[:, 2] * _guessed(likelihood.some(some))[:, None]
         trial[..., 2] = np.clip(guessed, low[..., 2], high[..., 2])
-        repeated = hills.some(np.repeat(some, len(grid)))
-        height = repeated.height(trial.reshape(-1, 4)).reshape(-1, len(grid))
+        repeated = likelihood.some(np.repeat(some, len(grid)))
+        height = repeated.value(trial.reshape(-1, 4)).reshape(-1, len(grid))
         begin[some] = trial[np.arange(len(some)), height.argmax(axis=1)]
-    return climb(hills, begin, limits, longest)
+    return fisher_scoring(likelihood, begin, limits, longest)
 
 
-def _guessed(hills: Hills) -> Floats:
+def _guessed(likelihood: Likelihood) -> Floats:
     """Return the rate of yes answers in the lowest third of the trials."""
-    yes, asked = hills.yes, hills.yes + hills.no
-    order = np.argsort(np.where(asked > 0, hills.positions, np.inf), axis=1)
+    yes, asked = likelihood.yes, likelihood.yes + likelihood.no
+    order = np.argsort(np.where(asked > 0, likelihood.positions, np.inf), axis=1)
     yes, asked = (np.take_along_axis(each, order, axis=1) for each in (yes, asked))
     before = np.cumsum(asked, axis=1) - asked
     lowest = (before < asked.sum(axis=1, keepdims=True) / 3) & (asked > 0)
