@@ -141,11 +141,14 @@ def ask_first(observer: Answers, frames: Frames, found: Validation) -> None:
     if len(answers) != 2:
         found.problems.append(f"it answered {len(answers)} of 2 questions")
         return
-    grey, stripes = (answers[row] for row in range(2))
     found.facts["reads"] = observer.reads
     found.facts["read-outs"] = ", ".join(observer.readouts)
+    grey, stripes = (answers[row] for row in range(2))
     for what, answer in (("plain grey", grey), ("stripes", stripes)):
-        found.facts[f"answer to {what}"] = _shown(answer, prompt)
+        chosen = "invalid" if answer.choice is None else prompt.options[answer.choice]
+        reply = f", by {_quoted(answer.reply)}" if answer.reply else ""
+        graded = f", p = {answer.probabilities[0]:.3g}" if answer.probabilities else ""
+        found.facts[f"answer to {what}"] = f"{chosen}{reply}{graded}"
         if answer.choice is None:
             found.warnings.append(
                 f"its reply {_quoted(answer.reply)} is none of {', '.join(prompt.options)}"
@@ -155,34 +158,22 @@ def ask_first(observer: Answers, frames: Frames, found: Validation) -> None:
             "it gives the same answer to plain grey and to stripes of full contrast "
             f"({prompt.options[grey.choice]})"
         )
-    _look_at_probabilities(observer, (grey, stripes), found)
+    if "probability" in observer.readouts:
+        if grey.probabilities is None or stripes.probabilities is None:
+            found.warnings.append("it gives no probabilities, though they were asked for")
+        else:
+            mass = min(1.0 if each.mass is None else each.mass for each in (grey, stripes))
+            found.facts["probability of any option"] = f"{mass:.3g}"
+            if mass < _LOW_MASS:
+                found.warnings.append(
+                    f"its first word is one of the options with probability {mass:.2g}"
+                )
     usage = grey.usage
     if usage.prompt_tokens:
         found.facts["tokens per question"] = f"{usage.prompt_tokens} + {usage.completion_tokens}"
     if not math.isnan(usage.cost):
         found.facts["cost per question"] = f"{usage.cost:.2g} USD"
     found.facts["time per question"] = f"{found.seconds_per_picture:.2g} s"
-
-
-def _look_at_probabilities(
-    observer: Answers, answers: tuple[Answer, ...], found: Validation
-) -> None:
-    if "probability" not in observer.readouts:
-        return
-    if any(answer.probabilities is None for answer in answers):
-        found.warnings.append("it gives no probabilities, though they were asked for")
-        return
-    mass = min(1.0 if answer.mass is None else answer.mass for answer in answers)
-    found.facts["probability of any option"] = f"{mass:.3g}"
-    if mass < _LOW_MASS:
-        found.warnings.append(f"its first word is one of the options with probability {mass:.2g}")
-
-
-def _shown(answer: Answer, prompt: Prompt) -> str:
-    chosen = "invalid" if answer.choice is None else prompt.options[answer.choice]
-    reply = f", by {_quoted(answer.reply)}" if answer.reply else ""
-    graded = f", p = {answer.probabilities[0]:.3g}" if answer.probabilities else ""
-    return f"{chosen}{reply}{graded}"
 
 
 def _quoted(reply: str) -> str:

@@ -108,7 +108,7 @@ def test_a_server_is_not_asked_before_it_wants_to_be() -> None:
     def ask(question: int) -> int:
         when.append(time.monotonic())
         if len(when) == 1:
-            raise RequestError("busy", wait_s=0.3, crowded=True)
+            raise RequestError("busy", wait_s=0.3)
         return question
 
     assert sorted(replies(RequestPool(at_once=2), 3, ask)) == [0, 1, 2]
@@ -125,7 +125,7 @@ def test_a_server_that_asks_for_too_long_a_pause_ends_it() -> None:
 
 
 def test_a_dead_server_is_left_alone() -> None:
-    ask = Unsteady({each: [RequestError("dead", crowded=True)] * 99 for each in range(2, 1000)})
+    ask = Unsteady({each: [RequestError("dead")] * 99 for each in range(2, 1000)})
     started = time.monotonic()
     found = refused(RequestPool(), 1000, ask, r"998 of 1000 .* \d+ requests in a row failed: dead")
     assert sorted(found) == [0, 1]
@@ -135,7 +135,7 @@ def test_a_dead_server_is_left_alone() -> None:
 
 
 def test_a_server_that_was_never_there_is_soon_given_up() -> None:
-    dead = [RequestError("nobody there", crowded=True, unreached=True)] * 99
+    dead = [RequestError("nobody there", unreached=True)] * 99
     ask = Unsteady(dict.fromkeys(range(1000), dead))
     refused(RequestPool(), 1000, ask, r"1000 of 1000 .* 4 requests in a row failed: nobody there")
 
@@ -177,7 +177,7 @@ class Crowd:
         with self._lock:
             self.there -= 1
         if too_many:
-            raise RequestError("too many", crowded=True)
+            raise RequestError("too many")
         return question
 
 
@@ -201,7 +201,7 @@ def test_the_window_halves_once_for_all_that_were_sent_together() -> None:
     pool = RequestPool()
     pool.window = 8.0
     gate = threading.Barrier(8)
-    ask = Unsteady({i: [RequestError("busy", crowded=True)] for i in range(8)})
+    ask = Unsteady({i: [RequestError("busy")] for i in range(8)})
 
     def together(question: int) -> int:
         if ask.asked[question] == 0:

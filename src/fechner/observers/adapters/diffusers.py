@@ -35,12 +35,7 @@ _RENAMED = {"query": "to_q", "key": "to_k", "value": "to_v", "proj_attn": "to_ou
 
 
 def load(
-    model: str,
-    *,
-    weights: str | None = None,
-    size: int | None = None,
-    sample: bool = False,
-    trust_remote_code: bool = False,
+    model: str, *, weights: str | None = None, size: int | None = None, sample: bool = False
 ) -> Network:
     """Load the encoder of an AutoencoderKL.
 

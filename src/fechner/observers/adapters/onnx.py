@@ -22,13 +22,7 @@ _DTYPES = {"tensor(float)": "float32", "tensor(float16)": "float16", "tensor(dou
 _LOCATION = re.compile(rb"\x0a\x08location\x12([\x01-\x7f])")
 
 
-def load(
-    model: str,
-    *,
-    output: str | None = None,
-    size: int | None = None,
-    trust_remote_code: bool = False,
-) -> Network:
+def load(model: str, *, output: str | None = None, size: int | None = None) -> Network:
     """Load an exported network.
 
     The natural read-out is its first output, or the named one; every output is a layer. What the

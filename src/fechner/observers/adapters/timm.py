@@ -17,13 +17,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-def load(
-    model: str,
-    *,
-    weights: str | None = None,
-    size: int | None = None,
-    trust_remote_code: bool = False,
-) -> Network:
+def load(model: str, *, weights: str | None = None, size: int | None = None) -> Network:
     """Load a model with its pretrained weights, or those of a file.
 
     The natural read-out is what goes into the classifier: pooled, or the class token, as the model

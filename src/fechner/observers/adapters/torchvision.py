@@ -39,13 +39,7 @@ _OLD_NAMES = (
 _POSITIONS = "encoder.pos_embedding"
 
 
-def load(
-    model: str,
-    *,
-    weights: str | None = None,
-    size: int | None = None,
-    trust_remote_code: bool = False,
-) -> Network:
+def load(model: str, *, weights: str | None = None, size: int | None = None) -> Network:
     """Load a classifier with weights that torchvision publishes, or those of a file.
 
     The natural read-out is what goes into the last linear layer, or the class scores where there is

@@ -125,16 +125,13 @@ class Client:
 
     def create_batch(self, file: str, name: str) -> str:
         """Submit a file of requests under a name of ours; return the id of the batch."""
-        return self._call(
-            lambda: str(
-                self._client.batches.create(
-                    input_file_id=file,
-                    endpoint="/v1/chat/completions",
-                    completion_window="24h",
-                    metadata={_OUR_NAME: name},
-                ).id
-            )
-        )
+        settings: dict[str, Any] = {
+            "endpoint": "/v1/chat/completions",
+            "completion_window": "24h",
+            "metadata": {_OUR_NAME: name},
+        }
+        create = self._client.batches.create
+        return self._call(lambda: str(create(input_file_id=file, **settings).id))
 
     def find_batch(self, name: str) -> str:
         """Return the id of the batch that was submitted under a name, empty if none was."""
@@ -164,17 +161,14 @@ class Client:
         except openai.APIStatusError as error:
             failure = self.refusal(error.status_code, error.response.text, error.response.headers)
         except openai.APITimeoutError:
-            failure = RequestError(f"no answer within {self._timeout_s:g} s", crowded=True)
+            failure = RequestError(f"no answer within {self._timeout_s:g} s")
         except openai.APIConnectionError as error:
             cause = error.__cause__ or error
             unreached = type(cause).__name__ == "ConnectError"
             what = "cannot be reached" if unreached else "cut the connection"
             advice = "; see whether a server runs there" if unreached else ""
-            failure = RequestError(
-                f"{self.address} {what} ({self.scrub(str(cause)) or type(cause).__name__}){advice}",
-                crowded=True,
-                unreached=unreached,
-            )
+            said = self.scrub(str(cause)) or type(cause).__name__
+            failure = RequestError(f"{self.address} {what} ({said}){advice}", unreached=unreached)
         except openai.OpenAIError as error:
             failure = RequestError(f"{type(error).__name__}: {self.scrub(str(error))}", fatal=True)
         # What the client raised may quote the request, so it is not handed on.
@@ -188,7 +182,7 @@ class Client:
         said = f"the server says {status}" + (f": {self.scrub(message)}" if message else "")
         no_credit = code == "insufficient_quota"
         if status in (408, 409) or status >= 500 or (status == 429 and not no_credit):
-            return RequestError(said, wait_s=_retry_after(headers or {}), crowded=True)
+            return RequestError(said, wait_s=_retry_after(headers or {}))
         if status < 400:
             return RequestError(
                 f"{said}: it points elsewhere; name the address it points to", fatal=True

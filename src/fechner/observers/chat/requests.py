@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
@@ -42,8 +43,6 @@ class RequestError(Exception):
         Whether all others will fail as well.
     wait_s
         How long the server asked to wait.
-    crowded
-        Whether fewer requests at once may help.
     unreached
         Whether nobody was there at all.
     """
@@ -55,14 +54,12 @@ class RequestError(Exception):
         retry: bool = True,
         fatal: bool = False,
         wait_s: float = 0.0,
-        crowded: bool = False,
         unreached: bool = False,
     ) -> None:
         super().__init__(why)
         self.retry = retry and not fatal
         self.fatal = fatal
         self.wait_s = wait_s
-        self.crowded = crowded
         self.unreached = unreached
 
 
@@ -125,7 +122,8 @@ class RequestPool:
                     and under_way < max(1, int(self.window))
                     and (task := more()) is not None
                 ):
-                    _start(task, returned)
+                    run = partial(_run, task, returned)
+                    threading.Thread(target=run, name=_THREAD, daemon=True).start()
                     begun += 1
                     under_way += 1
                 if not under_way:
@@ -204,7 +202,7 @@ class RequestPool:
                 self._failing_since = now
             self._failures += 1
             self._next_launch = max(self._next_launch, now + error.wait_s)
-            if error.crowded and sent > self._slowed_at:  # once for all that were sent together
+            if error.retry and sent > self._slowed_at:  # once for all that were sent together
                 self.window = max(1.0, self.window / 2)
                 self._slowed_at = now
             if error.fatal:
@@ -227,14 +225,11 @@ class RequestPool:
         return self._failures >= _GONE and now - self._failing_since >= _GONE_S
 
 
-def _start(task: Callable[[], Reply], returned: SimpleQueue[Reply | BaseException]) -> None:
-    def run() -> None:
-        try:
-            returned.put(task())
-        except BaseException as error:
-            returned.put(error)
-
-    threading.Thread(target=run, name=_THREAD, daemon=True).start()
+def _run(task: Callable[[], Reply], returned: SimpleQueue[Reply | BaseException]) -> None:
+    try:
+        returned.put(task())
+    except BaseException as error:
+        returned.put(error)
 
 
 def _next(returned: SimpleQueue[Reply]) -> Reply:
