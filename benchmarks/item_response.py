@@ -2,7 +2,6 @@
 
     python benchmarks/item_response.py               # pooled thresholds: bias and coverage
     python benchmarks/item_response.py --adaptive    # adaptive trials, classes that differ
-    python benchmarks/item_response.py --bands       # simultaneous bands of differences
     python benchmarks/item_response.py --kappa       # error consistency
 
 Observers are right with a probability that falls from a top to chance over the logarithm of the
@@ -26,10 +25,9 @@ from scipy import special
 from fechner.psychometrics import Adaptive, Prior
 from fechner.psychometrics.likelihood import fit_falling
 from fechner.psychometrics.population import fit_population
-from fechner.scores.bootstrap import cluster_counts
-from fechner.scores.error_consistency import error_consistency
-from fechner.scores.response_thresholds import PooledFit
-from fechner.scores.simultaneous import difference_band
+from fechner.scores.consistency import error_consistency
+from fechner.scores.item_curves import PooledFit
+from fechner.scores.statistics import cluster_counts
 
 LEVELS = np.concatenate([[0.0], np.geomspace(0.1, 100, 40)])
 TRUE = 3.0
@@ -142,39 +140,6 @@ def adaptive(simulations, sizes, kinds, pool=2000):
             report(f"{classes:4} classes, {kind:6}, chance {chance:.3f}, top {top}", found, true)
 
 
-def bands(simulations, sizes, _):
-    """Two observers with other thresholds that share half of the spread of the classes."""
-    with np.errstate(divide="ignore"):
-        x = np.log10(LEVELS)
-    for classes, chance, apart in itertools.product(sizes, CHANCES, (0.0, 0.2)):
-        generator = np.random.default_rng([classes, round(1 / chance), round(10 * apart)])
-        sd, steep = SPREAD_DECADES / np.sqrt(2), 2 * PER_DECADE
-        # What both know on average over classes, by many of them.
-        draws = SPREAD_DECADES * special.ndtri((np.arange(4000) + 0.5) / 4000)[:, None]
-        centres = np.log10(TRUE) + np.array([0.0, apart])
-        true = [special.expit(-steep * (x - m - draws)).mean(axis=0) for m in centres]
-        true = (1 - chance) * (true[0] - true[1])
-        held, found = 0, 0
-        asked = np.ones((classes, len(LEVELS)))
-        for _ in range(simulations):
-            common = sd * generator.standard_normal((classes, 1))
-            right = []
-            for m in centres:
-                own = m + common + sd * generator.standard_normal((classes, 1))
-                known = special.expit(-steep * (x - own))
-                p = known + (1 - known) * chance
-                right.append((generator.random(p.shape) < p).astype(float))
-            band = difference_band(asked, right[0], asked, right[1])
-            held += bool(((band.low <= true + 1e-12) & (true - 1e-12 <= band.high)).all())
-            found += bool(band.differs.any())
-        print(
-            f"{classes:4} classes, chance {chance:.3f}, {apart} decades apart: the band holds the "
-            f"whole difference in {100 * held / simulations:.1f} %, some level differs in "
-            f"{100 * found / simulations:.1f} %",
-            flush=True,
-        )
-
-
 def kappa(simulations, sizes, _):
     """Two observers right in 80 and 60 %, who copy from a common draw in some of the trials."""
     first, second = 0.8, 0.6
@@ -204,13 +169,12 @@ def kappa(simulations, sizes, _):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--adaptive", action="store_true")
-    parser.add_argument("--bands", action="store_true")
     parser.add_argument("--kappa", action="store_true")
     parser.add_argument("--simulations", type=int, default=1000)
     parser.add_argument("--classes", type=int, nargs="*", default=CLASSES)
     parser.add_argument("--kinds", nargs="*", choices=KINDS, default=KINDS)
     options = parser.parse_args()
-    chosen = [each for each in (adaptive, bands, kappa) if getattr(options, each.__name__)]
+    chosen = [each for each in (adaptive, kappa) if getattr(options, each.__name__)]
     for each in chosen or [pooled]:
         each(options.simulations, options.classes, options.kinds)
 

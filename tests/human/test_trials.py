@@ -16,13 +16,7 @@ from fechner.human.trials import (
     read_raw_data,
     read_trials,
 )
-from fechner.scores.given_answers import (
-    among_people,
-    consistency_of,
-    people_in,
-    pooled,
-    with_people,
-)
+from fechner.scores.consistency import among_people, consistency_of, people_in, pooled, with_people
 
 HEADER = "observer,test,class,level,response,correct,chance"
 ROW = "ann,mafc-blur,cat,2.5,cat,1,0.3333333333333333"

@@ -351,7 +351,7 @@ def test_what_cannot_be_drawn_is_one_sentence(shown_run: Run, asked: dict, sente
 
 def test_panels_of_all_suites_are_known_by_name() -> None:
     """As their makers name them, and as the help and the guide say."""
-    makers = Path(fechner.scores.__file__).parent.glob("*_panels.py")
+    makers = Path(fechner.scores.__file__).parent.glob("*.py")
     source = "".join(path.read_text("utf-8") for path in makers)
     assert all(f'"{kind}"' in source for kind in PANELS)
     help_text = inspect.getsource(fechner.cli.figure)

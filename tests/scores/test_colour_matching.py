@@ -8,8 +8,8 @@ import pytest
 import xarray as xr
 
 from fechner.scores import ColourMatchingError, colour_matching_panels
-from fechner.scores.bootstrap import cluster_counts, interval
-from fechner.scores.colour_matching import _root_mean_square
+from fechner.scores.matching import _root_mean_square
+from fechner.scores.statistics import cluster_counts, interval
 
 CONTRASTS = np.geomspace(0.01, 0.2, 10)
 

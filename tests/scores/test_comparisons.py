@@ -1,13 +1,23 @@
-"""Corrections for many comparisons and the test over tests: by hand, and by simulation."""
+"""Comparisons of two observers, over tests, and of many at once."""
 
 import itertools
+import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from fechner.scores.comparisons import NAMES, alike, corrected
-
-# Corrections
+from fechner.scores import Score, distance
+from fechner.scores.comparisons import (
+    FEWEST,
+    NAMES,
+    alike,
+    corrected,
+    mean_difference,
+    mean_distance,
+    regress,
+)
 
 
 def holm_by_definition(p: list[float]) -> list[float]:
@@ -143,3 +153,167 @@ def test_what_is_nan_does_not_count() -> None:
 def test_equal_samples_are_alike() -> None:
     found = alike([0.1, 0.2, 0.2], [0.1, 0.2, 0.2])
     assert (found.statistic, found.p) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("n", [4, 12, 43])
+def test_numbers_are_those_of_scipy(n: int) -> None:
+    generator = np.random.default_rng(n)
+    x = generator.uniform(60, 90, n)
+    y = 0.01 * x + generator.normal(0, 0.1, n)
+    found, line = regress(x.tolist(), y.tolist()), stats.linregress(x, y)
+    assert found.r == pytest.approx(line.rvalue)
+    assert found.p == pytest.approx(line.pvalue)
+    assert found.slope == pytest.approx(line.slope)
+    half = stats.t.ppf(0.975, n - 2) * line.stderr
+    assert (found.slope_low, found.slope_high) == pytest.approx(
+        (line.slope - half, line.slope + half)
+    )
+    # Fisher's interval, but for the few points for which it disagrees with p.
+    fisher = stats.pearsonr(x, y).confidence_interval(0.95)
+    assert np.arctanh([found.low, found.high]) == pytest.approx(
+        np.arctanh([*fisher]), abs={4: 0.13, 12: 0.01, 43: 0.001}[n]
+    )
+    assert (found.n, found.note) == (n, "")
+    at = np.array([0.0, 75.0])
+    assert found.line(at)[0] == pytest.approx(line.intercept + line.slope * at)
+
+
+@pytest.mark.parametrize("n", [4, 5, 6, 10, 43])
+def test_intervals_agree_with_p(n: int) -> None:
+    generator = np.random.default_rng(n)
+    critical = stats.t.ppf(0.975, n - 2)
+    x = generator.standard_normal(n)
+    noise = generator.standard_normal(n)
+    dx, left = x - x.mean(), noise - np.polyval(np.polyfit(x, noise, 1), x)
+    for t in critical * np.array([-1.001, -0.999, 0.5, 0.999, 1.001, 3]):
+        # Points with just this t.
+        slope = t * math.sqrt(left @ left / (n - 2) / (dx @ dx))
+        found = regress(x.tolist(), (slope * x + left).tolist())
+        known = abs(t) > critical
+        assert (found.p < 0.05) == known
+        assert (found.low * found.high > 0) == known
+        assert (found.slope_low * found.slope_high > 0) == known
+
+
+@pytest.mark.parametrize("n", [4, 5, 10, 43])
+@pytest.mark.parametrize("r", [0.0, 0.6])
+def test_true_values_are_held(n: int, r: float) -> None:
+    generator = np.random.default_rng(n)
+    held = np.zeros(4)
+    for _ in range(1000):
+        x = generator.standard_normal(n)
+        y = r * x + math.sqrt(1 - r * r) * generator.standard_normal(n)
+        found = regress(x.tolist(), y.tolist())
+        _, low, high = found.line(np.array([1.0]))
+        held += [
+            found.low <= r <= found.high,
+            found.slope_low <= r <= found.slope_high,
+            low[0] <= r <= high[0],
+            found.p >= 0.05,
+        ]
+    assert (held[:3] / 1000 >= 0.93).all()
+    assert (held[:3] / 1000 <= 0.97).all()
+    if r == 0:
+        assert 0.93 <= held[3] / 1000 <= 0.97
+
+
+def test_too_few_points_for_an_interval() -> None:
+    found = regress([1, 2, 3], [1, 3, 2])
+    assert FEWEST == 4
+    assert (found.r, found.slope) == pytest.approx((0.5, 0.5))
+    assert np.isnan([found.low, found.high, found.p, found.slope_low, found.slope_high]).all()
+    assert found.note == "3 observers are too few for an interval"
+    y, low, high = found.line(np.array([2.0]))
+    assert y == pytest.approx(2)
+    assert np.isnan([low, high]).all()
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "note"),
+    [
+        ([], [], "not computable: fewer than 2 observers"),
+        ([1], [2], "not computable: fewer than 2 observers"),
+        ([5, 5, 5, 5], [1, 2, 3, 4], "not computable: the figure is the same for all 4 observers"),
+        ([1, 2, 3], [5, 5, 5], "not computable: the score is the same for all 3 observers"),
+    ],
+)
+def test_what_cannot_be_computed(x: list[float], y: list[float], note: str) -> None:
+    found = regress(x, y)
+    assert np.isnan([found.r, found.p, found.slope]).all()
+    assert found.note == note
+    assert found.n == len(x)
+
+
+def test_points_that_lack_a_number_do_not_count() -> None:
+    x, y = [1.0, 2.0, math.nan, 4.0, 5.0, 6.0], [2.0, 1.0, 3.0, math.nan, 5.0, 7.0]
+    found = regress(x, y)
+    assert found.n == 4
+    assert found.r == regress([1, 2, 5, 6], [2, 1, 5, 7]).r
+    assert found.x.tolist() == [1, 2, 5, 6]
+
+
+def test_points_on_a_line() -> None:
+    found = regress([1, 2, 3, 4, 5], [10, 8, 6, 4, 2])
+    assert (found.r, found.low, found.high) == pytest.approx((-1, -1, -1), abs=1e-5)
+    assert (found.slope, found.slope_low, found.slope_high) == pytest.approx((-2, -2, -2), abs=1e-5)
+    assert found.p < 1e-6
+
+
+ALIGNMENT = Score("alignment", 0.5, 0.4, 0.6, True, best=1.0, chance=0.0, resampled="x", n=9)
+ERROR = Score("matching-error", 0.2, 0.1, 0.3, False, best=0.0, chance=0.8, resampled="x", n=9)
+
+
+def test_distance_is_0_for_people_and_1_at_chance_whichever_way_is_better() -> None:
+    assert distance(replace(ALIGNMENT, value=1.0)) == distance(replace(ERROR, value=0.0)) == 0
+    assert distance(replace(ALIGNMENT, value=0.0)) == distance(replace(ERROR, value=0.8)) == 1
+    assert distance(replace(ALIGNMENT, value=-0.5)) == 1.5
+    assert distance(ERROR) == pytest.approx(0.25)
+
+
+def test_what_could_not_be_scored_does_not_count() -> None:
+    nothing = replace(ALIGNMENT, value=math.nan)
+    assert mean_distance([ALIGNMENT, ERROR, nothing])[:1] == pytest.approx((0.375,))
+    assert mean_distance([ALIGNMENT, ERROR, nothing]).n == 2
+    assert mean_distance([nothing]).n == 0
+    assert math.isnan(mean_distance([nothing]).value)
+    alone = mean_distance([ALIGNMENT])
+    assert (alone.value, alone.n) == (0.5, 1)
+    assert math.isnan(alone.low)
+
+
+def test_the_interval_holds_the_true_mean_in_95_percent_of_simulations() -> None:
+    generator = np.random.default_rng(4)
+    simulations = 2000
+    held = 0
+    for distances in generator.normal(0.4, 0.2, size=(simulations, 9)):
+        found = mean_distance([replace(ALIGNMENT, value=1 - each) for each in distances])
+        held += found.low <= 0.4 <= found.high
+    assert 0.935 <= held / simulations <= 0.965
+
+
+def test_paired_means_hold_the_difference() -> None:
+    """Tests differ more than observers do: pairing takes that out."""
+    generator = np.random.default_rng(0)
+    inside, significant = 0, 0
+    for _ in range(400):
+        common = generator.normal(0.5, 0.3, 8)
+        first, second = (common + shift + generator.normal(0, 0.05, 8) for shift in (0.1, 0.0))
+        found = mean_difference(
+            [replace(ALIGNMENT, value=value) for value in first],
+            [replace(ALIGNMENT, value=value) for value in second],
+        )
+        inside += found.low <= -0.1 <= found.high
+        significant += found.p < 0.05
+    assert 0.92 < inside / 400 < 0.98
+    assert significant / 400 > 0.8
+
+
+def test_few_tests_have_no_interval() -> None:
+    found = mean_difference(
+        [replace(ALIGNMENT, value=0.5)] * 3, [replace(ALIGNMENT, value=0.4)] * 3
+    )
+    assert found.value == pytest.approx(-0.1)
+    assert np.isnan([found.low, found.high, found.p]).all()
+    assert np.isnan(mean_difference([], []).value)
+    same = mean_difference([replace(ALIGNMENT, value=0.5)] * 5, [replace(ALIGNMENT, value=0.5)] * 5)
+    assert (same.value, same.p) == (0, 1)

@@ -11,10 +11,10 @@ from scipy import stats
 from fechner.experiments.limits import REASONS
 from fechner.human import DATASETS
 from fechner.scores import Alignment, MatchingError, Score
-from fechner.scores.bootstrap import cluster_counts, difference_interval
-from fechner.scores.paired import Difference, difference, in_common, paired
-from fechner.scores.ranks import Spearman
-from fechner.scores.score import Resampled, Scorer
+from fechner.scores.alignment import Spearman
+from fechner.scores.comparisons import Difference, difference, paired
+from fechner.scores.score import Resampled, Scorer, in_common
+from fechner.scores.statistics import cluster_counts, difference_interval
 from fechner.suites import suite
 from fechner.suites.published import baselines
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fechner.scores.ranks import Spearman, SpearmanOfRows, weighted_ranks
+from fechner.scores.alignment import Spearman, SpearmanOfRows, weighted_ranks
 
 
 def data(n: int, ties: int | None, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -6,8 +6,8 @@ import xarray as xr
 
 from fechner.human import standard_spatial_observer
 from fechner.scores import ContrastSensitivity, SensitivityPanels, distance
-from fechner.scores.rates import wilson
 from fechner.scores.sensitivity import correlation, curve_shape
+from fechner.scores.statistics import wilson
 from fechner.suites import suite
 
 FREQUENCIES = np.geomspace(0.5, 20, 9)

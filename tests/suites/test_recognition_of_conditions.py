@@ -17,7 +17,7 @@ from fechner.human.trials import read_all_trials
 from fechner.report.conditions import condition_figures, experiments_in, summarise_conditions
 from fechner.runs.people import keep_people, people_of
 from fechner.scores import Score
-from fechner.scores.paired import paired
+from fechner.scores.comparisons import paired
 
 
 @pytest.fixture(scope="module")

@@ -52,6 +52,8 @@ class Curve:
         curve that has no place in it.
     needs
         What an observer must be able to see to be asked this curve; others may still be.
+    test
+        What is special about its tests, in words, where it is not the abscissa.
     """
 
     channel: str
@@ -61,6 +63,7 @@ class Curve:
     human: tuple[float, ...] = ()
     ideal: tuple[float, ...] = ()
     needs: tuple[Need, ...] = ()
+    test: str = ""
 
 
 class Shown(NamedTuple):

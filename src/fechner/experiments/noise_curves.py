@@ -264,6 +264,7 @@ class NoiseCurves:
             response if condition.known else (),
             place if condition.ranked else (),
             ("colour",) if condition.channel != "ach" else (),
+            "" if self.over == "frequency_cpd" else f"{condition.frequency_cpd:g} cpd",
         )
 
     def _human(self, condition: Condition) -> Floats:

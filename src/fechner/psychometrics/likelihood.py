@@ -226,7 +226,7 @@ def fit_falling(
     """Fit curves that fall from a top to chance, by maximum likelihood.
 
     Estimates only: trials of one class share its picture, so an interval must come from the spread
-    between classes (`fechner.scores.response_curves`), not from these counts.
+    between classes (`fechner.scores.item_curves`), not from these counts.
 
     Parameters
     ----------

@@ -15,13 +15,8 @@ from fechner.report.paper.grid import draw_grid
 from fechner.report.paper.style import check_path, paper_style, save
 from fechner.report.tables import Summary, Table, interval
 from fechner.runs.people import given_to_people, people_of
-from fechner.scores.condition_scores import (
-    answers_in,
-    conditions_of,
-    scored_conditions,
-    shape_panel,
-)
-from fechner.scores.given_answers import (
+from fechner.scores.conditions import answers_in, conditions_of, scored_conditions, shape_panel
+from fechner.scores.consistency import (
     Consistency,
     Estimate,
     GivenAnswers,

@@ -16,8 +16,8 @@ from fechner.runs import Run
 from fechner.runs.manifest import parameters
 from fechner.runs.people import asked_of_people, checked_people, class_places, people_of
 from fechner.runs.progress import followed
-from fechner.scores.error_consistency import error_consistency
-from fechner.scores.human_accuracy import SAME_LEVEL, human_points
+from fechner.scores.consistency import error_consistency
+from fechner.scores.item_curves import SAME_LEVEL, human_points
 
 if TYPE_CHECKING:
     import pandas as pd

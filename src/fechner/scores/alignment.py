@@ -7,19 +7,29 @@ axis help (pixels per degree are a choice), and how far off are absolute thresho
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fechner.experiments.abscissae import is_log
+from fechner.experiments.abscissae import abscissa, is_log
 from fechner.psychometrics import find_crossing
-from fechner.scores.bootstrap import cluster_counts, interval, normal_errors, spread
-from fechner.scores.notes import SAME_ANSWERS, TOO_FEW, UNDEFINED, join_notes, left_out
-from fechner.scores.paired import in_common
-from fechner.scores.ranks import Spearman, SpearmanOfRows
-from fechner.scores.score import Resampled, Score
+from fechner.scores.panels import Axis, Floats, Line, Panel, Points, Surface, spans_decades
+from fechner.scores.score import (
+    SAME_ANSWERS,
+    TOO_FEW,
+    UNDEFINED,
+    Resampled,
+    Score,
+    Scorer,
+    in_common,
+    join_notes,
+    left_out,
+    outputs,
+    placed,
+    unmeasured,
+)
+from fechner.scores.statistics import cluster_counts, normal_errors, spread
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -34,11 +44,9 @@ _HUMAN_DRAWS = 400
 #: Abscissae needed to speak of a curve.
 _FEWEST_POINTS = 3
 
-_correlation = partial(Score, higher_is_better=True, best=1.0, chance=0.0, resampled="abscissae")
-
 
 @dataclass(frozen=True)
-class Alignment:
+class Alignment(Scorer):
     """Spearman's correlation between multiples of the human threshold and responses.
 
     Parameters
@@ -55,36 +63,28 @@ class Alignment:
     human_error_db: float | None = None
     absolute: bool = False
 
+    kind = unmeasured("alignment", "abscissae")
+
     def __call__(self, data: xr.Dataset, *others: Any) -> Sequence[Score]:
         """Score every layer and read-out; nothing where there are no human thresholds."""
         if "response" not in data:
             return []
-        points = _Points(data, self.human_error_db, self.absolute)
-        return [
-            score
-            for layer, readout, part in outputs(data)
-            for score in _scores(points, part, layer, readout)
-        ]
+        points = _Points(data, self)
+        return [placed(score, part) for part in outputs(data) for score in points.scores(part)]
 
-    def resample(self, data: xr.Dataset) -> Resampled:
-        """Return the alignment of one layer and read-out with its bootstrap over abscissae."""
-        points = _Points(data, self.human_error_db, self.absolute)
-        return _alignment(points, data, str(data["layer"].values), str(data["readout"].values))
+    def scores(self, data: xr.Dataset, *others: Any) -> Iterator[Score | Resampled]:
+        """Yield the alignment of one layer and read-out, and what stands beside it."""
+        return _Points(data, self).scores(data)
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
         """Leave the points that both were shown."""
         parts = in_common(first, second, point="abscissa", ratio="ratio")
         flags = [part["dropped"].values for part in parts]
-        if all(np.array_equal(flag > 0, flags[0] > 0) for flag in flags):
+        if np.array_equal(flags[0] > 0, flags[1] > 0):
             return parts
         either = np.where(flags[0] > 0, flags[0], flags[1])
         a, b = (part.assign(dropped=part["dropped"].copy(data=either)) for part in parts)
         return a, b
-
-    def printed(self, value: float, experiment: NearThreshold) -> Score:
-        """Return an alignment of which only the value is known."""
-        nothing = float("nan")
-        return _correlation("alignment", value, nothing, nothing, n=0)
 
 
 class _Points:
@@ -93,83 +93,56 @@ class _Points:
     Clusters are the abscissae that have points left, numbered anew.
     """
 
-    def __init__(self, data: xr.Dataset, human_error_db: float | None, absolute: bool) -> None:
-        self.absolute = absolute
+    def __init__(self, data: xr.Dataset, scorer: Alignment) -> None:
+        self.absolute = scorer.absolute
         self.kept = data["dropped"].values == 0
         self.note = left_out(data["dropped"])
         x = np.broadcast_to(data["ratio"].values, self.kept.shape)[self.kept]
         point = np.unique(np.nonzero(self.kept)[0], return_inverse=True)[1]
-        self.clusters = int(point.max()) + 1 if len(point) else 0
         self.abscissae = data["abscissa"].values[self.kept.any(axis=1)]
-        if self.clusters < 2:
+        if len(self.abscissae) < 2:
             return
         self.correlation = Spearman(x)
-        self.resampled = Spearman(x, cluster_counts(self.clusters)[:, point])
+        self.resampled = Spearman(x, cluster_counts(len(self.abscissae))[:, point])
         # A threshold that lies e dB higher turns the multiple m into m / 10^(e/20).
-        known_db = data["human_error_db"].values if human_error_db is None else human_error_db
+        known_db: Any = scorer.human_error_db
+        known_db = data["human_error_db"].values if known_db is None else known_db
         error_db = np.broadcast_to(known_db, len(self.kept))[self.kept.any(axis=1)]
-        errors = normal_errors((_HUMAN_DRAWS, self.clusters)) * error_db
+        errors = normal_errors((_HUMAN_DRAWS, len(self.abscissae))) * error_db
         self.human = None
         if np.isfinite(error_db).all():
             self.human = SpearmanOfRows(x * 10 ** (-errors[:, point] / 20))
 
+    def scores(self, data: xr.Dataset) -> Iterator[Score | Resampled]:
+        main = self._alignment(data)
+        yield main
+        whole = _scored_points(data)
+        if "surface" not in data or np.isnan(main.score.value) or len(whole) < _FEWEST_POINTS:
+            return
+        yield _threshold_error(data)
+        if data["abscissa"].attrs["name"] == "frequency_cpd":
+            yield _best_shift(data)
 
-def _scores(points: _Points, data: xr.Dataset, layer: str, readout: str) -> Iterator[Score]:
-    main = _alignment(points, data, layer, readout).score
-    yield main
-    if "surface" not in data or np.isnan(main.value) or len(_scored_points(data)) < _FEWEST_POINTS:
-        return
-    yield _threshold_error(data, layer, readout)
-    if data["abscissa"].attrs["name"] == "frequency_cpd":
-        yield _best_shift(data, layer, readout)
-
-
-def _alignment(points: _Points, data: xr.Dataset, layer: str, readout: str) -> Resampled:
-    note = points.note
-    y = data["response"].values[points.kept]
-    why = TOO_FEW if points.clusters < 2 else UNDEFINED if np.isnan(y).any() else ""
-    if why:
-        score = _unmeasured(layer, readout, join_notes(note, why))
-        return Resampled(score, np.empty(0), points.abscissae, "correlation")
-    value = float(points.correlation(y))
-    if points.absolute and value < 0:
-        y, value = -y, -value
-        note = join_notes(note, "absolute value: it answers less to more contrast")
-    if np.isnan(value):
-        note = join_notes(note, SAME_ANSWERS)
-    resamples = points.resampled(y)
-    low, high = interval(value, resamples, points.clusters, "correlation")
-    human_low = human_high = float("nan")
-    if points.human is not None:
-        moved = points.human(y)
-        human_low, human_high = spread(np.clip(value + moved - np.median(moved), -1, 1))
-    score = _correlation(
-        "alignment",
-        value,
-        low,
-        high,
-        n=len(y),
-        human_low=human_low,
-        human_high=human_high,
-        layer=layer,
-        readout=readout,
-        note=note,
-    )
-    return Resampled(score, resamples, points.abscissae, "correlation")
-
-
-def _unmeasured(layer: str, readout: str, note: str) -> Score:
-    nothing = float("nan")
-    return _correlation(
-        "alignment", nothing, nothing, nothing, n=0, layer=layer, readout=readout, note=note
-    )
-
-
-def outputs(data: xr.Dataset) -> Iterator[tuple[str, str, xr.Dataset]]:
-    """Go through layers and read-outs."""
-    for layer in data["layer"].values:
-        for readout in data["readout"].values:
-            yield str(layer), str(readout), data.sel(layer=layer, readout=readout)
+    def _alignment(self, data: xr.Dataset) -> Resampled:
+        note = self.note
+        y = data["response"].values[self.kept]
+        why = TOO_FEW if len(self.abscissae) < 2 else UNDEFINED if np.isnan(y).any() else ""
+        if why:
+            score = replace(Alignment.kind, note=join_notes(note, why))
+            return Resampled(score, np.empty(0), self.abscissae, "correlation")
+        value = float(self.correlation(y))
+        if self.absolute and value < 0:
+            y, value = -y, -value
+            note = join_notes(note, "absolute value: it answers less to more contrast")
+        score = replace(Alignment.kind, value=value, n=len(y), note=note)
+        if np.isnan(value):
+            score = replace(score, note=join_notes(note, SAME_ANSWERS))
+        if self.human is not None:
+            moved = self.human(y)
+            low, high = spread(np.clip(value + moved - np.median(moved), -1, 1))
+            score = replace(score, human_low=low, human_high=high)
+        found = Resampled(score, self.resampled(y), self.abscissae, "correlation")
+        return found.with_interval()
 
 
 def criterion(data: xr.Dataset) -> float:
@@ -185,53 +158,43 @@ def criterion(data: xr.Dataset) -> float:
     return float(np.interp(0.0, log_ratio, data["response"].values[anchor]))
 
 
-def _threshold_error(data: xr.Dataset, layer: str, readout: str) -> Score:
+def _threshold_error(data: xr.Dataset) -> Resampled:
     """Return how far thresholds at one criterion lie from human ones, in dB.
 
     Where people are most sensitive the error is 0 by definition of the criterion.
     """
     points = _scored_points(data)
-    contrasts = data["contrast"].values
-    grid, surface_contrasts = _Surface(data), data["surface_contrast"].values
+    tested = data["contrast"].values[points]
+    humans = data["human_threshold"].values[points]
+    grid, contrasts = _Surface(data), data["surface_contrast"].values
     level = criterion(data)
     errors, farthest, missed = [], [], 0
-    for point in points:
-        x = np.full(len(surface_contrasts), data["abscissa"].values[point])
-        human = float(data["human_threshold"].values[point])
-        responses = grid(x, np.log(surface_contrasts))
-        found = find_crossing(surface_contrasts, responses, level, near=human)
+    for x, human in zip(data["abscissa"].values[points], humans, strict=True):
+        responses = grid(np.full(len(contrasts), x), np.log(contrasts))
+        found = find_crossing(contrasts, responses, level, near=float(human))
         errors.append(20 * np.log10(found.contrast / human))
-        farthest.append(np.abs(20 * np.log10(surface_contrasts[[0, -1]] / human)).max())
+        farthest.append(np.abs(20 * np.log10(contrasts[[0, -1]] / human)).max())
         missed += found.candidates == 0
-    squares = np.square(errors)
-    value = float(np.sqrt(squares.mean()))
-    counts = cluster_counts(len(points))
-    resamples = np.sqrt((counts * squares).sum(axis=1) / counts.sum(axis=1))
-    most = float(np.sqrt(np.square(farthest).mean()))
-    low, high = interval(value, resamples, len(points), "error", most)
+    squares, counts = np.square(errors), cluster_counts(len(points))
     # Two thresholds drawn evenly over the tested range differ by its width over the root of 6.
-    span = 20 * np.log10(contrasts[points].max() / contrasts[points].min())
-    return Score(
-        "threshold-error-db",
-        value,
-        low,
-        high,
-        higher_is_better=False,
-        best=0.0,
-        chance=float(span / np.sqrt(6)),
-        resampled="abscissae",
-        n=len(points),
-        layer=layer,
-        readout=readout,
-        note=join_notes(
-            f"criterion {level:.3g}: the response at the human threshold of "
-            f"{data['human_threshold'].values[points].min():.3g}",
-            f"{missed} of {len(points)} thresholds outside the tested contrasts" if missed else "",
-        ),
+    chance = float(20 * np.log10(tested.max() / tested.min()) / np.sqrt(6))
+    note = join_notes(
+        f"criterion {level:.3g}: the response at the human threshold of {humans.min():.3g}",
+        f"{missed} of {len(points)} thresholds outside the tested contrasts" if missed else "",
     )
+    of = unmeasured(
+        "threshold-error-db", "abscissae", higher_is_better=False, best=0.0, chance=chance
+    )
+    return Resampled(
+        replace(of, value=float(np.sqrt(squares.mean())), n=len(points), note=note),
+        np.sqrt((counts * squares).sum(axis=1) / counts.sum(axis=1)),
+        points.astype(float),
+        "error",
+        float(np.sqrt(np.square(farthest).mean())),
+    ).with_interval()
 
 
-def _best_shift(data: xr.Dataset, layer: str, readout: str) -> Score:
+def _best_shift(data: xr.Dataset) -> Resampled:
     """Return the alignment after the best common shift along log frequency.
 
     Responses at the shifted curve are interpolated on the measured surface.
@@ -244,32 +207,23 @@ def _best_shift(data: xr.Dataset, layer: str, readout: str) -> Score:
     best: tuple[float, float, Any] = (-np.inf, 0.0, None)
     # From no shift on, so that of equal ones the smallest is taken.
     for shift in sorted(np.linspace(-1, 1, 17), key=abs):
-        shifted = np.interp(frequency - shift, frequency, threshold)
         inside = (frequency - shift >= frequency[0]) & (frequency - shift <= frequency[-1])
-        contrast = np.exp(shifted[inside])[:, None] * ratios
-        at = np.broadcast_to(2 ** frequency[inside, None], contrast.shape)
-        responses = grid(at, np.log(contrast))
         if inside.sum() < _FEWEST_POINTS:
             continue
+        shifted = np.interp(frequency - shift, frequency, threshold)
+        contrast = np.exp(shifted[inside])[:, None] * ratios
+        at = np.broadcast_to(2 ** frequency[inside, None], contrast.shape)
+        responses = grid(at, np.log(contrast)).ravel()
         x = np.broadcast_to(ratios, contrast.shape).ravel()
-        value = float(Spearman(x)(responses.ravel()))
+        value = float(Spearman(x)(responses))
         if value > best[0]:
-            point = np.broadcast_to(np.arange(inside.sum())[:, None], contrast.shape).ravel()
-            best = (value, float(shift), (x, responses.ravel(), point))
-    value, shift, (x, y, point) = best
-    clusters = int(point.max()) + 1
+            best = (value, float(shift), (x, responses, len(contrast)))
+    value, shift, (x, y, clusters) = best
+    point = np.repeat(np.arange(clusters), len(ratios))
+    note = f"human curve moved by {shift:+.2f} octaves along frequency; chosen to be best"
+    score = replace(Alignment.kind, name="alignment-best-shift", value=value, n=len(x), note=note)
     resamples = Spearman(x, cluster_counts(clusters)[:, point])(y)
-    low, high = interval(value, resamples, clusters, "correlation")
-    return _correlation(
-        "alignment-best-shift",
-        value,
-        low,
-        high,
-        n=len(x),
-        layer=layer,
-        readout=readout,
-        note=f"human curve moved by {shift:+.2f} octaves along frequency; chosen to be best",
-    )
+    return Resampled(score, resamples, np.arange(float(clusters)), "correlation").with_interval()
 
 
 class _Surface:
@@ -280,20 +234,17 @@ class _Surface:
         self.scale: Any = np.log2 if is_log(abscissae) else np.asarray
         self.x = self.scale(abscissae)
         self.y = np.log(data["surface_contrast"].values)
-        self.values: NDArray[np.float64] = data["surface"].values
+        self.values: Floats = data["surface"].values
 
-    def __call__(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    def __call__(self, x: Floats, y: Floats) -> Floats:
         i, u = _bracket(self.x, self.scale(x))
         j, v = _bracket(self.y, y)
         near = self.values[i, j] * (1 - v) + self.values[i, j + 1] * v
         far = self.values[i + 1, j] * (1 - v) + self.values[i + 1, j + 1] * v
-        between: NDArray[np.float64] = near * (1 - u) + far * u
-        return between
+        return np.asarray(near * (1 - u) + far * u)
 
 
-def _bracket(
-    grid: NDArray[np.float64], at: NDArray[np.float64]
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+def _bracket(grid: Floats, at: Floats) -> tuple[NDArray[np.intp], Floats]:
     index = np.clip(np.searchsorted(grid, at) - 1, 0, len(grid) - 2)
     share = (at - grid[index]) / (grid[index + 1] - grid[index])
     return index, np.clip(share, 0, 1)
@@ -302,3 +253,139 @@ def _bracket(
 def _scored_points(data: xr.Dataset) -> NDArray[np.intp]:
     """Return the abscissae at which nothing was left out."""
     return np.flatnonzero((data["dropped"].values == 0).all(axis=1))
+
+
+def weighted_ranks(values: Floats, weights: Floats) -> Floats:
+    """Return average ranks of ``values`` when point i occurs ``weights[..., i]`` times.
+
+    A bootstrap sample is a vector of counts, so one sort serves all samples.
+
+    Examples
+    --------
+    >>> weighted_ranks(np.array([3.0, 1.0, 1.0]), np.ones(3)).tolist()
+    [3.0, 1.5, 1.5]
+    """
+    _, group = np.unique(values, return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    starts = np.flatnonzero(np.r_[True, np.diff(group[order]) > 0])
+    totals = np.add.reduceat(weights[..., order], starts, axis=-1)
+    below = np.cumsum(totals, axis=-1) - totals
+    return np.asarray((below + (totals + 1) / 2)[..., group])
+
+
+class Spearman:
+    """Spearman's correlation of the same x with one y after another.
+
+    Parameters
+    ----------
+    weights
+        How often each point occurs, [..., points]; the correlation is computed for each row.
+
+    Examples
+    --------
+    >>> float(Spearman(np.array([1.0, 2.0, 3.0]))(np.array([10.0, 30.0, 20.0])))
+    0.5
+    """
+
+    def __init__(self, x: Floats, weights: Floats | None = None) -> None:
+        self._weights = np.ones(x.shape) if weights is None else weights
+        self._count = self._weights.sum(axis=-1, keepdims=True)
+        self._x = self._centred(x)
+        self._spread = (self._weights * self._x**2).sum(axis=-1)
+
+    def _centred(self, values: Floats) -> Floats:
+        ranks = weighted_ranks(values, self._weights)
+        mean = (self._weights * ranks).sum(axis=-1, keepdims=True) / self._count
+        return np.asarray(ranks - mean)
+
+    def __call__(self, y: Floats) -> Floats:
+        """Return the correlation for each row of weights; NaN if x or y is constant."""
+        centred = self._centred(y)
+        weighted = self._weights * centred
+        squares = self._spread * (weighted * centred).sum(axis=-1)
+        return _correlation((weighted * self._x).sum(axis=-1), squares)
+
+
+class SpearmanOfRows:
+    """Spearman's correlation of every row of x, which has no ties, with one y after another.
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])
+    >>> SpearmanOfRows(rows)(np.array([1.0, 5.0, 9.0]))
+    array([ 1., -1.])
+    """
+
+    def __init__(self, x: Floats) -> None:
+        self._x = np.argsort(np.argsort(x, axis=-1), axis=-1) - (x.shape[-1] - 1) / 2
+        self._spread = np.square(self._x).sum(axis=-1)
+
+    def __call__(self, y: Floats) -> Floats:
+        """Return the correlation for each row; NaN if y is constant."""
+        ranks = weighted_ranks(y, np.ones(y.shape))
+        centred = ranks - ranks.mean()
+        return _correlation(self._x @ centred, self._spread * np.square(centred).sum())
+
+
+def _correlation(covariance: Floats, squares: Floats) -> Floats:
+    nothing = np.full(np.shape(covariance), np.nan)
+    return np.asarray(np.divide(covariance, np.sqrt(squares), out=nothing, where=squares > 0))
+
+
+def threshold_panels(experiment: NearThreshold, data: xr.Dataset) -> list[Panel]:
+    """Return the surface, where it was measured, and responses over multiples of the threshold.
+
+    Without human thresholds there is the surface alone.
+    """
+    panels = [_surface(experiment, data)] if "surface" in data else []
+    return [*panels, _responses(experiment, data)] if "response" in data else panels
+
+
+def _surface(experiment: NearThreshold, data: xr.Dataset) -> Panel:
+    task, unit = experiment.task, experiment.unit_name
+    label = f"sensitivity (1 / {unit} contrast)" if task.detects else f"contrast ({unit})"
+
+    def ordinate(contrast: Floats) -> Floats:
+        """Return contrast, or sensitivity where a target is detected on nothing."""
+        return 1 / contrast if task.detects else contrast
+
+    responses = data["surface"].values
+    undefined = int(np.isnan(responses).sum())
+    cells = f"{undefined} of {responses.size} cells"
+    blank = f"; blank: the read-out is undefined in {cells}, use --readout l2" if undefined else ""
+    surface = Surface(
+        data["surface_abscissa"].values,
+        ordinate(data["surface_contrast"].values),
+        responses,
+        log=spans_decades(responses),
+        doubtful=data["surface_flags"].values > 0,
+        criterion=criterion(data),
+    )
+    human: list[Line] = []
+    if "human_threshold" in data:
+        y = ordinate(data["human_threshold"].values)
+        human = [Line(data["abscissa"].values, y, "people", human=True)]
+    return Panel(
+        "surface",
+        f"Response over the whole plane{blank}",
+        Axis(abscissa(task.over).label, log=is_log(surface.x)),
+        Axis(label, log=True),
+        (surface, *human),
+    )
+
+
+def _responses(experiment: NearThreshold, data: xr.Dataset) -> Panel:
+    responses = data["response"].values
+    kept = (data["dropped"].values == 0) & np.isfinite(responses)
+    ratios = np.broadcast_to(data["ratio"].values, responses.shape)
+    abscissae = np.broadcast_to(data["abscissa"].values[:, None], responses.shape)
+    over = Axis(abscissa(experiment.task.over).label, log=is_log(abscissae))
+    points = Points(ratios[kept], responses[kept], colour=abscissae[kept], colour_axis=over)
+    return Panel(
+        "responses",
+        "Response at multiples of the human threshold",
+        Axis("contrast over the human threshold", log=True),
+        Axis("response", log=bool((responses[kept] > 0).all())),
+        (points,),
+        stimuli=False,
+    )

@@ -1,4 +1,8 @@
-"""What can be said of curves in words, by rules that are stated.
+"""Curves of responses: their order, and what can be said of them by rules that are stated.
+
+At every abscissa the curves of a group have an ideal order, in which some may be tied. Two ways to
+score it: pairs of curves that lie the right way round, and the rank correlation of Vila-Tomás et
+al. (2026), which pools the places of curves over all abscissae.
 
 Every check asks the same of several curves; its value is the share of them that pass. From 0.8 on
 the answer is yes, from 0.4 on partly.
@@ -6,27 +10,258 @@ the answer is yes, from 0.4 on partly.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fechner.scores.curve_set import CurveSet
-from fechner.scores.notes import TOO_FEW
-from fechner.scores.order import Concordance, above
-from fechner.scores.rates import wilson
-from fechner.scores.score import CHECK, Score
+from fechner.scores.score import CHECK, TOO_FEW, Score, share_score, unmeasured
+from fechner.scores.statistics import cluster_counts
 
 if TYPE_CHECKING:
+    import xarray as xr
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
-    Passed = NDArray[np.bool_]
+    from fechner.scores.panels import Flags, Floats
+
+#: Responses that differ by less, relatively, are equal: rounding in single precision is no order.
+EQUAL = 1e-6
+
+#: The same for whole pictures on backgrounds of other luminances, in which rounding differs.
+_LISTED_AS_EQUAL = 4e-6
+
+
+class CurveSet(NamedTuple):
+    """Curves of one layer and read-out: responses, people's, ideal order, [curves, abscissae]."""
+
+    abscissae: Floats
+    response: Floats
+    human: Floats
+    ideal: Floats
+    channel: NDArray[np.str_]
+    condition: NDArray[np.str_]
+    level: Floats
+    group: NDArray[np.str_]
+
+    def rows(self, chosen: Flags) -> CurveSet:
+        """Return some of the curves."""
+        some: dict[str, Any] = {
+            name: getattr(self, name)[chosen] for name in self._fields if name != "abscissae"
+        }
+        return self._replace(**some)
+
+    def elevations(self, floor: float = 0.0, least: float = EQUAL) -> CurveSet:
+        """Compare every curve with the first of its group: how much higher a threshold is.
+
+        The response of the first over that of another, less 1. What is not above the least counts
+        as the floor.
+        """
+        first = np.array([np.flatnonzero(self.group == group)[0] for group in self.group])
+        others = first != np.arange(len(first))
+
+        def elevated(values: Floats) -> Floats:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                raised = np.maximum(values[first] / values - 1, 0)
+            # Where there is no response at all, nothing can be said of it.
+            return np.where(np.isfinite(raised), np.where(raised > least, raised, floor), np.nan)
+
+        return self._replace(
+            response=elevated(self.response),
+            human=elevated(self.human),
+            ideal=elevated(self.ideal),
+        ).rows(others)
+
+    def over_largest(self) -> CurveSet:
+        """Divide each curve by its largest value: what is left is its shape."""
+
+        def shape(values: Floats) -> Floats:
+            largest = np.nanmax(np.where(np.isnan(values), 0, values), axis=-1, keepdims=True)
+            return np.asarray(values / np.where(largest > EQUAL, largest, 1.0))
+
+        return self._replace(
+            response=shape(self.response), human=shape(self.human), ideal=shape(self.ideal)
+        )
+
+
+def curves_of(data: xr.Dataset) -> CurveSet:
+    """Return the curves of one layer and read-out: means over draws, NaN where not shown."""
+    kept = data["dropped"].values == 0
+    return CurveSet(
+        data["abscissa"].values,
+        np.where(kept, data["response"].mean("seed").values, np.nan),
+        data["human"].values,
+        data["ideal"].values,
+        data["channel"].values.astype(str),
+        data["condition"].values.astype(str),
+        data["level"].values,
+        data["group"].values.astype(str),
+    )
+
+
+def draws_resampled(data: xr.Dataset) -> CurveSet:
+    """Return the curves on bootstrap samples of the draws: responses are [curves, samples, x].
+
+    All curves and abscissae of a draw are taken together, since they share its noise. There are
+    none where nothing is drawn.
+    """
+    curves, draws = curves_of(data), data.sizes["seed"]
+    counts = cluster_counts(draws)[: None if draws > 1 else 0]
+    each = data["response"].transpose("curve", "seed", "x").values
+    means = np.einsum("rs,csx->crx", counts / draws, each)
+    return curves._replace(response=np.where(np.isnan(curves.response[:, None]), np.nan, means))
+
+
+def above(first: Floats, second: Floats, equal: float = EQUAL) -> Floats:
+    """Return 1 where the first lies above the second, -1 where below, 0 where they are equal.
+
+    Examples
+    --------
+    >>> above(np.array([1.0, 1.0, 2.0]), np.array([1.0 + 1e-7, 2.0, 1.0])).tolist()
+    [0.0, -1.0, 1.0]
+    """
+    apart = first - second
+    size = np.maximum(np.abs(first), np.abs(second))
+    return np.where(np.abs(apart) <= equal * size, 0.0, np.sign(apart))
+
+
+class Concordance:
+    """Pairs of curves in the right order less those in the wrong one (Somers' d), by abscissa.
+
+    Pairs that are tied in the ideal order do not count; curves that are equal count as neither. A
+    perfect order is 1, a reversed one -1; tau b could not reach 1 where the ideal order has ties.
+
+    Parameters
+    ----------
+    ideal
+        [curves, abscissae]; NaN for points that have no place.
+    least
+        Curves that all lie within this share of the highest have no order.
+
+    Examples
+    --------
+    >>> ideal = np.array([[3.0, 3.0], [2.0, 2.0], [2.0, 2.0]])
+    >>> order = Concordance(ideal)
+    >>> order(np.array([[9.0, 1.0], [5.0, 5.0], [7.0, 5.0]]))
+    array([ 1., -1.])
+    """
+
+    def __init__(self, ideal: Floats, least: float = EQUAL) -> None:
+        self.least = least
+        first, second = np.triu_indices(len(ideal), 1)
+        self.pairs = first, second
+        with np.errstate(invalid="ignore"):
+            wanted = np.sign(ideal[first] - ideal[second])
+        self.wanted = np.where(np.isnan(wanted), 0.0, wanted)
+
+    def __call__(self, responses: Floats) -> Floats:
+        """Return the concordance at each abscissa; NaN where no pair is left to order.
+
+        Parameters
+        ----------
+        responses
+            [curves, abscissae]; NaN where nothing was shown.
+        """
+        first, second = self.pairs
+        found = above(responses[first], responses[second])
+        counts = (self.wanted != 0) & np.isfinite(found)
+        agreement = np.where(counts, found * self.wanted, 0.0).sum(axis=0)
+        pairs = counts.sum(axis=0)
+        highest, lowest = (
+            extreme(np.where(np.isfinite(responses), responses, other), axis=0)
+            for extreme, other in ((np.max, -np.inf), (np.min, np.inf))
+        )
+        apart = highest - lowest > self.least * np.abs(highest)
+        return np.where(pairs > 0, apart * agreement / np.maximum(pairs, 1), np.nan)
+
+
+class PooledKendall:
+    """Kendall's tau b between the places of curves, all abscissae pooled.
+
+    At each abscissa curves are listed from the highest to the lowest; the lists of all abscissae
+    are compared with the ideal ones number by number, as in the public code of Vila-Tomás et al.
+    (2026). What is listed is which curve has a place, not which place a curve has. Curves that are
+    equal are listed by their numbers.
+
+    An ideal order with ties, of masks on either side of a test, is taken apart where it turns. Each
+    part, of neighbours that rise or fall, is correlated on its own, and the mean is weighted by the
+    number of curves in a part; the curve where the order turns is in both.
+
+    Parameters
+    ----------
+    ideal
+        [curves, abscissae].
+    counts
+        How often each abscissa occurs in each bootstrap sample, [resamples, abscissae].
+
+    Examples
+    --------
+    >>> ideal = np.array([[3.0, 3.0], [2.0, 2.0], [1.0, 1.0]])
+    >>> PooledKendall(ideal, np.ones((1, 2)))(ideal)
+    array([1.])
+    """
+
+    def __init__(self, ideal: Floats, counts: Floats) -> None:
+        self.counts = counts
+        self.parts = [(part, _places(ideal[part])) for part in monotone_parts(ideal)]
+
+    def __call__(self, responses: Floats) -> Floats:
+        """Return tau b for each bootstrap sample."""
+        found = [self._tau(x, _places(responses[part])) for part, x in self.parts]
+        weights = [part.stop - part.start for part, _ in self.parts]
+        return np.asarray(np.average(found, axis=0, weights=weights))
+
+    def _tau(self, x: Floats, y: Floats) -> Floats:
+        # Signs of all pairs, summed over the curves of two abscissae: [abscissae, abscissae].
+        sign_x, sign_y = (
+            np.sign(places[:, :, None, None] - places[None, None]) for places in (x, y)
+        )
+        product, own_x, own_y = (
+            signs.sum(axis=(0, 2)) for signs in (sign_x * sign_y, sign_x**2, sign_y**2)
+        )
+        top, left, right = (
+            np.einsum("ra,ab,rb->r", self.counts, each, self.counts)
+            for each in (product, own_x, own_y)
+        )
+        with np.errstate(invalid="ignore"):
+            return np.asarray(top / np.sqrt(left * right))
+
+
+def monotone_parts(ideal: Floats) -> list[slice]:
+    """Return the parts of a tied order in which neighbours rise or fall.
+
+    An order without ties, or one that changes over abscissae, is one part.
+
+    Examples
+    --------
+    >>> monotone_parts(np.array([[1.0], [0.0], [1.0], [2.0]]))
+    [slice(0, 2, None), slice(1, 4, None)]
+    >>> monotone_parts(np.array([[1.0], [0.0], [3.0], [2.0]]))
+    [slice(0, 4, None)]
+    """
+    first = ideal[:, 0]
+    if len(np.unique(first)) == len(first) or (ideal != first[:, None]).any():
+        return [slice(0, len(first))]
+    turns = np.flatnonzero(np.diff(np.sign(np.diff(first)))) + 1
+    ends = [0, *turns.tolist(), len(first) - 1]
+    return [slice(start, stop + 1) for start, stop in pairwise(ends)]
+
+
+def _places(values: Floats) -> Floats:
+    """Return the curves from the highest to the lowest at each abscissa, equal ones as listed."""
+    order = np.argsort(-values, axis=0, kind="stable")
+    listed = np.take_along_axis(values, order, axis=0)
+    steps = above(listed[:-1], listed[1:], _LISTED_AS_EQUAL)
+    rank = np.concatenate([np.zeros_like(steps[:1]), np.cumsum(steps, axis=0)])
+    return np.take_along_axis(order, np.lexsort((order, rank), axis=0), axis=0).astype(float)
 
 
 #: A curve that ends below this share of its largest value falls: it does not saturate.
 _HELD = 0.95
+
+#: Share of the contrast that fog takes which a response must give back to count as enhanced.
+_GIVEN_BACK = 0.1
 
 
 @dataclass(frozen=True)
@@ -45,153 +280,109 @@ class Check:
 
     name: str
     rule: str
-    passes: Callable[[CurveSet], Passed]
+    passes: Callable[[CurveSet], Iterator[bool]]
 
     def __call__(self, curves: CurveSet) -> Score:
         """Return the share that passes, with Wilson's interval over curves."""
-        passed = self.passes(curves)
-        n = len(passed)
-        share = float(passed.mean()) if n else float("nan")
-        low, high = wilson(passed.sum(), n) if n else (float("nan"), float("nan"))
-        score = Score(
-            f"{CHECK}{self.name}",
-            share,
-            max(float(low), 0.0),
-            min(float(high), 1.0),
-            higher_is_better=True,
-            best=1.0,
-            chance=0.0,
-            resampled="curves",
-            n=n,
-            rule=self.rule,
-        )
-        return replace(score, note=f"{score.verdict}: {self.rule}" if n else TOO_FEW)
+        passed = list(self.passes(curves))
+        of = replace(unmeasured(f"{CHECK}{self.name}", "curves"), rule=self.rule)
+        score = share_score(of, sum(map(bool, passed)), len(passed))
+        return replace(score, note=f"{score.verdict}: {self.rule}" if passed else TOO_FEW)
 
 
-def _measured(curves: CurveSet, rows: Passed | None = None) -> list[tuple[Floats, Floats, int]]:
-    """Return abscissae and responses of each curve with enough points, and its number."""
+def _measured(curves: CurveSet, rows: Flags | None = None) -> Iterator[tuple[Floats, Floats, int]]:
+    """Yield abscissae and responses of each curve with enough points, and its number."""
     chosen = np.arange(len(curves.response)) if rows is None else np.flatnonzero(rows)
-    found = []
-    for number in chosen:
+    for number in chosen.tolist():
         there = np.isfinite(curves.response[number])
         if there.sum() >= 4:
-            found.append((curves.abscissae[there], curves.response[number, there], int(number)))
-    return found
+            yield curves.abscissae[there], curves.response[number, there], number
 
 
-def _thirds(x: Floats, y: Floats) -> tuple[float, float]:
-    """Return the mean slopes over the first and the last third of a curve that begins at 0."""
-    x, y = np.concatenate([[0.0], x]), np.concatenate([[0.0], y])
-    third = max(2, round(len(x) / 3))
-    first = (y[third - 1] - y[0]) / (x[third - 1] - x[0])
-    last = (y[-1] - y[-third]) / (x[-1] - x[-third])
-    return float(first), float(last)
+def _against_first(
+    curves: CurveSet, first: Callable[[Any], Any]
+) -> Iterator[tuple[int, int, float, float]]:
+    """Yield pairs of a curve and the first of its group: rows, and responses summed over both."""
+    for group in dict.fromkeys(curves.group):
+        rows = np.flatnonzero(curves.group == group)
+        alone = rows[first(curves.level[rows])]
+        for row in rows[rows != alone].tolist():
+            there = np.isfinite(curves.response[[alone, row]]).all(axis=0)
+            if there.any():
+                yield row, int(alone), *curves.response[[row, alone]][:, there].sum(axis=1)
 
 
-def _saturates(curves: CurveSet) -> Passed:
-    passed = []
+def _saturates(curves: CurveSet) -> Iterator[bool]:
     for x, y, number in _measured(curves):
         human = curves.human[number, np.isin(curves.abscissae, x)]
         # At frequencies that people hardly see, their own curves are straight.
         if np.isnan(human).any() or _flattens(x, human):
-            passed.append(_flattens(x, y))
-    return np.array(passed, dtype=bool)
+            yield _flattens(x, y)
 
 
 def _flattens(x: Floats, y: Floats) -> bool:
-    first, last = _thirds(x, y)
-    return first > 0 and last < first / 2 and bool(y[-1] >= _HELD * y.max())
+    """Whether a curve that begins at 0 is less than half as steep over the last third."""
+    x, whole = np.concatenate([[0.0], x]), np.concatenate([[0.0], y])
+    third = max(2, round(len(x) / 3))
+    first = (whole[third - 1] - whole[0]) / (x[third - 1] - x[0])
+    last = (whole[-1] - whole[-third]) / (x[-1] - x[-third])
+    return bool(first > 0 and last < first / 2 and y[-1] >= _HELD * y.max())
 
 
-def _saturates_on_both_sides(curves: CurveSet) -> Passed:
-    passed = []
-    for x, y, number in _measured(curves):
-        if curves.level[number] != 0:
-            continue
+def _saturates_on_both_sides(curves: CurveSet) -> Iterator[bool]:
+    for x, y, _ in _measured(curves, curves.level == 0):
         slope = np.diff(y) / np.diff(x)
         middle = slope[len(slope) // 2 - 1 : len(slope) // 2 + 1].mean()
         held = y[-1] >= _HELD * y.max() and y[0] <= _HELD * y.min()
-        passed.append(held and max(slope[:2].mean(), slope[-2:].mean()) < middle / 2)
-    return np.array(passed, dtype=bool)
+        yield bool(held and max(slope[:2].mean(), slope[-2:].mean()) < middle / 2)
 
 
-def _crispens(curves: CurveSet) -> Passed:
-    passed = []
+def _crispens(curves: CurveSet) -> Iterator[bool]:
     for x, y, number in _measured(curves):
         background = curves.level[number]
         # Backgrounds outside of the tests cannot have the steepest place among them.
         if x[1] < background < x[-2]:
             steepest = int(np.argmax(np.diff(y) / np.diff(np.log(x))))
             step = x[steepest + 1] - x[steepest]
-            passed.append(x[steepest] - step <= background <= x[steepest + 1] + step)
-    return np.array(passed, dtype=bool)
+            yield x[steepest] - step <= background <= x[steepest + 1] + step
 
 
-def _ordered(curves: CurveSet) -> Passed:
+def _ordered(curves: CurveSet) -> Iterator[bool]:
     """At each abscissa of each group: whether at least nine of ten pairs lie right."""
-    passed: list[bool] = []
     for group in dict.fromkeys(curves.group):
         rows = curves.group == group
         found = Concordance(curves.ideal[rows])(curves.response[rows])
-        passed += [value >= 0.8 for value in found[np.isfinite(found)]]
-    return np.array(passed, dtype=bool)
+        yield from found[np.isfinite(found)] >= 0.8
 
 
-def _band_pass(curves: CurveSet) -> Passed:
-    return np.array(
-        [
-            0 < np.argmax(y) < len(y) - 1 and max(y[0], y[-1]) < y.max() / 2
-            for _, y, _ in _measured(curves, curves.channel == "ach")
-        ],
-        dtype=bool,
-    )
+def _band_pass(curves: CurveSet) -> Iterator[bool]:
+    for _, y, _ in _measured(curves, curves.channel == "ach"):
+        yield bool(0 < np.argmax(y) < len(y) - 1 and max(y[0], y[-1]) < y.max() / 2)
 
 
-def _low_pass(curves: CurveSet) -> Passed:
-    return np.array(
-        [
-            y[: len(y) // 3 + 1].min() > y.max() / 2 and y[-1] < y.max() / 2
-            for _, y, _ in _measured(curves, curves.channel != "ach")
-        ],
-        dtype=bool,
-    )
+def _low_pass(curves: CurveSet) -> Iterator[bool]:
+    for _, y, _ in _measured(curves, curves.channel != "ach"):
+        yield y[: len(y) // 3 + 1].min() > y.max() / 2 and y[-1] < y.max() / 2
 
 
-def _opponent(curves: CurveSet) -> Passed:
-    return np.array(
-        [
-            y.min() < -0.1 * np.abs(y).max() and y.max() > 0.1 * np.abs(y).max()
-            for _, y, _ in _measured(curves, curves.channel != "ach")
-        ],
-        dtype=bool,
-    )
+def _opponent(curves: CurveSet) -> Iterator[bool]:
+    for _, y, _ in _measured(curves, curves.channel != "ach"):
+        tenth = 0.1 * np.abs(y).max()
+        yield y.min() < -tenth and y.max() > tenth
 
 
-def _peaks_at_adaptor(curves: CurveSet) -> Passed:
-    return np.array(
-        [
-            y.max() > 0 and abs(np.log2(x[np.argmax(y)] / curves.level[number])) <= 0.5
-            for x, y, number in _measured(curves)
-        ],
-        dtype=bool,
-    )
+def _peaks_at_adaptor(curves: CurveSet) -> Iterator[bool]:
+    for x, y, number in _measured(curves):
+        yield y.max() > 0 and abs(np.log2(x[np.argmax(y)] / curves.level[number])) <= 0.5
 
 
-def _attenuates(curves: CurveSet) -> Passed:
-    passed: list[bool] = []
-    for group in dict.fromkeys(curves.group):
-        rows = np.flatnonzero(curves.group == group)
-        # The first of a group is without a mask.
-        alone = rows[0]
-        for row in rows[rows != alone]:
-            there = np.isfinite(curves.response[[alone, row]]).all(axis=0)
-            if there.any():
-                with_mask, without = curves.response[[row, alone]][:, there].sum(axis=1)
-                passed.append(bool(above(with_mask, without) < 0))
-    return np.array(passed, dtype=bool)
+def _attenuates(curves: CurveSet) -> Iterator[bool]:
+    # The first of a group is without a mask.
+    for _, _, with_mask, without in _against_first(curves, lambda levels: 0):
+        yield bool(above(np.asarray(with_mask), np.asarray(without)) < 0)
 
 
-def _discounts_light(curves: CurveSet) -> Passed:
+def _discounts_light(curves: CurveSet) -> Iterator[bool]:
     """At each abscissa under each other light: whether the ratio of red-green to yellow-blue moves.
 
     Groups are lights, and levels their colour temperatures; the first group is white.
@@ -199,40 +390,22 @@ def _discounts_light(curves: CurveSet) -> Passed:
     groups = list(dict.fromkeys(curves.group))
 
     def ratio(group: str) -> tuple[Floats, float]:
-        of = {
-            each: np.flatnonzero((curves.group == group) & (curves.channel == each))
-            for each in ("rg", "yb")
-        }
+        own = curves.rows(curves.group == group)
+        (rg, *_), (yb, *_) = (np.flatnonzero(own.channel == each) for each in ("rg", "yb"))
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = curves.response[of["rg"][0]] / curves.response[of["yb"][0]]
-        return found, float(curves.level[of["rg"][0]])
+            return own.response[rg] / own.response[yb], float(own.level[rg])
 
     in_white, white = ratio(groups[0])
-    passed: list[bool] = []
     for group in groups[1:]:
         found, kelvin = ratio(group)
         there = np.isfinite(found) & np.isfinite(in_white)
-        wanted = np.sign(kelvin - white)
-        passed += [bool(side == wanted) for side in above(found[there], in_white[there])]
-    return np.array(passed, dtype=bool)
+        yield from above(found[there], in_white[there]) == np.sign(kelvin - white)
 
 
-#: Share of the contrast that fog takes which a response must give back to count as enhanced.
-_GIVEN_BACK = 0.1
-
-
-def _enhances(curves: CurveSet) -> Passed:
-    passed: list[bool] = []
-    for group in dict.fromkeys(curves.group):
-        rows = np.flatnonzero(curves.group == group)
-        clear = rows[np.argmax(curves.level[rows])]
-        for row in rows[rows != clear]:
-            there = np.isfinite(curves.response[[clear, row]]).all(axis=0)
-            if there.any():
-                in_fog, in_clear = curves.response[[row, clear]][:, there].sum(axis=1)
-                through = curves.level[row] / curves.level[clear]
-                passed.append(bool(in_fog >= (through + _GIVEN_BACK * (1 - through)) * in_clear))
-    return np.array(passed, dtype=bool)
+def _enhances(curves: CurveSet) -> Iterator[bool]:
+    for row, clear, in_fog, in_clear in _against_first(curves, np.argmax):
+        through = curves.level[row] / curves.level[clear]
+        yield in_fog >= (through + _GIVEN_BACK * (1 - through)) * in_clear
 
 
 SATURATES = Check(

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from fechner.scores.statistics import freedom_of, student
 
-    Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from fechner.scores.panels import Flags, Floats
 
 _LN10 = float(np.log(10))
 
@@ -57,7 +57,7 @@ class MeasuredCurve(NamedTuple):
     offset_variance: float
     offset_freedom: float
 
-    def at(self, points: NDArray[np.bool_]) -> MeasuredCurve:
+    def at(self, points: Flags) -> MeasuredCurve:
         """Return some of the points."""
         return self._replace(
             log10=self.log10[points], covariance=self.covariance[np.ix_(points, points)]
@@ -202,7 +202,7 @@ def _sum_of_squares(vector: Floats, *errors: tuple[Floats, float]) -> Floats:
     if length > _FAR * np.sqrt(max(along.sum(), added / len(vector))):
         return np.array([value, (length - half) ** 2, (length + half) ** 2])
     traces = np.array([float(np.trace(each)) for each, _ in errors])
-    freedom = _freedom(traces, [each for _, each in errors])
+    freedom = freedom_of(traces, [each for _, each in errors])
     from scipy import optimize, special
 
     squared = float((covariance * covariance.T).sum())
@@ -228,13 +228,5 @@ def _sum_of_squares(vector: Floats, *errors: tuple[Floats, float]) -> Floats:
     return np.array([value, min(low, value), max(high, value)])
 
 
-def _freedom(variances: Floats, freedoms: list[float]) -> float:
-    """Return the degrees of freedom of a sum of variances (Satterthwaite 1946)."""
-    each = float((variances**2 / np.array(freedoms)).sum())
-    return float(variances.sum() ** 2 / each) if each > 0 else np.inf
-
-
 def _student(freedom: float, share: float = 0.975) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(min(freedom, _MANY), share))
+    return student(min(freedom, _MANY), share)

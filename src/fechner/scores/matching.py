@@ -1,40 +1,96 @@
-"""Matching error: how far matched contrasts lie from those that people set."""
+"""Matching errors: how far matched contrasts lie from those that people set.
+
+Across spatial frequencies, and across colour directions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from fechner.psychometrics import find_crossing, find_least
-from fechner.scores.alignment import outputs
-from fechner.scores.bootstrap import cluster_counts, interval, normal_errors, spread
-from fechner.scores.notes import (
+from fechner.scores.panels import Axis, Flags, Floats, Line, Panel, spans_decades
+from fechner.scores.score import (
+    NOTHING_SHOWN,
     SAME_ANSWERS,
     TOO_FEW,
     UNDEFINED,
-    count_matches,
-    is_undefined,
+    Resampled,
+    Score,
+    Scorer,
+    in_common,
     join_notes,
     left_out,
+    unmeasured,
 )
-from fechner.scores.paired import in_common
-from fechner.scores.score import Resampled, Score
+from fechner.scores.statistics import NAN, cluster_counts, normal_errors, spread
+from fechner.stimuli.colour import DIRECTION_NAMES
+from fechner.stimuli.patterns import in_words
 
 if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-    from fechner.experiments import FrequencyMatching
+    from fechner.experiments import ColourMatching, FrequencyMatching
 
-_error = partial(Score, higher_is_better=False, best=0.0, resampled="frequencies")
+    #: The error of values, with weights of clusters, [..., clusters]: one for each set of weights.
+    Of = Callable[[Floats, Floats], Floats]
+
+#: Simulated human ratios of colour directions.
+_HUMAN_DRAWS = 400
+
+
+class _Error(NamedTuple):
+    """One way to measure the error of matches.
+
+    Parameters
+    ----------
+    moved
+        Values as they were if the human matches were off by their error, [draws, ...].
+    chance, most
+        The error of matches at random, and the largest there can be.
+    """
+
+    name: str
+    of: Of
+    values: Floats
+    moved: Callable[[], Floats]
+    chance: float
+    most: float
+    n: int
+    note: str = ""
+
+
+def _resampled(
+    errors: Iterable[_Error], over: str, places: Floats, missing: str, why: str
+) -> Iterator[Resampled]:
+    """Yield errors with their bootstrap over clusters, and what the error of people adds."""
+    once = np.ones(len(places))
+    for error in errors:
+        value, resamples, human = NAN, np.empty(0), np.array([NAN])
+        if not why:
+            value = float(error.of(error.values, once))
+            resamples = error.of(error.values, cluster_counts(len(places)))
+            human = error.of(error.moved(), once)
+        low, high = spread(human)
+        score = replace(
+            unmeasured(error.name, over, higher_is_better=False, best=0.0, chance=error.chance),
+            value=value,
+            n=error.n,
+            human_low=low,
+            human_high=high,
+            note=join_notes(missing, why or error.note),
+        )
+        yield Resampled(score, resamples, places, "error", error.most).with_interval()
 
 
 @dataclass(frozen=True)
-class MatchingError:
+class MatchingError(Scorer):
     """Root mean square error of matches in log10 contrast, by several definitions.
 
     ``matching-error`` is the mean over frequencies of the RMSE over reference contrasts, as
@@ -60,89 +116,39 @@ class MatchingError:
     main: Literal["matching-error", "matching-error-pooled"] = "matching-error"
     gaps: bool = False
 
-    def __call__(self, data: xr.Dataset, *others: Any) -> Sequence[Score]:
-        """Score every layer and read-out."""
-        return [
-            each.score
-            for layer, readout, part in outputs(data)
-            for each in self._scores(part, layer, readout)
-        ]
-
-    def resample(self, data: xr.Dataset) -> Resampled:
-        """Return the error of one layer and read-out with its bootstrap over frequencies."""
-        return self._scores(data, str(data["layer"].values), str(data["readout"].values))[0]
-
-    def _scores(self, data: xr.Dataset, layer: str, readout: str) -> list[Resampled]:
-        missing = _left_out(data)
+    def scores(self, data: xr.Dataset, *others: Any) -> Iterator[Resampled]:
+        """Yield the errors of one layer and read-out, with their bootstrap over frequencies."""
+        missing = join_notes(
+            left_out(data["dropped"]), left_out(data["dropped_reference"], "references")
+        )
         data = _shown(data)
         found, candidates = matches(data)
         human = data["human_matched"].values
         answers = "difference" if "difference" in data else "response"
-        note = join_notes(
-            missing,
-            "matched by direct comparison" if answers == "difference" else "",
-            count_matches(candidates, self.gaps),
-        )
+        direct = "matched by direct comparison" if answers == "difference" else ""
         if self.gaps:
             found = np.where(candidates == 0, np.nan, found)
         errors = np.log10(found) - np.log10(human)
         why = ""
         if np.isnan(found).all() and missing:
             why = TOO_FEW
-        elif is_undefined(data, answers):
+        elif _is_undefined(data, answers):
             why = UNDEFINED
         elif np.nanmin(data[answers]) == np.nanmax(data[answers]):
             why = SAME_ANSWERS
-        if why:
-            note = join_notes(missing, why)
-            errors = np.full_like(errors, np.nan)
-        counts = cluster_counts(errors.shape[1])
-        noise = normal_errors((len(counts), *errors.shape)) * (self.human_error_db / 20)
-        scores = []
-        grid = data["contrast"].values
-        for name, (error, chance, most) in self._definitions(data["reference"].values).items():
-            largest = most(grid, human)
-            value = float(error(errors, np.ones(errors.shape[1])))
-            resamples = error(errors, counts)
-            low, high = interval(value, resamples, errors.shape[1], "error", largest)
-            human_low, human_high = spread(error(errors + noise, np.ones(errors.shape[1])))
-            score = _error(
-                name,
-                value,
-                low,
-                high,
-                chance=chance(grid, human),
-                n=int(np.isfinite(errors).sum()),
-                human_low=human_low,
-                human_high=human_high,
-                layer=layer,
-                readout=readout,
-                note=note,
-            )
-            scores.append(Resampled(score, resamples, data["frequency"].values, "error", largest))
-        return scores
+        n = 0 if why else int(np.isfinite(errors).sum())
+        note = join_notes(direct, _count_matches(candidates, self.gaps))
 
-    def _definitions(self, references: NDArray[np.float64]) -> dict[str, _Definition]:
-        """Return the errors by name, the main one first."""
-        low = references <= np.median(references)
+        def moved() -> Floats:
+            noise = normal_errors((len(cluster_counts(errors.shape[1])), *errors.shape))
+            return np.asarray(errors + noise * (self.human_error_db / 20))
 
-        def whole(error: _Error) -> _Definition:
-            return _Definition(error, partial(_chance, error=error), partial(_most, error=error))
-
-        def shape(rows: NDArray[np.bool_]) -> _Definition:
-            return _Definition(
-                partial(_shape, rows=rows),
-                partial(_shape_chance, rows=rows),
-                partial(_shape_most, rows=rows),
-            )
-
-        known = {
-            "matching-error": whole(_mean_of_roots),
-            "matching-error-pooled": whole(_root_of_mean),
-            "shape-error-low-contrast": shape(low),
-            "shape-error-high-contrast": shape(~low),
-        }
-        return {self.main: known[self.main], **known}
+        known = _definitions(data["contrast"].values, data["reference"].values, human)
+        every = [
+            _Error(name, of, errors, moved, chance, most, n, note)
+            for name, (of, chance, most) in {self.main: known[self.main], **known}.items()
+        ]
+        return _resampled(every, "frequencies", data["frequency"].values, missing, why)
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
         """Leave the frequencies and reference contrasts at which both made matches."""
@@ -152,13 +158,12 @@ class MatchingError:
     def printed(self, value: float, experiment: FrequencyMatching) -> Score:
         """Return an error of which only the value is known."""
         _, references, human = experiment.human_matches()
-        grid = np.array(experiment.contrasts)
-        nothing = float("nan")
-        chance = self._definitions(references)[self.main].chance(grid, human)
-        return _error(self.main, value, nothing, nothing, chance=chance, n=0)
+        known = _definitions(np.array(experiment.contrasts), references, human)
+        _, chance, _ = known[self.main]
+        return replace(unmeasured(self.main, "frequencies", False, 0.0, chance), value=value)
 
 
-def matches(data: xr.Dataset, of: str = "") -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+def matches(data: xr.Dataset, of: str = "") -> tuple[Floats, NDArray[np.intp]]:
     """Return matched contrasts [reference, frequency] and the number of candidates of each.
 
     Both are those of the contrasts that could be shown; a match is NaN where none could, or its
@@ -169,8 +174,7 @@ def matches(data: xr.Dataset, of: str = "") -> tuple[NDArray[np.float64], NDArra
     of
         What names of frequencies and answers begin with: nothing, or ``curve_`` for figures.
     """
-    grid = data["contrast"].values
-    references = data["reference"].values
+    grid, references = data["contrast"].values, data["reference"].values
     shape = (len(references), data.sizes[f"{of}frequency"])
     found, counts = np.full(shape, np.nan), np.ones(shape, dtype=np.intp)
     if "difference" in data:
@@ -181,20 +185,13 @@ def matches(data: xr.Dataset, of: str = "") -> tuple[NDArray[np.float64], NDArra
                 found[i, j], counts[i, j] = find_least(grid[there], differences[i, j][there])
         return found, counts
     criteria, responses = data["reference_response"].values, data[f"{of}response"].values
-    there = np.isfinite(responses)
     for i, j in np.ndindex(*shape):
-        if np.isnan(criteria[i]) or not there[j].any():
-            continue
-        found[i, j], counts[i, j] = find_crossing(
-            grid[there[j]], responses[j][there[j]], float(criteria[i]), near=float(references[i])
-        )
+        there = np.isfinite(responses[j])
+        if np.isfinite(criteria[i]) and there.any():
+            found[i, j], counts[i, j] = find_crossing(
+                grid[there], responses[j][there], float(criteria[i]), near=float(references[i])
+            )
     return found, counts
-
-
-def _left_out(data: xr.Dataset) -> str:
-    """Say what could not be shown."""
-    tests, references = data["dropped"], data["dropped_reference"]
-    return join_notes(left_out(tests), left_out(references, "references"))
 
 
 def _shown(data: xr.Dataset) -> xr.Dataset:
@@ -206,87 +203,69 @@ def _shown(data: xr.Dataset) -> xr.Dataset:
     return data.isel(kept)
 
 
-def _chance(grid: NDArray[np.float64], matched: NDArray[np.float64], error: _Error) -> float:
-    """Return the error of matches drawn evenly over the log contrast range."""
-    low, high = np.log10(grid[[0, -1]])
-    human = np.log10(matched)
-    squares = ((high - human) ** 3 - (low - human) ** 3) / (3 * (high - low))
-    return float(error(np.sqrt(squares), np.ones(matched.shape[1])))
+def _is_undefined(data: xr.Dataset, answers: str = "response") -> bool:
+    """Whether answers to stimuli that were shown are undefined."""
+    return bool((data[answers].isnull() & (data["dropped"] == 0)).any())
 
 
-def _most(grid: NDArray[np.float64], matched: NDArray[np.float64], error: _Error) -> float:
-    """Return the largest error: every match at the end of the range that is farther away."""
-    low, high = np.log10(grid[[0, -1]])
-    human = np.log10(matched)
-    return float(error(np.maximum(human - low, high - human), np.ones(matched.shape[1])))
-
-
-def _shape_most(
-    grid: NDArray[np.float64], matched: NDArray[np.float64], rows: NDArray[np.bool_]
-) -> float:
-    """Return a bound of the shape error: half of what errors can span."""
-    low, high = np.log10(grid[[0, -1]])
-    spans = high - low + np.ptp(np.log10(matched[rows]), axis=1)
-    return float(np.sqrt(np.square(spans / 2).mean()))
-
-
-def _shape_chance(
-    grid: NDArray[np.float64], matched: NDArray[np.float64], rows: NDArray[np.bool_]
-) -> float:
-    """Return the shape error of matches drawn evenly over the log contrast range."""
-    low, high = np.log10(grid[[0, -1]])
-    n = matched.shape[1]
-    variances = (high - low) ** 2 / 12 * (n - 1) / n + np.log10(matched[rows]).var(axis=1)
-    return float(np.sqrt(variances.mean()))
-
-
-class _Definition(NamedTuple):
-    """How an error is computed, what it is for matches at random, and at most.
-
-    The latter two are functions of the tested contrasts and the human matches.
-    """
-
-    error: _Error
-    chance: Callable[[NDArray[np.float64], NDArray[np.float64]], float]
-    most: Callable[[NDArray[np.float64], NDArray[np.float64]], float]
-
-
-class _Error(Protocol):
-    """Error over references and frequencies (last two axes), with weights [..., frequencies].
-
-    Matches that are missing do not count.
-    """
-
-    def __call__(
-        self, errors: NDArray[np.float64], weights: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return one error for each set of weights."""
-        ...
-
-
-def _mean_of_roots(
-    errors: NDArray[np.float64], weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    squares, there = _squares(errors)
-    with np.errstate(invalid="ignore"):
-        roots = np.sqrt(squares.sum(axis=-2) / there.sum(axis=-2))
-    any_there = there.any(axis=-2)
-    weights = weights * any_there
-    result: NDArray[np.float64] = _divided(
-        (weights * np.where(any_there, roots, 0.0)).sum(-1), weights.sum(-1)
+def _count_matches(candidates: NDArray[np.intp], gaps: bool = False) -> str:
+    """Say how many matches had no candidate or several; those without may be left out."""
+    beyond, several = (candidates == 0).sum(), (candidates > 1).sum()
+    what = "left out" if gaps else "taken as the end of it"
+    return join_notes(
+        f"{beyond} of {candidates.size} matches out of range, {what}" if beyond else "",
+        f"{several} of {candidates.size} matches ambiguous" if several else "",
     )
-    return result
 
 
-def _root_of_mean(errors: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _definitions(
+    grid: Floats, references: Floats, human: Floats
+) -> dict[str, tuple[Of, float, float]]:
+    """Return the errors by name, each with that of matches at random, and the largest."""
+    low, high = np.log10(grid[[0, -1]])
+    at = np.log10(human)
+    once = np.ones(human.shape[1])
+    # Matches drawn evenly over the log contrast range, and at the end of it that is farther away.
+    random = np.sqrt(((high - at) ** 3 - (low - at) ** 3) / (3 * (high - low)))
+    farthest = np.maximum(at - low, high - at)
+    found: dict[str, tuple[Of, float, float]] = {
+        name: (of, float(of(random, once)), float(of(farthest, once)))
+        for name, of in (
+            ("matching-error", _mean_of_roots),
+            ("matching-error-pooled", _root_of_mean),
+        )
+    }
+    is_low = references <= np.median(references)
+    for name, rows in (("low", is_low), ("high", ~is_low)):
+        n = len(once)
+        variances = (high - low) ** 2 / 12 * (n - 1) / n + at[rows].var(axis=1)
+        spans = high - low + np.ptp(at[rows], axis=1)  # errors cannot be farther apart
+        found[f"shape-error-{name}-contrast"] = (
+            partial(_shape, rows=rows),
+            float(np.sqrt(variances.mean())),
+            float(np.sqrt(np.square(spans / 2).mean())),
+        )
+    return found
+
+
+# Errors [..., references, frequencies] with weights [..., frequencies]; missing ones do not count.
+
+
+def _mean_of_roots(errors: Floats, weights: Floats) -> Floats:
+    squares, there = _squares(errors)
+    any_there = there.any(axis=-2)
+    roots = np.sqrt(_divided(squares.sum(axis=-2), there.sum(axis=-2)))
+    weights = weights * any_there
+    return _divided((weights * np.where(any_there, roots, 0.0)).sum(-1), weights.sum(-1))
+
+
+def _root_of_mean(errors: Floats, weights: Floats) -> Floats:
     squares, there = _squares(errors)
     total = (weights * squares.sum(axis=-2)).sum(-1)
     return np.sqrt(_divided(total, (weights * there.sum(axis=-2)).sum(-1)))
 
 
-def _shape(
-    errors: NDArray[np.float64], weights: NDArray[np.float64], rows: NDArray[np.bool_]
-) -> NDArray[np.float64]:
+def _shape(errors: Floats, weights: Floats, rows: Flags) -> Floats:
     """Return the error of the chosen curves after the mean error of each is taken off."""
     chosen = errors[..., rows, :]
     there = np.isfinite(chosen)
@@ -296,13 +275,276 @@ def _shape(
     return np.sqrt(_divided((weight * squares).sum(axis=(-2, -1)), weight.sum(axis=(-2, -1))))
 
 
-def _squares(errors: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _squares(errors: Floats) -> tuple[Floats, Flags]:
     there = np.isfinite(errors)
     return np.where(there, np.square(errors), 0.0), there
 
 
-def _divided(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
+def _divided(sums: Floats, counts: Any) -> Floats:
     """Return means, NaN where there is nothing."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        means: NDArray[np.float64] = np.asarray(sums / counts)
-    return means
+        return np.asarray(sums / counts)
+
+
+def matching_panels(
+    experiment: FrequencyMatching, data: xr.Dataset, gaps: bool = False
+) -> list[Panel]:
+    """Return one panel: a colour per reference contrast, people dashed, the observer solid.
+
+    Curves that were measured for figures join the matches that are scored, which are marked.
+
+    Parameters
+    ----------
+    gaps
+        Whether lines are broken where nothing in the tested range matches, as the scorer may have
+        it; otherwise the match is the end of the range.
+    """
+    tested, human = data["frequency"].values, data["human_matched"].values
+    frequencies, found, candidates, scored = _all_matches(data)
+    lines: list[Line] = []
+    for number, contrast in enumerate(data["reference"].values):
+        name = f"{contrast:.3g}"
+        beyond = candidates[number] == 0
+        matched = np.where(beyond, np.nan, found[number]) if gaps else found[number]
+        doubtful = None if gaps else beyond & scored
+        marked = None if scored.all() else scored
+        lines += [
+            Line(tested, human[number], name, group=number, human=True),
+            Line(frequencies, matched, name, group=number, doubtful=doubtful, marked=marked),
+        ]
+    return [
+        Panel(
+            "matches",
+            f"Contrast that matches {in_words(experiment.pattern)}",
+            Axis(experiment.axes[0], log=True),
+            Axis(f"matched contrast ({experiment.unit_name})", log=True),
+            tuple(lines),
+            groups="contrast of the reference",
+            ordered=True,
+        )
+    ]
+
+
+def _all_matches(data: xr.Dataset) -> tuple[Floats, Floats, NDArray[np.intp], Flags]:
+    """Return frequencies, matches, numbers of candidates, and which frequencies are scored.
+
+    There is a gap at frequencies of figures that pixels cannot hold.
+    """
+    tested = data["frequency"].values
+    found, candidates = matches(data)
+    if "curve_frequency" not in data:
+        return tested, found, candidates, np.ones(len(tested), bool)
+    between, more = matches(data, of="curve_")
+    answers = data["curve_difference" if "difference" in data else "curve_response"]
+    shown = answers.notnull().any([dim for dim in answers.dims if dim != "curve_frequency"])
+    frequencies = np.concatenate([tested, data["curve_frequency"].values])
+    order = frequencies.argsort()
+    return (
+        frequencies[order],
+        np.concatenate([found, np.where(shown, between, np.nan)], axis=1)[:, order],
+        np.concatenate([candidates, more], axis=1)[:, order],
+        (np.arange(len(frequencies)) < len(tested))[order],
+    )
+
+
+#: Pairs of directions whose responses are compared, by their place: all three as in the published
+#: numbers, and the two of the printed equation.
+_PAIRS = {
+    "colour-matching-error": ((0, 1), (1, 2), (2, 0)),
+    "colour-matching-error-printed": ((0, 1), (1, 2)),
+}
+
+
+@dataclass(frozen=True)
+class ColourMatchingError(Scorer):
+    """How far an observer's matches across colour directions lie from those of people.
+
+    ``colour-matching-error-db`` is the root mean square error, in dB (20 log10), of the chromatic
+    contrasts to which the observer responds as to the achromatic one. It stays the same if a metric
+    is put through a monotone function. ``colour-matching-error`` (Hammou et al. 2025, eq. S10) does
+    not: it is the root mean square difference between responses to gratings that people match, over
+    the range of responses, with three differences as in the published numbers;
+    ``colour-matching-error-printed`` has the two differences of the printed equation.
+
+    Parameters
+    ----------
+    human_error_db
+        Standard deviation of the human matches, 20 log10; gives the second interval. For errors of
+        responses, through the observer's own slope of response over contrast.
+    main
+        Which of the errors comes first.
+    """
+
+    human_error_db: float
+    main: Literal["colour-matching-error", "colour-matching-error-db"] = "colour-matching-error-db"
+
+    def scores(self, data: xr.Dataset, *others: Any) -> Iterator[Resampled]:
+        """Yield the errors of one layer and read-out, with their bootstrap over contrasts."""
+        shown = _shown_contrasts(data)
+        contrasts = shown["contrast"].values
+        why = ""
+        if not len(contrasts):
+            why = NOTHING_SHOWN
+        elif _is_undefined(shown):
+            why = UNDEFINED
+        elif np.ptp(shown["response"].values) == 0:
+            why = SAME_ANSWERS
+        errors = sorted(self._errors(shown), key=lambda error: error.name != self.main)
+        return _resampled(errors, "contrasts", contrasts, left_out(data["dropped"]), why)
+
+    def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+        """Leave the contrasts that both were shown."""
+        a, b = (_shown_contrasts(part) for part in (first, second))
+        return in_common(a, b, contrast="contrast")
+
+    def printed(self, value: float, experiment: ColourMatching) -> Score:
+        """Return an error of which only the value is known."""
+        if self.main in _PAIRS:
+            chance = _chance(self.main)
+        else:
+            sought = np.stack(list(experiment.sought_amplitudes().values()))
+            chance = _chance_db(*_range_db(sought, experiment.matched_amplitudes()[:, 1:]))
+        return replace(unmeasured(self.main, "contrasts", False, 0.0, chance), value=value)
+
+    def _errors(self, data: xr.Dataset) -> Iterator[_Error]:
+        """Yield the errors that can be computed from what was measured."""
+        if "sought_response" in data:
+            yield self._in_db(data)
+        responses, contrasts = data["response"].values, data["contrast"].values
+
+        def moved() -> Floats:
+            if len(responses) < 2:
+                return np.full((1, *responses.shape), np.nan)
+            slopes = np.gradient(responses, np.log10(contrasts), axis=0)
+            return np.asarray(responses + slopes * self._human_errors(3) / 20)
+
+        for name, pairs in _PAIRS.items():
+            most = math.sqrt(2)  # two of the three at one end of the range, one at the other
+            of = partial(_rmse, pairs=pairs)
+            yield _Error(name, of, responses, moved, _chance(name), most, responses.size)
+
+    def _in_db(self, data: xr.Dataset) -> _Error:
+        found, candidates = colour_matches(data)
+        human = data["human_matched"].values
+        errors = 20 * np.log10(found / human)
+        low, high = _range_db(data["sought_amplitude"].values, human)
+        most = float(np.sqrt(np.square(np.maximum(-low, high)).mean())) if human.size else math.inf
+        return _Error(
+            "colour-matching-error-db",
+            _root_mean_square,
+            errors,
+            lambda: np.asarray(errors + self._human_errors(errors.shape[1])),
+            _chance_db(low, high),
+            most,
+            errors.size,
+            _count_matches(candidates),
+        )
+
+    def _human_errors(self, directions: int) -> Floats:
+        """Return errors of the human ratios in dB: one for all contrasts of a direction."""
+        return normal_errors((_HUMAN_DRAWS, 1, directions)) * self.human_error_db
+
+
+def _shown_contrasts(data: xr.Dataset) -> xr.Dataset:
+    return data.isel(contrast=data["dropped"].values == 0)
+
+
+def colour_matches(data: xr.Dataset) -> tuple[Floats, NDArray[np.intp]]:
+    """Return matched contrasts [contrast, chromatic direction], and how many candidates each had.
+
+    A match is the contrast to which the response is that to the achromatic grating. Where there is
+    none, it is the end of the range.
+    """
+    criteria = data["response"].values[:, 0]
+    human = data["human_matched"].values
+    grids, responses = data["sought_amplitude"].values, data["sought_response"].values
+    found, candidates = np.empty(human.shape), np.zeros(human.shape, dtype=np.intp)
+    for i, j in np.ndindex(*human.shape):
+        found[i, j], candidates[i, j] = find_crossing(
+            grids[j], responses[j], float(criteria[i]), near=float(human[i, j])
+        )
+    return found, candidates
+
+
+def _range_db(sought: Floats, human: Floats) -> tuple[Floats, Floats]:
+    """Return the lowest and highest error that a match can have, [contrast, direction]."""
+    low, high = (20 * np.log10(sought[:, end] / human) for end in (0, -1))
+    return low, high
+
+
+def _chance_db(low: Floats, high: Floats) -> float:
+    """Return the error of matches drawn evenly over the log contrast range."""
+    squares = (high**2 + high * low + low**2) / 3  # the mean square of what is uniform
+    return float(np.sqrt(squares.mean())) if squares.size else NAN
+
+
+def _chance(name: str) -> float:
+    """Return the error of responses drawn evenly: two of them differ by 1/6 in the square."""
+    return math.sqrt(len(_PAIRS[name]) / 6)
+
+
+# Of values [..., contrasts, directions] with weights [..., contrasts].
+
+
+def _root_mean_square(errors: Floats, weights: Floats) -> Floats:
+    squares = np.square(errors).mean(axis=-1)
+    return np.asarray(np.sqrt((weights * squares).sum(-1) / weights.sum(-1)))
+
+
+def _rmse(responses: Floats, weights: Floats, pairs: Sequence[tuple[int, int]]) -> Floats:
+    """Return the error over the range of all responses."""
+    squares = sum(np.square(responses[..., a] - responses[..., b]) for a, b in pairs)
+    span = responses.max(axis=(-2, -1)) - responses.min(axis=(-2, -1))
+    mean = (weights * squares).sum(-1) / weights.sum(-1)
+    return np.asarray(np.sqrt(mean) / np.where(span > 0, span, np.nan))
+
+
+def colour_matching_panels(experiment: ColourMatching, data: xr.Dataset) -> list[Panel]:
+    """Return matches where they were sought, and responses to gratings that people match."""
+    directions = [str(name) for name in data["direction"].values]
+    places = np.arange(len(directions), dtype=np.float64)
+    responses = data["response"].values
+    known = responses[np.isfinite(responses)]
+    lines: list[Line] = []
+    for number, contrast in enumerate(data["contrast"].values):
+        name = f"{contrast:.3g}"
+        level = np.full(len(places), responses[number].mean())
+        lines += [
+            Line(places, level, name, group=number, human=True),
+            Line(places, responses[number], name, group=number),
+        ]
+    return [
+        *([_matches_panel(data)] if "sought_response" in data else []),
+        Panel(
+            "directions",
+            "Response to contrasts that people match across colour directions",
+            Axis("", ticks=tuple(DIRECTION_NAMES[name] for name in directions)),
+            Axis("response", log=spans_decades(known) and bool((known > 0).all())),
+            tuple(lines),
+            groups="achromatic contrast",
+            ordered=True,
+        ),
+    ]
+
+
+def _matches_panel(data: xr.Dataset) -> Panel:
+    """Return the contrasts that match an achromatic one, a colour per direction, people dashed."""
+    shown = _shown_contrasts(data)
+    found, candidates = colour_matches(shown)
+    contrasts, human = shown["contrast"].values, shown["human_matched"].values
+    lines: list[Line] = []
+    for number, direction in enumerate(shown["chromatic"].values):
+        name = DIRECTION_NAMES[str(direction)]
+        beyond = candidates[:, number] == 0
+        lines += [
+            Line(contrasts, human[:, number], name, group=number, human=True),
+            Line(contrasts, found[:, number], name, group=number, doubtful=beyond),
+        ]
+    return Panel(
+        "matches",
+        "Chromatic contrast that matches an achromatic one",
+        Axis("achromatic contrast (Michelson)", log=True),
+        Axis("matched contrast (DKL amplitude)", log=True),
+        tuple(lines),
+        groups="colour direction",
+    )

@@ -1,19 +1,22 @@
-"""A score is never a bare number."""
+"""A score is never a bare number; a scorer makes scores from answers."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from fechner.scores.statistics import NAN, Scale, Source, interval, wilson
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy as np
     import xarray as xr
     from numpy.typing import NDArray
 
-    from fechner.scores.bootstrap import Scale, Source
+    from fechner.scores.panels import Floats
 
 #: From which share on a check is passed, and passed in part.
 YES, PARTLY = 0.8, 0.4
@@ -126,6 +129,24 @@ def distance(score: Score, value: float | None = None) -> float:
     return found if score.beside is None else (found + distance(score.beside)) / 2
 
 
+def unmeasured(
+    name: str,
+    resampled: str,
+    higher_is_better: bool | None = True,
+    best: float = 1.0,
+    chance: float = 0.0,
+) -> Score:
+    """Return a score of which only the meaning is known; `dataclasses.replace` adds the rest."""
+    return Score(name, NAN, NAN, NAN, higher_is_better, best, chance, resampled, 0)
+
+
+def share_score(of: Score, k: float, n: float, note: str = "") -> Score:
+    """Return the share of ``k`` in ``n`` as a score of a kind, with Wilson's interval."""
+    low, high = wilson(k, n)
+    value = float(k / n) if n else NAN
+    return replace(of, value=value, low=max(low, 0.0), high=min(high, 1.0), n=int(n), note=note)
+
+
 @dataclass(frozen=True)
 class Resampled:
     """A score with its values on bootstrap samples of its clusters.
@@ -148,34 +169,166 @@ class Resampled:
     """
 
     score: Score
-    values: NDArray[np.float64]
-    clusters: NDArray[np.float64]
+    values: Floats
+    clusters: Floats
     scale: Scale
     most: float = math.inf
     further: tuple[Source, ...] = ()
 
+    def with_interval(self) -> Resampled:
+        """Give the score the interval that the samples tell."""
+        low, high = interval(
+            self.score.value, self.values, len(self.clusters), self.scale, self.most, self.further
+        )
+        return replace(self, score=replace(self.score, low=low, high=high))
 
-class Scorer(Protocol):
-    """Turns the stored answers of one experiment into scores; the first is the main one."""
 
-    def __call__(self, data: xr.Dataset, *others: Any) -> Sequence[Score]:
-        """Score all layers and read-outs.
+class Scorer:
+    """Turns the stored answers of one experiment into scores; the first is the main one.
+
+    A scorer says what its main score means (``kind``), makes scores of the answers of one layer and
+    read-out (`scores`), and leaves of two observers' answers what both were asked (`shared`).
+    """
+
+    #: The main score, of which nothing was measured.
+    kind: ClassVar[Score]
+
+    def scores(self, data: xr.Dataset, *others: Any) -> Iterable[Score | Resampled]:
+        """Yield the scores of one layer and read-out; of the main one, also its bootstrap.
 
         ``others`` are the answers to tests that this one uses, None where they were not measured.
         """
-        ...
-
-    def resample(self, data: xr.Dataset) -> Resampled:
-        """Return the main score of one layer and read-out with its bootstrap."""
-        ...
+        raise NotImplementedError
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
         """Leave of two observers' answers what both were asked, clusters in the same order.
 
         Where that is everything, the answers themselves are returned.
         """
-        ...
+        raise NotImplementedError
+
+    def __call__(self, data: xr.Dataset, *others: Any) -> Sequence[Score]:
+        """Score all layers and read-outs."""
+        return [
+            placed(found, part) for part in outputs(data) for found in self.scores(part, *others)
+        ]
+
+    def resample(self, data: xr.Dataset) -> Resampled:
+        """Return the main score of one layer and read-out with its bootstrap."""
+        found = next(iter(self.scores(data)))
+        assert isinstance(found, Resampled)
+        return replace(found, score=placed(found, data))
 
     def printed(self, value: float, experiment: Any) -> Score:
         """Return a main score of which only the value is known, as from a paper."""
-        ...
+        return replace(self.kind, value=value)
+
+
+def placed(found: Score | Resampled, data: xr.Dataset) -> Score:
+    """Return a score that says of which layer and read-out it is."""
+    score = found.score if isinstance(found, Resampled) else found
+    if score.layer:
+        return score
+    beside = None if score.beside is None else placed(score.beside, data)
+    layer, readout = place(data)
+    return replace(score, layer=layer, readout=readout, beside=beside)
+
+
+def place(data: xr.Dataset) -> tuple[str, str]:
+    """Return the layer and the read-out that answers are of."""
+    return str(data["layer"].values), str(data["readout"].values)
+
+
+def outputs(data: xr.Dataset) -> Iterator[xr.Dataset]:
+    """Go through the answers of layers and read-outs."""
+    for layer in data["layer"].values:
+        for readout in data["readout"].values:
+            yield data.sel(layer=layer, readout=readout)
+
+
+def at_place_of(data: xr.Dataset, other: xr.Dataset | None) -> xr.Dataset | None:
+    """Return the answers to another test of the same layer and read-out."""
+    if other is None or not other["layer"].ndim:
+        return other
+    layer, readout = place(data)
+    return other.sel(layer=layer, readout=readout)
+
+
+#: Digits in which places on an axis are compared.
+_DIGITS = 9
+
+
+def in_common(first: xr.Dataset, second: xr.Dataset, **along: str) -> tuple[xr.Dataset, xr.Dataset]:
+    """Leave what two data sets have in common, in the same order.
+
+    Parameters
+    ----------
+    along
+        The coordinate whose values are compared, for every dimension.
+
+    Returns
+    -------
+    tuple of xarray.Dataset
+        The data sets themselves where they have everything in common.
+    """
+    chosen: tuple[dict[str, NDArray[np.intp]], dict[str, NDArray[np.intp]]] = ({}, {})
+    for dimension, name in along.items():
+        a, b = rounded(first[name].values), rounded(second[name].values)
+        if not np.array_equal(a, b):
+            _, i, j = np.intersect1d(a, b, return_indices=True)
+            chosen[0][dimension], chosen[1][dimension] = i, j
+    if not chosen[0]:
+        return first, second
+    return first.isel(chosen[0]), second.isel(chosen[1])
+
+
+def rounded(places: NDArray[Any]) -> NDArray[Any]:
+    """Return places on an axis with rounding errors taken away; names as they are."""
+    if places.dtype.kind in "OSU":
+        return places
+    return np.array([float(f"{place:.{_DIGITS}g}") for place in places])
+
+
+# What a reader of a score must know, in words.
+
+#: Why a score is NaN.
+SAME_ANSWERS = "not computable: the observer answered the same to every stimulus"
+TOO_FEW = "not computable: too few points left"
+NOTHING_SHOWN = "not computable: nothing could be shown"
+UNDEFINED = (
+    "not computable: the read-out is undefined against a reference whose features are silent, "
+    "constant or a single number; use --readout l2"
+)
+
+#: What to do where nothing could be shown.
+_ADVICE = {
+    "aliased": "the pixels are too coarse for this test: raise --ppd",
+    "window-cut": "the field is too small for this test: give the model more pixels "
+    "(NAME@size=... where the model has that setting, Wants(size_px=...) for your own), lower "
+    "--ppd, or use --resize",
+    "out-of-gamut": "the display cannot show this test: its background may be as bright as the "
+    "peak; choose another --display",
+}
+
+
+def left_out(flags: xr.DataArray, what: str = "points") -> str:
+    """Say how many points, or other things, were left out, and why; if all were, what to do."""
+    meanings = flags.attrs["meanings"].split()
+    counts = Counter(meanings[flag] for flag in flags.values.ravel() if flag)
+    total = flags.size
+    advice = _ADVICE.get(counts.most_common(1)[0][0], "") if counts.total() == total else ""
+    return join_notes(
+        *(f"{count} of {total} {what} left out: {reason}" for reason, count in counts.items()),
+        advice,
+    )
+
+
+def unshown_pictures(data: xr.Dataset, what: str = "pictures", more: str = "") -> str:
+    """Say which pictures, or trials, were left out, and what could not be read."""
+    unreadable = str(data.attrs.get("unreadable", "")).rstrip(".")
+    return join_notes(left_out(data["problem"], what), more, unreadable)
+
+
+def join_notes(*notes: str) -> str:
+    """Return notes as one line."""
+    return "; ".join(note for note in notes if note)

@@ -8,15 +8,14 @@ by side: neither alone is human.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fechner.scores.alignment import outputs
-from fechner.scores.bootstrap import RESAMPLES, cluster_counts, normal_errors
+from fechner.experiments.abscissae import abscissa
 from fechner.scores.curve_distance import (
     Estimate,
     MeasuredCurve,
@@ -25,21 +24,44 @@ from fechner.scores.curve_distance import (
     linear_rms_from,
     rms_from,
 )
-from fechner.scores.detectability import d_prime_scores
-from fechner.scores.notes import SAME_ANSWERS, TOO_FEW, join_notes, left_out
-from fechner.scores.paired import in_common
-from fechner.scores.rates import rate_score
-from fechner.scores.score import Resampled, Score
-from fechner.scores.thresholds import Thresholds, thresholds
-from fechner.scores.wording import Asked, wording_scores
+from fechner.scores.panels import Axis, Bars, Floats, Line, Panel, Points, Surface
+from fechner.scores.score import (
+    SAME_ANSWERS,
+    TOO_FEW,
+    Resampled,
+    Score,
+    Scorer,
+    in_common,
+    join_notes,
+    left_out,
+    placed,
+    unmeasured,
+)
+from fechner.scores.statistics import (
+    NAN,
+    RESAMPLES,
+    cluster_counts,
+    normal_errors,
+    student,
+    wilson,
+)
+from fechner.scores.thresholds import (
+    CONTRASTS,
+    Thresholds,
+    d_prime_of,
+    d_prime_scores,
+    hits_at,
+    rate_score,
+    thresholds,
+    wording_scores,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
-    from numpy.typing import NDArray
 
     from fechner import psychometrics
+    from fechner.experiments import Asking
 
-    Floats = NDArray[np.float64]
     Measure = Callable[[MeasuredCurve, Floats], Estimate]
 
 #: Frequencies with a threshold that a correlation needs.
@@ -56,9 +78,11 @@ _STEP = 1e4
 #: A difference that the note on a correlation mentions.
 _WORTH_SAYING = 0.005
 
+_UNKNOWN = Estimate(NAN, NAN, NAN, NAN)
+
 
 @dataclass(frozen=True)
-class ContrastSensitivity:
+class ContrastSensitivity(Scorer):
     """How the contrast sensitivity of an observer compares with people's.
 
     The first score is Pearson's correlation with the Standard Spatial Observer, in sensitivity;
@@ -77,13 +101,7 @@ class ContrastSensitivity:
     guess: float | None = None
     published: bool = False
 
-    def __call__(self, data: xr.Dataset, *others: Any) -> Sequence[Score]:
-        """Score every layer and read-out."""
-        return [
-            score
-            for layer, readout, part in outputs(data)
-            for score in self._scores(part, layer, readout)
-        ]
+    kind = unmeasured("csf-correlation", "prompts")
 
     def measured(self, data: xr.Dataset) -> Thresholds:
         """Return the thresholds of one layer and read-out."""
@@ -107,104 +125,97 @@ class ContrastSensitivity:
 
     def band(self, found: Thresholds) -> tuple[Floats, Floats]:
         """Return the 95 % interval of the curve at every abscissa, as sensitivity."""
-        from scipy.special import stdtrit
-
         curve = found.curve
         error = np.sqrt(np.diag(curve.covariance) + np.where(found.known, curve.offset_variance, 0))
-        half = stdtrit(min(curve.freedom, curve.offset_freedom, 1e4), 0.975) * error
+        half = student(min(curve.freedom, curve.offset_freedom, 1e4)) * error
         return 10 ** (curve.log10 - half), 10 ** (curve.log10 + half)
 
     def resampled_curves(self, found: Thresholds) -> Floats:
         """Return log10 sensitivities of other prompts and other trials, [resamples, points]."""
         curve = found.curve
-        points = len(curve.log10)
-        known = np.nan_to_num(
-            curve.covariance + np.outer(found.known, found.known) * curve.offset_variance
-        )
-        values, axes = np.linalg.eigh(known)
-        errors = normal_errors((RESAMPLES, points)) * np.sqrt(np.maximum(values, 0.0)) @ axes.T
+        common = np.outer(found.known, found.known) * curve.offset_variance
+        values, axes = np.linalg.eigh(np.nan_to_num(curve.covariance + common))
+        errors = normal_errors((RESAMPLES, len(values))) * np.sqrt(np.maximum(values, 0.0)) @ axes.T
         return np.asarray(curve.log10 + errors)
 
-    def _scores(self, data: xr.Dataset, layer: str, readout: str) -> Iterator[Score]:
+    def scores(self, data: xr.Dataset, *others: Any) -> Iterator[Score]:
+        """Yield how a curve compares with people's, then what else the answers tell."""
         found = self.measured(data)
         usable = found.usable
         curve = found.curve.at(usable)
-        enough = bool((usable & found.known).sum() >= FEWEST)
-        prompts = found.log10.shape[1]
+        note = join_notes(left_out(data["dropped"]), found.note)
+        enough = _is_curve(found)
         why = "" if enough else TOO_FEW
         if found.n.any() and found.k.sum() in (0, found.n.sum()):
             why = SAME_ANSWERS
-        note = join_notes(left_out(data["dropped"]), found.note)
-        place: dict[str, Any] = {"layer": layer, "readout": readout}
 
         def score(
-            name: str, people: Floats, measure: Measure, *, chance: float, words: str = ""
+            name: str,
+            measure: Measure,
+            human: Floats = found.human,
+            chance: float = 0.0,
+            words: str = "",
         ) -> Score:
-            estimate = Estimate(*(4 * [float("nan")]))
-            if enough:
-                estimate = measure(curve, found.of_people(people)[usable])
+            estimate = measure(curve, _people(found, human)) if enough else _UNKNOWN
             reason = why or (_SAME if np.isnan(estimate.measured) else "")
             value = estimate.measured if self.published else estimate.value
             if abs(value - estimate.measured) > _WORTH_SAYING:
                 words = join_notes(words, f"{estimate.measured:.3f} without correction for error")
             is_correlation = chance == 0
-            return Score(
-                name,
-                value,
-                min(estimate.low, value),
-                max(estimate.high, value),
-                higher_is_better=is_correlation,
-                best=1.0 if is_correlation else 0.0,
-                chance=chance,
-                resampled="prompts" if prompts > 1 else "trials",
+            over = "prompts" if found.log10.shape[1] > 1 else "trials"
+            return replace(
+                unmeasured(name, over, is_correlation, 1.0 if is_correlation else 0.0, chance),
+                value=value,
+                low=min(estimate.low, value),
+                high=max(estimate.high, value),
                 n=int(usable.sum()),
                 of=int(found.shown.sum()),
                 note=join_notes(note, reason, words),
-                **place,
             )
 
-        sso, castle = found.human, found.castle
+        people = _people(found, found.human)
         by_value, by_log = (partial(_correlation, linear=linear) for linear in (True, False))
-        size = score(
-            "csf-gain-log10",
-            sso,
-            _size,
-            chance=_least(found, sso),
-            words=_size_in_words(found, curve),
-        )
-        shape = score("csf-correlation", sso, by_value, chance=0.0, words=shape_in_words(found))
-        yield replace(shape, beside=size)
+        # One that sees nothing but the strongest contrasts, and one that sees nothing at all.
+        least, blind = NAN, NAN
+        if len(people):
+            least = float(np.log10(people * np.nanmax(found.contrasts)).mean())
+            blind = float(np.sqrt(np.square(people).mean()))
+        words = _size_in_words(found, curve) if enough else ""
+        size = score("csf-gain-log10", _size, chance=least, words=words)
+        words = shape_in_words(found) if enough else ""
+        yield replace(score("csf-correlation", by_value, words=words), beside=size)
         yield size
-        yield score("csf-correlation-log", sso, by_log, chance=0.0)
-        # An observer that sees nothing at all, and one as sensitive to everything.
-        blind = _level(found, sso)
-        said = f"an observer that sees nothing has {blind:.1f}" if np.isfinite(blind) else ""
-        yield score("csf-rmse", sso, linear_rms_from, chance=blind, words=said)
-        yield score("csf-rmse-log10", sso, rms_from, chance=_spread(found, sso))
+        yield score("csf-correlation-log", by_log)
+        words = f"an observer that sees nothing has {blind:.1f}" if np.isfinite(blind) else ""
+        yield score("csf-rmse", linear_rms_from, chance=blind, words=words)
+        yield score("csf-rmse-log10", rms_from, chance=_spread(found, found.human))
+        castle = found.castle
         if np.isfinite(castle).any():
-            yield score("castle-correlation", castle, by_value, chance=0.0)
-            yield score("castle-rmse-log10", castle, rms_from, chance=_spread(found, castle))
+            yield score("castle-correlation", by_value, castle)
+            yield score("castle-rmse-log10", rms_from, castle, _spread(found, castle))
         if self.guess is None:
-            yield rate_score("false-alarms", found.false_alarms, "yes to nothing", 0.5, place)
+            alarms = unmeasured("false-alarms", "trials", False, best=0.0, chance=0.5)
+            yield rate_score(alarms, found.false_alarms, "yes to nothing")
         if found.reads != "nothing":
-            yield rate_score("invalid-replies", found.invalid, "neither yes nor no", 1.0, place)
-        yield from d_prime_scores(found, self.guess, place)
-        yield from self.wording(found, **place)
+            invalid = unmeasured("invalid-replies", "trials", False, best=0.0, chance=1.0)
+            yield rate_score(invalid, found.invalid, "neither yes nor no")
+        yield from d_prime_scores(found, self.guess)
+        yield from self.wording(found)
 
-    def wording(self, found: Thresholds, layer: str = "", readout: str = "") -> Iterator[Score]:
+    def wording(self, found: Thresholds) -> Iterator[Score]:
         """Return scores of how much answers depend on wording, where all were asked the same."""
         if found.same_pictures is not None:
-            asked = Asked(found.same_pictures, found.contrasts, 10**-found.curve.log10)
-            yield from wording_scores(asked, layer, readout)
+            threshold = 10**-found.curve.log10
+            yield from wording_scores(found.same_pictures, found.contrasts, threshold)
 
     def resample(self, data: xr.Dataset) -> Resampled:
         """Return the correlation of one layer and read-out with its bootstrap over frequencies."""
         found = self.measured(data)
         usable = found.usable
-        own, people = 10 ** found.curve.log10[usable], found.of_people(found.human)[usable]
-        (main, *_) = self._scores(data, str(data["layer"].values), str(data["readout"].values))
+        own, people = 10 ** found.curve.log10[usable], _people(found, found.human)
         counts = cluster_counts(int(usable.sum())) if usable.any() else np.empty((0, 0))
         values = np.array([_weighted(own, people, row) for row in counts])
+        main = placed(next(self.scores(data)), data)
         return Resampled(main, values, found.abscissae[usable], "correlation")
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
@@ -213,17 +224,25 @@ class ContrastSensitivity:
         same = self.measured(a).usable == self.measured(b).usable
         return (a, b) if same.all() else (a.isel(point=same), b.isel(point=same))
 
-    def printed(self, value: float, experiment: Any) -> Score:
-        """Return a correlation of which only the value is known."""
-        nothing = float("nan")
-        return Score(
-            "csf-correlation", value, nothing, nothing, True, 1.0, 0.0, resampled="prompts", n=0
-        )
+
+def _is_curve(found: Thresholds) -> bool:
+    return bool((found.usable & found.known).sum() >= FEWEST)
+
+
+def _people(found: Thresholds, thresholds: Floats) -> Floats:
+    """Return people's sensitivity where an observer's is known."""
+    return found.of_people(thresholds)[found.usable]
+
+
+def _spread(found: Thresholds, thresholds: Floats) -> float:
+    """Return the error of an observer that is as sensitive to everything as people on average."""
+    people = _people(found, thresholds)
+    return float(np.log10(people).std()) if len(people) else NAN
 
 
 def _correlation(curve: MeasuredCurve, people: Floats, *, linear: bool) -> Estimate:
     if np.isnan(correlation(10**curve.log10, people)):
-        return Estimate(*(4 * [float("nan")]))
+        return _UNKNOWN
     return correlation_with(curve, people, linear=linear)
 
 
@@ -232,8 +251,7 @@ def _size(curve: MeasuredCurve, people: Floats) -> Estimate:
     found = gain(curve, people)
     ends = sorted(map(abs, (found.low, found.high)))
     nearest = 0.0 if found.low < 0 < found.high else ends[0]
-    value = abs(found.value)
-    return Estimate(value, nearest, ends[1], value)
+    return Estimate(abs(found.value), nearest, ends[1], abs(found.value))
 
 
 def correlation(a: Floats, b: Floats) -> float:
@@ -250,41 +268,15 @@ def correlation(a: Floats, b: Floats) -> float:
 def _weighted(a: Floats, b: Floats, weights: Floats) -> float:
     # A fit is good to a millionth or so, which is no variation.
     if any(np.ptp(x) <= _FLAT * np.abs(x).max() for x in (a, b)):
-        return float("nan")
+        return NAN
     a, b = (x - np.average(x, weights=weights) for x in (a, b))
     with np.errstate(invalid="ignore"):  # a bootstrap sample may be of one point
         scale = np.sqrt((weights * a * a).sum() * (weights * b * b).sum())
         return float((weights * a * b).sum() / scale)
 
 
-def _people(found: Thresholds, thresholds: Floats) -> Floats:
-    return found.of_people(thresholds)[found.usable]
-
-
-def _level(found: Thresholds, thresholds: Floats) -> float:
-    """Return the error of an observer that sees nothing."""
-    people = _people(found, thresholds)
-    return float(np.sqrt(np.square(people).mean())) if len(people) else float("nan")
-
-
-def _spread(found: Thresholds, thresholds: Floats) -> float:
-    """Return the error of an observer that is as sensitive to everything as people on average."""
-    people = _people(found, thresholds)
-    return float(np.log10(people).std()) if len(people) else float("nan")
-
-
-def _least(found: Thresholds, thresholds: Floats) -> float:
-    """Return how much less sensitive one is that sees nothing but the strongest contrasts."""
-    people = _people(found, thresholds)
-    if not len(people):
-        return float("nan")
-    return float(np.log10(people * np.nanmax(found.contrasts)).mean())
-
-
 def _size_in_words(found: Thresholds, curve: MeasuredCurve) -> str:
     """Say how much more or less sensitive than people an observer is."""
-    if (found.usable & found.known).sum() < FEWEST:
-        return ""
     decades = gain(curve, _people(found, found.human)).value
     which = "more" if decades > 0 else "less"
     return f"{10 ** abs(decades):.3g} x {which} sensitive than people"
@@ -293,15 +285,12 @@ def _size_in_words(found: Thresholds, curve: MeasuredCurve) -> str:
 def shape_in_words(found: Thresholds) -> str:
     """Say where a curve peaks and how wide it is, beside people's."""
     seen = found.usable
-    if (seen & found.known).sum() < FEWEST:
-        return ""
     x, sensitivity = found.abscissae[seen], 10 ** found.curve.log10[seen]
     at_bound = found.beyond[seen] != ""
     bounds = f"{at_bound.sum()} of {len(x)} frequencies at a bound" if at_bound.any() else ""
-    own = curve_shape(x, sensitivity)
-    human = curve_shape(x, 1 / found.human[seen])
     if np.isnan(correlation(sensitivity, 1 / found.human[seen])):
         return bounds
+    own, human = (curve_shape(x, each) for each in (sensitivity, 1 / found.human[seen]))
     known = [f"{end:.2g}" for end in own[1:] if np.isfinite(end)]
     half = f", half as high at {' and '.join(known)}" if known else ""
     return join_notes(bounds, f"peak at {own[0]:.2g} (people {human[0]:.2g}){half}")
@@ -318,20 +307,165 @@ def curve_shape(x: Floats, sensitivity: Floats) -> tuple[float, float, float]:
     """
     at = int(np.argmax(sensitivity))
     u, v = np.log(x), np.log(sensitivity)
-    peak, top = u[at], v[at]
+    peak, half = u[at], v[at] - np.log(2)
     if 0 < at < len(x) - 1:
         a, b, _ = np.polyfit(u[at - 1 : at + 2], v[at - 1 : at + 2], 2)
-        if a < 0:
-            peak = -b / (2 * a)
-    half = top - np.log(2)
+        peak = -b / (2 * a) if a < 0 else peak
 
     def crossing(side: slice) -> float:
         us, vs = u[side], v[side]
         if len(us) < 2 or vs[-1] > half:
-            return float("nan")
+            return NAN
         i = int(np.argmax(vs <= half))
         share = (vs[i - 1] - half) / (vs[i - 1] - vs[i])
         return float(np.exp(us[i - 1] + share * (us[i] - us[i - 1])))
 
-    below = crossing(slice(at, None, -1)) if at else float("nan")
+    below = crossing(slice(at, None, -1)) if at else NAN
     return float(np.exp(peak)), below, crossing(slice(at, None))
+
+
+#: Contrasts at which a fitted curve is drawn.
+_DRAWN = 60
+
+#: What is drawn of how answers depend on wording, by the names of scores, and where.
+_WORDING = {
+    "prompt-entropy": "entropy",
+    "prompt-consistency": "consistency",
+    "draw-consistency": "between draws",
+}
+_WHERE = {"": "all", "-near": "near threshold"}
+
+
+@dataclass(frozen=True)
+class SensitivityPanels:
+    """Draws what a scorer found.
+
+    Parameters
+    ----------
+    scorer
+        The one whose thresholds are shown.
+    """
+
+    scorer: ContrastSensitivity
+
+    def __call__(self, experiment: Asking, data: xr.Dataset) -> list[Panel]:
+        """Return the curve, the plane, psychometric functions, d', and the effect of wording."""
+        found = self.scorer.measured(data)
+        over = abscissa(experiment.task.over)
+        axis = Axis(over.label, log=True)
+        said = "share of yes" if self.scorer.guess is None else "share of right answers"
+        # Half of what can be detected, above guessing.
+        half = (1 + (self.scorer.guess or 0.0)) / 2
+        every = bool((found.n.sum(axis=1) > 0).all())  # all contrasts at all abscissae
+        return [
+            self._curve(experiment, found, axis),
+            *([_plane(found, axis, said, half)] if every else []),
+            *self._functions(found, over.unit, said, half),
+            *self._d_prime(found, axis),
+            *self._wording(found),
+        ]
+
+    def _curve(self, experiment: Asking, found: Thresholds, axis: Axis) -> Panel:
+        references = (experiment.human, found.human), (experiment.task.human, found.castle)
+        marks: list[Line | Points] = [
+            Line(found.abscissae, 1 / seen, getattr(people, "name", "people"), n, human=True)
+            for n, (people, seen) in enumerate(references, 1)
+            if people is not None
+        ]
+        if found.log10.shape[1] > 1:
+            x = np.broadcast_to(found.abscissae[:, None], found.log10.shape)
+            there = np.isfinite(found.log10) & (found.censored == "")
+            marks.append(Points(x[there], 10 ** -found.log10[there], "single prompts"))
+        known = np.isfinite(found.curve.log10)
+        x, y, low, high = (
+            each[known]
+            for each in (found.abscissae, 10**found.curve.log10, *self.scorer.band(found))
+        )
+        marks.append(Line(x, y, "observer", low=low, high=high, doubtful=~found.known[known]))
+        sensitivity = Axis("sensitivity (1 / RMS contrast)", log=True)
+        title = "Contrast sensitivity"
+        return Panel("csf", title, axis, sensitivity, tuple(marks), groups="curves")
+
+    def _functions(self, found: Thresholds, unit: str, said: str, half: float) -> Iterator[Panel]:
+        """Yield a panel for each abscissa: answers over contrast, and the function fitted to them.
+
+        All prompts are taken together, in the points, in the function and in its threshold.
+        """
+        for point, x in enumerate(found.abscissae):
+            n, k = found.n[point].sum(axis=0), found.k[point].sum(axis=0)
+            contrast = found.contrasts[point]
+            shown = (n > 0) & (contrast > 0)
+            if not shown.any():
+                continue
+            n, k, contrast = n[shown], k[shown], contrast[shown]
+            edge = np.array([contrast.min(), contrast.max()])
+            grid = np.geomspace(edge[0], edge[1], _DRAWN)
+            fitted = self.scorer.pooled(found, point, grid)
+            low, high = np.array([wilson(*each) for each in zip(k, n, strict=True)]).T
+            names = tuple(f"{yes:.4g} of {asked:g}" for yes, asked in zip(k, n, strict=True))
+            yield Panel(
+                "psychometric functions",
+                f"{said.capitalize()} over contrast",
+                Axis("RMS contrast", log=True),
+                Axis(said, low=0.0, high=1.0),
+                (
+                    Line(edge, np.full(2, half), f"{half:g}", group=1, style="guide"),
+                    Points(contrast, k / n, "answers", low=low, high=high, names=names),
+                    Line(grid, fitted.probability, "fit", low=fitted.low, high=fitted.high),
+                ),
+                stimuli=False,
+                name=f"{x:.3g}{unit}",
+            )
+
+    def _d_prime(self, found: Thresholds, axis: Axis) -> list[Panel]:
+        """Return d' over the abscissa, a line for each of the stated contrasts."""
+        lines = []
+        for number, contrast in enumerate(CONTRASTS):
+            hits, signals = hits_at(found, contrast)
+            there = np.flatnonzero(found.shown & (signals.sum(axis=1) > 0))
+            own = [d_prime_of(found, hits[p], signals[p], self.scorer.guess)[:3] for p in there]
+            value, low, high = np.array(own).reshape(-1, 3).T
+            known = np.isfinite(value)
+            if known.any():
+                x, y, low, high = (e[known] for e in (found.abscissae[there], value, low, high))
+                lines.append(Line(x, y, f"{contrast:g}", number, low=low, high=high))
+        if not lines:
+            return []
+        title, groups = "How well something is told from nothing", "RMS contrast"
+        marks = tuple(lines)
+        return [Panel("d-prime", title, axis, Axis("d'"), marks, groups=groups, ordered=True)]
+
+    def _wording(self, found: Thresholds) -> list[Panel]:
+        """Return entropy and consistency over prompts, everywhere and near threshold, as bars."""
+        every = self.scorer.wording(found)
+        scores = {score.name: score for score in every if np.isfinite(score.value)}
+        bars = []
+        for group, (end, label) in enumerate(_WHERE.items()):
+            own = [(at, scores.get(f"{name}{end}")) for at, name in enumerate(_WORDING)]
+            there = [(float(at), s.value, s.low, s.high) for at, s in own if s is not None]
+            if there:
+                x, y, low, high = np.array(there).T
+                bars.append(Bars(x, y, low, high, label, group))
+        if not bars:
+            return []
+        return [
+            Panel(
+                "wording",
+                "How much answers depend on the wording of the question",
+                Axis("", ticks=tuple(_WORDING.values())),
+                Axis("entropy, or consistency"),
+                tuple(bars),
+                groups="contrasts",
+                stimuli=False,
+            )
+        ]
+
+
+def _plane(found: Thresholds, axis: Axis, said: str, half: float) -> Panel:
+    seen = found.contrasts.min(axis=0) > 0
+    contrasts = found.contrasts[:, seen].mean(axis=0)
+    share = (found.k.sum(axis=1) / found.n.sum(axis=1))[:, seen]
+    surface = Surface(found.abscissae, contrasts, share, label=said, criterion=half)
+    people = Line(found.abscissae, found.human, "people", human=True)
+    title = f"{said.capitalize()} over the whole plane"
+    return Panel(said, title, axis, Axis("RMS contrast", log=True), (surface, people))

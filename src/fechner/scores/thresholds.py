@@ -1,22 +1,24 @@
-"""Thresholds from answers: psychometric functions of prompts, and a curve over all of them."""
+"""What answers tell: thresholds of prompts and a curve over them, d', and effects of wording."""
 
 from __future__ import annotations
 
 import hashlib
 import warnings
-from collections import OrderedDict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fechner.scores.curve_distance import MeasuredCurve
-from fechner.scores.notes import join_notes
+from fechner.scores.score import Score, join_notes, unmeasured
+from fechner.scores.statistics import NAN, cluster_counts, interval, spread, wilson
 
 if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
+    from fechner.psychometrics import Sensitivity
     from fechner.scores.panels import Flags, Floats
 
 
@@ -91,46 +93,55 @@ class Thresholds:
 
 
 #: Fits of what was looked at last: scores, panels and comparisons need the same.
-_KEPT: OrderedDict[str, Thresholds] = OrderedDict()
+_KEPT: dict[str, Thresholds] = {}
 _MOST_KEPT = 64
 
 
 def thresholds(data: xr.Dataset, guess: float | None, by_likelihood: bool) -> Thresholds:
     """Fit all functions of one layer and read-out, or remember them."""
-    parts = [data[name].values for name in ("yes", "level", "contrast", "abscissa")]
     digest = hashlib.sha256(str((guess, by_likelihood, data.attrs)).encode())
-    for part in parts:
-        digest.update(np.ascontiguousarray(part).tobytes())
+    for name in ("yes", "level", "contrast", "abscissa"):
+        digest.update(np.ascontiguousarray(data[name].values).tobytes())
     key = digest.hexdigest()
     if key not in _KEPT:
+        if len(_KEPT) == _MOST_KEPT:
+            del _KEPT[next(iter(_KEPT))]
         _KEPT[key] = _thresholds(data, guess, by_likelihood)
-        while len(_KEPT) > _MOST_KEPT:
-            _KEPT.popitem(last=False)
     return _KEPT[key]
 
 
 def _thresholds(data: xr.Dataset, guess: float | None, by_likelihood: bool) -> Thresholds:
     yes, level, contrast = (data[name].values for name in ("yes", "level", "contrast"))
-    levels = int(level.max()) + 1
+    asked, answered = level >= 0, (level >= 0) & np.isfinite(yes)
+    blank = answered & (contrast == 0)
+    # A blank that is one picture is one trial of each function, and one of each prompt.
     once = bool(data.attrs.get("blanks_once", 0))
-    counted = _without_repeated_blanks(yes, level, contrast) if once else level
-    n, k, shown = _counted(yes, counted, contrast, levels)
+    repeated = blank & (blank.cumsum(axis=-1) > 1) & once
+    n, k, shown = _counted(yes, np.where(repeated, -1, level), contrast, int(level.max()) + 1)
     # The published protocol fits whatever it is told of contrasts that a file cannot hold.
     grey = 0.0 if by_likelihood else float(data.attrs["grey_level"])
     tested = np.where((n > 0) & (shown > 0), shown, np.nan)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # where nothing was tested there is no extreme
         # Contrasts below a grey level are not the pattern any more but a few dots of it.
-        lowest = np.log10(np.maximum(_extreme(tested, np.nanmin), grey))
-        highest = np.log10(_extreme(tested, np.nanmax))
+        lowest = np.log10(np.maximum(np.nanmin(tested, axis=(1, 2)), grey))
+        highest = np.log10(np.nanmax(tested, axis=(1, 2)))
     if by_likelihood:
         log10, censored = _by_likelihood(shown, n, k, guess, lowest, highest)
         curve, beyond = _mean_of_prompts(log10, censored)
     else:
-        # A blank that is one picture for all abscissae is one trial of a prompt.
         again = (shown == 0) & (np.arange(len(n)) > 0)[:, None, None] & once
         own = (shown, np.where(again, 0.0, n), np.where(again, 0.0, k))
         log10, censored, curve, beyond = _fitted_together(*own, guess, lowest, highest)
-    dropped = data["dropped"].values
+    with np.errstate(invalid="ignore"):
+        mean_contrasts = (n * shown).sum(axis=1) / n.sum(axis=1)
+    blanks = blank.sum(axis=(0, 2)).astype(float)
+    false_alarms = np.stack([np.where(blank, yes, 0.0).sum(axis=(0, 2)), blanks])
+    asked_blank = asked & (contrast == 0)
+    each = 1 / np.maximum(asked_blank.sum(axis=(0, 2), keepdims=True), 1) if once else 1.0
+    weight = np.where(asked_blank, each, asked.astype(float))
+    invalid = np.where(np.isnan(yes), weight, 0.0).sum(axis=(0, 2)), weight.sum(axis=(0, 2))
+    is_shown = data["dropped"].values == 0
     return Thresholds(
         abscissae=data["abscissa"].values,
         human=data["human_threshold"].values,
@@ -139,15 +150,15 @@ def _thresholds(data: xr.Dataset, guess: float | None, by_likelihood: bool) -> T
         beyond=beyond,
         log10=log10,
         censored=censored,
-        shown=dropped == 0,
-        contrasts=_mean_contrasts(n, shown),
+        shown=is_shown,
+        contrasts=mean_contrasts,
         n=n,
         k=k,
-        false_alarms=_false_alarms(yes, level, contrast, once),
-        invalid=_invalid(yes, level, contrast, once),
+        false_alarms=false_alarms / (np.maximum(blanks, 1.0) if once else 1.0),
+        invalid=np.stack(invalid),
         same_pictures=_same_pictures(yes, level),
         reads=str(data.attrs["reads"]),
-        note=_in_words(censored[dropped == 0], grey),
+        note=_in_words(censored[is_shown], grey),
     )
 
 
@@ -173,11 +184,8 @@ def _fitted_together(
 def _bounded(log10: Floats, lowest: Floats, highest: Floats) -> tuple[Floats, NDArray[Any]]:
     """Return thresholds within bounds, and where they were beyond them."""
     with np.errstate(invalid="ignore"):
-        beyond = np.select(
-            [~np.isfinite(log10), log10 < lowest, log10 > highest],
-            ["unknown", "below", "above"],
-            default="",
-        )
+        where = [~np.isfinite(log10), log10 < lowest, log10 > highest]
+        beyond = np.select(where, ["unknown", "below", "above"], default="")
         return np.clip(log10, lowest, highest), beyond
 
 
@@ -189,13 +197,10 @@ def _by_likelihood(
 
     found = maximum_likelihood(shown, n, k, guess=guess or 0.0)
     censored = np.array(found.censored, dtype="<U7")
-    low, high = (np.broadcast_to(end[:, None], censored.shape) for end in (lowest, highest))
-    bounds = [low, high, np.full(censored.shape, np.nan)]
-    log10 = np.select(
-        [censored == kind for kind in ("below", "above", "unknown")],
-        bounds,
-        default=np.log10(found.threshold),
-    )
+    bounds = {"below": lowest[:, None], "above": highest[:, None], "unknown": np.array(np.nan)}
+    log10 = np.log10(found.threshold)
+    for kind, bound in bounds.items():
+        log10 = np.where(censored == kind, bound, log10)
     return log10, censored
 
 
@@ -207,50 +212,41 @@ def _mean_of_prompts(log10: Floats, censored: NDArray[Any]) -> tuple[MeasuredCur
     """
     points, prompts = log10.shape
     known = np.isfinite(log10)
+    rows = known.any(axis=1)
     sensitivity = np.where(known, 10.0 ** -np.where(known, log10, 0.0), np.nan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # where no prompt has a threshold there is no mean
         mean = np.nanmean(sensitivity, axis=1)
         relative = sensitivity / mean[:, None] / np.log(10)
         of_prompts = np.nanmean(relative, axis=0)
-    share = (censored == "below").mean(axis=1), (censored == "above").mean(axis=1)
-    beyond = np.select(
-        [~known.any(axis=1), share[0] >= 0.5, share[1] >= 0.5], ["unknown", "below", "above"], ""
-    )
-    if prompts < 2 or known.any(axis=1).sum() < 2:
+    half = [(censored == kind).mean(axis=1) >= 0.5 for kind in ("below", "above")]
+    beyond = np.select([~rows, *half], ["unknown", "below", "above"], "")
+    if prompts < 2 or rows.sum() < 2:
         unknown = np.full((points, points), np.nan)
         return MeasuredCurve(np.log10(mean), unknown, np.inf, np.nan, np.inf), beyond
-    rows = known.any(axis=1)
     left = (relative - of_prompts)[rows]
     left = left - np.nanmean(left, axis=1, keepdims=True)
     freedom = (rows.sum() - 1.0) * (prompts - 1.0)
     variance = float(np.nansum(left**2)) / freedom
-    between = float(np.nanvar(of_prompts, ddof=1))
-    return (
-        MeasuredCurve(
-            np.log10(mean),
-            np.eye(points) * variance / prompts,
-            freedom,
-            max(between - variance / rows.sum(), 0.0) / prompts,
-            prompts - 1.0,
-        ),
-        beyond,
-    )
+    between = max(float(np.nanvar(of_prompts, ddof=1)) - variance / rows.sum(), 0.0)
+    covariance = np.eye(points) * variance / prompts
+    errors = (covariance, freedom, between / prompts, prompts - 1.0)
+    return MeasuredCurve(np.log10(mean), *errors), beyond
 
 
 def _counted(
-    yes: Floats, level: NDArray[np.int16], contrast: Floats, levels: int
+    yes: Floats, level: NDArray[Any], contrast: Floats, levels: int
 ) -> tuple[Floats, Floats, Floats]:
     """Count trials and yes at each level, and average what was shown, [points, prompts, levels]."""
     points, prompts, _ = yes.shape
     valid = (level >= 0) & np.isfinite(yes)
     rows = np.arange(points * prompts)[:, None] * levels
     place = (rows + np.where(valid, level, 0).reshape(points * prompts, -1)).ravel()
-    size, shape = points * prompts * levels, (points, prompts, levels)
 
     def total(values: Floats) -> Floats:
-        counted = np.bincount(place, np.where(valid, values, 0.0).ravel(), size)
-        return np.asarray(counted.reshape(shape), dtype=float)
+        weights = np.where(valid, values, 0.0).ravel()
+        counted = np.bincount(place, weights, points * prompts * levels)
+        return np.asarray(counted.reshape(points, prompts, levels), dtype=float)
 
     n, k = total(np.ones_like(yes)), total(np.nan_to_num(yes))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -258,71 +254,240 @@ def _counted(
     return n, k, np.where(n > 0, shown, 0.0)
 
 
-def _mean_contrasts(n: Floats, shown: Floats) -> Floats:
-    """Return the mean contrast of each level over prompts; NaN for levels that nobody saw."""
-    with np.errstate(invalid="ignore"):
-        return np.asarray((n * shown).sum(axis=1) / n.sum(axis=1))
-
-
-def _extreme(tested: Floats, function: Any) -> Floats:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # where nothing was tested there is no extreme
-        return np.asarray(function(tested, axis=(1, 2)))
-
-
-def _without_repeated_blanks(
-    yes: Floats, level: NDArray[np.int16], contrast: Floats
-) -> NDArray[np.int16]:
-    """Return levels without all but the first blank of each function: it is one trial."""
-    blank = (level >= 0) & (contrast == 0) & np.isfinite(yes)
-    return np.where(blank & (blank.cumsum(axis=-1) > 1), -1, level).astype(level.dtype)
-
-
-def _false_alarms(
-    yes: Floats, level: NDArray[np.int16], contrast: Floats, once: bool = False
-) -> Floats:
-    """Return yes to blanks, and blanks, by prompt; one of each at most if they are one trial."""
-    blank = (level >= 0) & (contrast == 0) & np.isfinite(yes)
-    k, n = np.where(blank, yes, 0.0).sum(axis=(0, 2)), blank.sum(axis=(0, 2)).astype(float)
-    return np.stack([k, n]) / (np.maximum(n, 1.0) if once else 1.0)
-
-
-def _invalid(yes: Floats, level: NDArray[np.int16], contrast: Floats, once: bool) -> Floats:
-    """Return replies that were none of the options, and all, by prompt."""
-    asked = level >= 0
-    blank = asked & (contrast == 0)
-    share = 1 / np.maximum(blank.sum(axis=(0, 2), keepdims=True), 1) if once else 1.0
-    weight = np.where(blank, share, asked.astype(float))
-    return np.stack(
-        [np.where(np.isnan(yes), weight, 0.0).sum(axis=(0, 2)), weight.sum(axis=(0, 2))]
-    )
-
-
 def _same_pictures(yes: Floats, level: NDArray[np.int16]) -> Floats | None:
     """Return answers by level and draw, where all prompts were about the same pictures."""
-    graded = (yes > 0) & (yes < 1)
-    first = level[:, :1]
-    if graded.any() or (level < 0).any() or (level != first).any():
-        return None
     levels = int(level.max()) + 1
-    expected = np.repeat(np.arange(levels), level.shape[2] // levels)
-    if len(expected) != level.shape[2] or (first[:, 0] != expected).any():
+    expected = np.repeat(np.arange(levels), level.shape[2] // max(levels, 1))
+    graded = (yes > 0) & (yes < 1)
+    if graded.any() or len(expected) != level.shape[2] or (level != expected).any():
         return None
     return yes.reshape(*yes.shape[:2], levels, -1)
 
 
 def _in_words(censored: NDArray[Any], grey: float) -> str:
-    total = censored.size
+    least = f"one grey level (contrast {grey:.2g})" if grey else "all tested contrasts"
     words = {
-        "below": "below "
-        + (f"one grey level (contrast {grey:.2g})" if grey else "all tested contrasts"),
+        "below": f"below {least}",
         "above": "above all tested contrasts",
         "unknown": "not to be found",
     }
-    return join_notes(
-        *(
-            f"{count} of {total} thresholds {text}"
-            for kind, text in words.items()
-            if (count := int((censored == kind).sum()))
-        )
+    counts = {text: int((censored == kind).sum()) for kind, text in words.items()}
+    total = censored.size
+    return join_notes(*(f"{n} of {total} thresholds {text}" for text, n in counts.items() if n))
+
+
+def rate_score(of: Score, by_prompt: Floats, words: str) -> Score:
+    """Return a rate with its interval: Wilson's over trials, and over prompts if that is wider.
+
+    Parameters
+    ----------
+    by_prompt
+        How often, and of how many, [2, prompts].
+    words
+        What was counted.
+    """
+    yes, asked = by_prompt.sum(axis=1)
+    if not asked:
+        return replace(of, note="nothing was asked")
+    value = float(yes / asked)
+    low, high = wilson(yes, asked)
+    if by_prompt.shape[1] > 1:
+        counts = cluster_counts(by_prompt.shape[1])
+        between = spread((counts @ by_prompt[0]) / np.maximum(counts @ by_prompt[1], 1))
+        # Prompts that agree do not make a rate of nothing certain.
+        low, high = min(low, between[0]), max(high, between[1])
+        of = replace(of, resampled="prompts")
+    low, high = min(max(low, 0.0), value), max(high, value)
+    note = f"{words}: {yes:g} of {asked:g}"
+    return replace(of, value=value, low=low, high=high, n=int(asked), note=note)
+
+
+# How well something is told from nothing at stated contrasts: d', whatever the bias.
+#
+# One yes and one no are added (after Hautus 1995), so that an observer that never errs has a d'
+# that its number of trials allows, and one that always gives the same answer has none. Blanks are
+# one picture at every frequency and are pooled; to an observer that answers the same question in
+# the same way they are one trial for each prompt.
+
+#: Contrasts at which d' is drawn, and the one at which it is a score; ours.
+CONTRASTS = (0.02, 0.1, 0.5)
+STATED = 0.1
+
+#: Contrasts within half an octave count as the same: what is shown is never quite what was meant.
+_OCTAVES = 0.5
+
+
+def hits_at(found: Thresholds, contrast: float) -> tuple[Floats, Floats]:
+    """Return how often there was a yes, or a right answer, around a contrast, and of how many.
+
+    Both are [points, prompts].
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        chosen = np.abs(np.log2(found.contrasts / contrast)) <= _OCTAVES
+    return (found.k * chosen[:, None]).sum(axis=-1), (found.n * chosen[:, None]).sum(axis=-1)
+
+
+def _d_primes(counts: Any, guess: float | None) -> Sensitivity:
+    """Return d' from hits, signals, false alarms and blanks, [4, ...].
+
+    Of yes or no; of a choice between two, which has no false alarms, with a guess.
+    """
+    from fechner.psychometrics import d_prime_mafc, d_prime_yes_no
+
+    if guess is not None:
+        return d_prime_mafc(counts[0], counts[1], round(1 / guess))
+    return d_prime_yes_no(*counts)
+
+
+class Found(NamedTuple):
+    """A d' with its interval, over what that is, and the criterion; NaN if it cannot be known."""
+
+    value: float
+    low: float
+    high: float
+    over: str
+    criterion: float
+
+
+def d_prime_of(found: Thresholds, hits: Floats, signals: Floats, guess: float | None) -> Found:
+    """Return d' of answers by prompt, with the interval of counts, and over prompts if wider."""
+    by_prompt = np.stack([hits, signals, *found.false_alarms])
+    own = _d_primes(by_prompt.sum(axis=1), guess)
+    low, high, over = float(own.d_prime_low), float(own.d_prime_high), "trials"
+    if len(hits) > 1:
+        others = _d_primes((cluster_counts(len(hits)) @ by_prompt.T).T, guess)
+        known = others.d_prime[np.isfinite(others.d_prime)]
+        # One picture asked about again and again says less than its number of trials does.
+        between = spread(known) if len(known) else (low, high)
+        low, high, over = min(low, between[0]), max(high, between[1]), "prompts"
+    return Found(float(own.d_prime), low, high, over, float(own.criterion))
+
+
+def d_prime_scores(found: Thresholds, guess: float | None) -> Iterator[Score]:
+    """Return d' at the stated contrast, over frequencies and at each that was shown there."""
+    by_point = hits_at(found, STATED)
+    there = np.flatnonzero(found.shown & (by_point[1].sum(axis=1) > 0))
+    each = [(f"d-prime-{found.abscissae[p]:.3g}-cpd", np.array([p])) for p in there]
+    blanks = found.false_alarms[1].sum()
+    around = f"contrasts of {STATED:g} within half an octave"
+    for name, points in (("d-prime", there), *each):
+        hits, signals = (counts[points].sum(axis=0) for counts in by_point)
+        own = d_prime_of(found, hits, signals, guess)
+        k, n = hits.sum(), signals.sum()
+        if np.isnan(own.value):
+            what = "without a pattern" if n else f"at {around}"
+            note = f"not computable: nothing was asked {what}"
+        elif guess is None:
+            note = f"{around}: yes to {k:g} of {n:g}; criterion {own.criterion:.2f}"
+        else:
+            note = f"{around}: right in {k:g} of {n:g}"
+        best = float(_d_primes((n, n, 0, blanks), guess).d_prime)
+        of = unmeasured(name, own.over, best=best)
+        yield replace(of, value=own.value, low=own.low, high=own.high, n=int(n), note=note)
+
+
+# How much answers depend on the wording of the question: by how much answers to different prompts
+# about the same picture scatter (entropy) and how often two of them agree (consistency), after
+# Errica et al. (2024). All are of how many prompts were answered yes, and how many were answered.
+
+#: Pictures count as near threshold where their contrast is within this factor of it.
+NEAR = 4.0
+
+
+def entropy(k: Floats, asked: Floats) -> Floats:
+    """Return the entropy of yes and no over prompts, over that of a coin.
+
+    Examples
+    --------
+    >>> entropy(np.array([2.0, 1.0]), np.array([2.0, 2.0])).tolist()
+    [0.0, 1.0]
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = k / asked
+        terms = [np.where(q > 0, -q * np.log2(q), 0.0) for q in (p, 1 - p)]
+    return np.where(np.isnan(p), np.nan, terms[0] + terms[1])
+
+
+def consistency(k: Floats, asked: Floats) -> Floats:
+    """Return the share of pairs of prompts that agree, for each picture.
+
+    Examples
+    --------
+    >>> consistency(np.array([2.0]), np.array([3.0])).round(3).tolist()
+    [0.333]
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        agree = (k * (k - 1) + (asked - k) * (asked - k - 1)) / (asked * (asked - 1))
+    return np.where(asked > 1, agree, np.nan)
+
+
+def consistency_of_draws(k: Floats, asked: Floats) -> Floats:
+    """Return 1 minus the mean distance between the answers to two draws of the same stimulus.
+
+    The answers to a draw are their distribution over prompts, and the distance is that in total
+    variation, averaged over pairs of draws (last axis): the consistency of Errica et al. (2024),
+    whose classes are stimuli here.
+
+    Examples
+    --------
+    >>> consistency_of_draws(np.array([2.0, 1.0]), np.array([2.0, 2.0])).tolist()
+    0.5
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = k / asked
+        gaps = np.abs(p[..., :, None] - p[..., None, :])
+        known = np.isfinite(p).sum(axis=-1)
+        return np.asarray(1 - np.nansum(gaps, axis=(-1, -2)) / (known * (known - 1)))
+
+
+def wording_scores(yes: Floats, contrasts: Floats, threshold: Floats) -> Iterator[Score]:
+    """Return entropy and consistency over prompts, everywhere and near threshold.
+
+    Parameters
+    ----------
+    yes
+        Answers to the same pictures, [points, prompts, levels, draws]; NaN for replies that were
+        neither.
+    contrasts
+        [points, levels], as they were shown.
+    threshold
+        [points]; NaN where there is none.
+    """
+    prompts = yes.shape[1]
+    if prompts < 2:
+        return
+    by_prompt = np.moveaxis(yes, 1, 0)  # [prompts, points, levels, draws]
+    answered = np.isfinite(by_prompt)
+    parts = np.where(answered, by_prompt, 0.0), answered.astype(float)
+    counted, *resampled = (
+        tuple(np.asarray(np.tensordot(weights, part, 1)) for part in parts)
+        for weights in (np.ones(prompts), *cluster_counts(prompts, 200))
     )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        near = np.abs(np.log(contrasts / threshold[:, None])) <= np.log(NEAR)
+
+    def score(name: str, of: Callable[[Floats, Floats], Floats], chosen: Any = ...) -> Score:
+        def mean(counts: tuple[Floats, ...]) -> float:
+            values = of(*counts)[chosen]
+            known = values[np.isfinite(values)]
+            return float(known.mean()) if len(known) else NAN
+
+        value = mean(counted)
+        low, high = interval(value, np.array([mean(each) for each in resampled]), prompts, "share")
+        better = of is not entropy
+        ends = (1.0, 0.5) if better else (0.0, 1.0)
+        return replace(
+            unmeasured(name, "prompts", better, *ends),
+            value=value,
+            low=max(low, 0.0),
+            high=min(high, 1.0),
+            n=int(np.isfinite(yes).sum()),
+        )
+
+    yield score("prompt-entropy", entropy)
+    yield score("prompt-consistency", consistency)
+    if near.any():
+        yield score("prompt-entropy-near", entropy, near)
+        yield score("prompt-consistency-near", consistency, near)
+    if yes.shape[-1] > 1:
+        yield score("draw-consistency", consistency_of_draws)

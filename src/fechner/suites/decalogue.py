@@ -38,6 +38,7 @@ from fechner.scores.curve_checks import (
     CRISPENS,
     DISCOUNTS_LIGHT,
     ENHANCES,
+    EQUAL,
     LOW_PASS,
     OPPONENT,
     ORDERED,
@@ -46,7 +47,6 @@ from fechner.scores.curve_checks import (
     SATURATES_BOTH_SIDES,
     Check,
 )
-from fechner.scores.order import EQUAL
 from fechner.stimuli import (
     ATD,
     ATD_VILA_TOMAS2026,

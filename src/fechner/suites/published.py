@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fechner.errors import UnknownNameError
 from fechner.scores import Score
-from fechner.scores.notes import join_notes
+from fechner.scores.score import join_notes
 
 if TYPE_CHECKING:
     from fechner.scores import Score

@@ -40,7 +40,7 @@ from fechner.scores import (
     ViewPanels,
     ViewScores,
 )
-from fechner.scores.response_curves import PUBLISHED_WINDOW
+from fechner.scores.item_curves import PUBLISHED_WINDOW
 from fechner.stimuli import OPPONENT, Field, display
 from fechner.stimuli.manipulations import MANIPULATIONS, PUBLISHED, Manipulation
 from fechner.stimuli.manipulations.noise import SALT_PEPPER

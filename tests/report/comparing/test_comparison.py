@@ -26,9 +26,15 @@ from fechner.report.comparing.comparison import (
 from fechner.report.comparing.standings import Standing
 from fechner.report.tables import FORMATS, Table
 from fechner.scores import Score, distance
-from fechner.scores.comparisons import Alike, alike, corrected
-from fechner.scores.paired import Difference, difference
-from fechner.scores.summary import mean_difference, mean_distance
+from fechner.scores.comparisons import (
+    Alike,
+    Difference,
+    alike,
+    corrected,
+    difference,
+    mean_difference,
+    mean_distance,
+)
 from fechner.suites import suite
 
 TESTS = ["masking-coherent", "matching-frequency"]

@@ -18,8 +18,8 @@ from fechner.report.comparing.figures import (
 )
 from fechner.report.comparing.trends import Trends, find_trends
 from fechner.report.paper.style import save
+from fechner.scores.comparisons import regress
 from fechner.scores.panels import Line, Points
-from fechner.scores.regression import regress
 from fechner.suites import preset
 
 FAMILIES = ("DINO", "DINOv2", "OpenCLIP", "SAM", "SAM-2", "MAE", "SD-VAE")

@@ -30,11 +30,16 @@ from fechner.report.contenders import (
 )
 from fechner.report.tables import Summary, Table, interval, number
 from fechner.scores import distance
-from fechner.scores.comparisons import LEVEL, Alike, Correction, alike, corrected
-from fechner.scores.paired import Difference, difference
-from fechner.scores.summary import (
+from fechner.scores.comparisons import (
+    LEVEL,
+    Alike,
+    Correction,
+    Difference,
     MeanDifference,
     MeanDistance,
+    alike,
+    corrected,
+    difference,
     mean_difference,
     mean_distance,
 )

@@ -28,9 +28,8 @@ from fechner.report.comparing.standings import (
 from fechner.report.contenders import Entrant, Source, choose, choose_tests, entrants, listed
 from fechner.report.tables import Summary, Table, interval
 from fechner.scores import Score
-from fechner.scores.comparisons import LEVEL, Correction, corrected
+from fechner.scores.comparisons import LEVEL, Correction, Regression, corrected, regress
 from fechner.scores.panels import Floats
-from fechner.scores.regression import Regression, regress
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,7 @@ from fechner.errors import RunFolderError
 from fechner.report.contenders import Contender, Group
 from fechner.runs import Result
 from fechner.scores import Score, distance
-from fechner.scores.summary import MeanDistance, mean_distance
+from fechner.scores.comparisons import MeanDistance, mean_distance
 from fechner.suites import PRESETS, Test, preset
 from fechner.suites.published import Row, printed_score
 

@@ -1,10 +1,10 @@
-"""Orders of curves: pairs, ties, and the pooled correlation."""
+"""The order of curves."""
 
 import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from fechner.scores.order import Concordance, PooledKendall
+from fechner.scores.curve_checks import Concordance, PooledKendall
 
 
 def test_concordance_is_somers_d_without_ideal_ties() -> None:

@@ -1,4 +1,4 @@
-"""Scores and panels of item-response curves of observers whose answers are known."""
+"""Scores and panels of item-response curves and of views."""
 
 import dataclasses
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Accuracy by band: recovery on simulated observers, intervals, what may be compared."""
+"""Recognition by bands of frequencies."""
 
 from pathlib import Path
 
@@ -12,10 +12,9 @@ from fechner.experiments.bands import PROBLEMS
 from fechner.human import standard_spatial_observer
 from fechner.observers import lift
 from fechner.scores import BandAccuracy, BandPanels, distance
-from fechner.scores.band_robustness import Changes, comparable
-from fechner.scores.bootstrap import around
-from fechner.scores.paired import paired
-from fechner.scores.sensitivity_of_bands import LogSensitivity, correlate
+from fechner.scores.bands import Changes, LogSensitivity, comparable, correlate
+from fechner.scores.comparisons import paired
+from fechner.scores.statistics import change_interval
 from fechner.stimuli import OPPONENT, display
 
 BANDS = np.geomspace(0.5, 20, 9)
@@ -131,7 +130,7 @@ def test_intervals_hold_the_truth(loss: float, pictures: int) -> None:
         base = generator.random(pictures) < 0.9
         changes = -(base & (generator.random(pictures) < loss)).astype(float)
         draws = generator.choice(changes, (400, pictures)).mean(axis=1)
-        low, high = around(float(changes.mean()), draws, pictures)
+        low, high = change_interval(float(changes.mean()), draws, pictures)
         inside += low <= truth <= high
     assert inside / 400 >= 0.93
 

@@ -1,0 +1,397 @@
+"""How recognition suffers when bands of frequencies are changed, and whether sensitivity tells.
+
+Every picture is compared with itself unperturbed. Bands are only compared at the same RMSE: scores
+take the RMSEs up to the largest at which most bands could be made of most pictures, and the bands
+that could be made at all of these.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fechner.scores.panels import Axis, Flags, Floats, Line, Panel
+from fechner.scores.score import (
+    Resampled,
+    Score,
+    Scorer,
+    at_place_of,
+    in_common,
+    join_notes,
+    left_out,
+    place,
+    share_score,
+    unmeasured,
+)
+from fechner.scores.sensitivity import FEWEST, ContrastSensitivity, correlation
+from fechner.scores.statistics import NAN, RESAMPLES, change_interval, cluster_counts
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+#: A band counts at an RMSE where so much of the pictures could be made; an RMSE counts where so
+#: much of the bands do.
+_MOST_PICTURES = 1 / 2
+_MOST_BANDS = 2 / 3
+
+_BY_DEFAULT = ContrastSensitivity()
+
+
+@dataclass(frozen=True)
+class BandAccuracy(Scorer):
+    """How accuracy changes by band, and how that goes with contrast sensitivity.
+
+    The first score is the mean change over bands; others need the answers to a test of contrast
+    detection, and to the test with the other kind of change, in this order.
+
+    Parameters
+    ----------
+    sensitivity
+        How sensitivity is found in the answers to the test of detection.
+    """
+
+    sensitivity: ContrastSensitivity = _BY_DEFAULT
+
+    # No change is best for a classifier, but nobody knows what people would lose: there is no
+    # distance from human.
+    kind = unmeasured("accuracy-change", "pictures", best=NAN, chance=-1.0)
+
+    def scores(self, data: xr.Dataset, *others: Any) -> Iterator[Score | Resampled]:
+        """Yield changes of accuracy of one layer and read-out, and how they go with sensitivity."""
+        detection, other = (*others, None, None)[:2]
+        found = Changes(data)
+        places = np.array([float(zlib.crc32(name.encode())) for name in found.names])
+        main = found.score("accuracy-change", found.mean, found.resampled_mean)
+        yield Resampled(main, found.resampled_mean, places, "correlation")
+        for band, cpd in enumerate(found.bands_cpd[found.bands]):
+            value, values = found.by_band[band], found.resampled_by_band[:, band]
+            yield found.score(f"accuracy-change-{cpd:.3g}-cpd", float(value), values)
+        unperturbed = unmeasured("accuracy-unperturbed", "pictures", chance=found.chance)
+        yield share_score(unperturbed, found.unperturbed.sum(), len(found.names))
+        if data.attrs["reads"] != "nothing":
+            yield _invalid(data)
+        known = log_sensitivity(self.sensitivity, detection, found.bands_cpd, data)
+        yield correlate("drop-csf-correlation", found, found.bands, found.levels, known)
+        for level, rmse in enumerate(found.rmse):
+            alone = np.arange(len(found.rmse)) == level
+            bands = found.enough[:, level]
+            yield correlate(f"drop-csf-correlation-rmse-{rmse:g}", found, bands, alone, known)
+        other = at_place_of(data, other)
+        if other is not None:
+            both = found.minus(Changes(other))
+            yield both.score("noise-minus-suppression", both.mean, both.resampled_mean)
+
+    def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+        """Leave the pictures, bands and RMSEs that both were shown."""
+        a, b = in_common(first, second, band="band", rmse="rmse", picture="picture")
+        known, other = np.isfinite(a["right"].values), np.isfinite(b["right"].values)
+        if np.array_equal(known, other):
+            return a, b
+        a, b = (part.assign(right=part["right"].where(known & other)) for part in (a, b))
+        return a, b
+
+
+class Changes:
+    """Changes of accuracy in the answers of one layer and read-out.
+
+    Attributes
+    ----------
+    changes
+        Right with the change minus right without, [bands, RMSEs, pictures]; NaN where a picture
+        could not be made.
+    enough
+        Where most pictures could be made, [bands, RMSEs].
+    bands, levels
+        What scores are computed over.
+    """
+
+    def __init__(self, data: xr.Dataset) -> None:
+        right = data["right"].values
+        self.chance, self.kind = float(data.attrs["chance"]), str(data.attrs["kind"])
+        self.bands_cpd: Floats = data["band"].values[1:]
+        self.rmse: Floats = data["rmse"].values
+        readable = np.isfinite(right[0, 0])
+        self.unperturbed: Floats = right[0, 0, readable]
+        self.names = [str(name) for name in data["picture"].values[readable]]
+        self.changes: Floats = right[1:, :, readable] - self.unperturbed
+        self.enough, self.bands, self.levels = comparable(np.isfinite(self.changes))
+        unreadable = str(data.attrs.get("unreadable", "")).rstrip(".")
+        self.problems = join_notes(left_out(data["problem"][1:], "pictures"), unreadable)
+
+    def minus(self, other: Changes) -> Changes:
+        """Return by how much more noise changes accuracy than suppression, of the same pictures."""
+        both = object.__new__(Changes)
+        sign = 1.0 if self.kind == "noise" else -1.0
+        ours, theirs = self.bands_cpd.round(9), other.bands_cpd.round(9)
+        _, i, j = np.intersect1d(ours, theirs, return_indices=True)
+        _, k, m = np.intersect1d(self.rmse.round(9), other.rmse.round(9), return_indices=True)
+        _, p, q = np.intersect1d(self.names, other.names, return_indices=True)
+        both.chance, both.problems = self.chance, ""
+        both.changes = sign * (self.changes[np.ix_(i, k, p)] - other.changes[np.ix_(j, m, q)])
+        both.bands_cpd, both.rmse = self.bands_cpd[i], self.rmse[k]
+        both.names, both.unperturbed = [self.names[place] for place in p], self.unperturbed[p]
+        both.enough, both.bands, both.levels = comparable(np.isfinite(both.changes))
+        return both
+
+    @property
+    def accuracy(self) -> float:
+        """Share of unperturbed pictures that are recognised."""
+        return float(self.unperturbed.mean()) if len(self.unperturbed) else NAN
+
+    def averaged(self, bands: Flags, levels: Flags, counts: Floats | None = None) -> Floats:
+        """Return the mean change over pictures and RMSEs for bands, [.., bands].
+
+        Parameters
+        ----------
+        counts
+            How often each picture occurs, [.., pictures]; once if None.
+        """
+        part = self.changes[bands][:, levels]
+        known = np.isfinite(part)
+        weights = np.ones(part.shape[-1]) if counts is None else counts
+        with np.errstate(divide="ignore", invalid="ignore"):
+            total = np.tensordot(weights, np.where(known, part, 0.0), (-1, -1))
+            return np.asarray((total / np.tensordot(weights, known, (-1, -1))).mean(axis=-1))
+
+    @cached_property
+    def counts(self) -> Floats:
+        """How often each picture occurs in bootstrap samples."""
+        return cluster_counts(len(self.names)) if self.names else np.empty((0, 0))
+
+    @cached_property
+    def by_band(self) -> Floats:
+        """Mean change, [bands]."""
+        return self.averaged(self.bands, self.levels)
+
+    @cached_property
+    def resampled_by_band(self) -> Floats:
+        """Mean change of other pictures, [resamples, bands]."""
+        return self.averaged(self.bands, self.levels, self.counts)
+
+    @property
+    def mean(self) -> float:
+        """Mean change over bands; NaN where there is nothing to lose."""
+        above_chance = self.bands.any() and self.accuracy > self.chance
+        return float(self.by_band.mean()) if above_chance else NAN
+
+    @property
+    def resampled_mean(self) -> Floats:
+        """The same of other pictures, [resamples]."""
+        if not self.bands.any():
+            return np.full(len(self.counts), np.nan)
+        return np.asarray(self.resampled_by_band.mean(axis=1))
+
+    def score(self, name: str, value: float, values: Floats) -> Score:
+        """Return a change as a score."""
+        note, n = self.problems, len(self.names)
+        if self.bands.any():
+            rmse, bands = self.rmse[self.levels], self.bands_cpd[self.bands]
+            levels = ", ".join(f"{level:g}" for level in rmse)
+            over = f"{len(bands)} bands from {bands[0]:.3g} to {bands[-1]:.3g} cpd"
+            note = join_notes(note, f"RMSE {levels}; {over}")
+        why = ""
+        if not self.bands.any():
+            why = "not computable: no band could be changed in most pictures"
+        elif not self.accuracy > self.chance:
+            why = "not computable: unperturbed pictures are not recognised above chance"
+        score = replace(BandAccuracy.kind, name=name, n=n, chance=NAN, note=join_notes(note, why))
+        if why:
+            return score
+        low, high = change_interval(value, values, n)
+        return replace(score, value=value, low=low, high=high, chance=self.chance - self.accuracy)
+
+
+def comparable(known: Flags) -> tuple[Flags, Flags, Flags]:
+    """Return where most pictures are known, [bands, RMSEs], and which bands and RMSEs to compare.
+
+    Examples
+    --------
+    >>> known = np.array([[[1, 1], [1, 1]], [[1, 1], [1, 1]], [[1, 1], [0, 0]]], dtype=bool)
+    >>> _, bands, levels = comparable(known)
+    >>> bands.tolist(), levels.tolist()
+    ([True, True, False], [True, True])
+    """
+    pictures = known.shape[2]
+    enough: Flags = np.asarray(known.sum(axis=2) >= max(_MOST_PICTURES * pictures, 1))
+    possible = enough.any(axis=1).sum()
+    levels = np.arange(enough.shape[1])
+    for level in levels[::-1]:
+        bands: Flags = np.asarray(enough[:, : level + 1].all(axis=1))
+        if bands.any() and bands.sum() >= _MOST_BANDS * possible:
+            return enough, bands, levels <= level
+    return enough, np.zeros(len(enough), bool), np.zeros(len(levels), bool)
+
+
+def _invalid(data: xr.Dataset) -> Score:
+    """Return the share of replies that were none of the classes, over pictures."""
+    asked = np.isfinite(data["right"].values)
+    # What is unperturbed was asked once, and is stored for every RMSE.
+    asked[0, 1:] = False
+    n, k = float(asked.sum()), float((asked & (data["chosen"].values == -1)).sum())
+    of = unmeasured("invalid-replies", "trials", higher_is_better=False, best=0.0, chance=1.0)
+    return share_score(of, k, n, f"none of the classes: {k:g} of {n:g}")
+
+
+class LogSensitivity(NamedTuple):
+    """Log10 of contrast sensitivity at the centres of bands; NaN where it was not measured.
+
+    Parameters
+    ----------
+    value
+        [bands].
+    draws
+        Of other prompts and trials, [resamples, bands].
+    note
+        Whose sensitivity it is, or why there is none.
+    """
+
+    value: Floats
+    draws: Floats
+    note: str
+
+
+def log_sensitivity(
+    scorer: ContrastSensitivity, detection: xr.Dataset | None, bands_cpd: Floats, data: xr.Dataset
+) -> LogSensitivity:
+    """Return sensitivity at the centres of bands, from the answers to a test of detection.
+
+    It is interpolated between the frequencies tested, on logarithmic scales. Where the observer was
+    asked to detect at other places than those at which it recognises, the last layer and its first
+    read-out are taken.
+    """
+    nothing = np.full(len(bands_cpd), np.nan)
+    unknown = np.full((RESAMPLES, len(bands_cpd)), np.nan)
+    if detection is None:
+        why = "not computable: its contrast sensitivity was not measured in this run"
+        return LogSensitivity(nothing, unknown, why)
+    own = place(data)
+    names = detection["layer"].values, detection["readout"].values
+    at = tuple(
+        wanted if wanted in every else str(every[otherwise])
+        for wanted, every, otherwise in zip(own, names, (-1, 0), strict=True)
+    )
+    found = scorer.measured(detection.sel(layer=at[0], readout=at[1]))
+    usable = found.usable
+    note = "" if at == own else f"sensitivity at {at[0]} by {at[1]}"
+    if (usable & found.known).sum() < FEWEST:
+        why = "not computable: too few thresholds"
+        return LogSensitivity(nothing, unknown, join_notes(note, why))
+    x, wanted = np.log(found.abscissae[usable]), np.log(bands_cpd)
+    # Rounding does not put a band outside of what was tested.
+    inside = (wanted >= x[0] - 1e-9) & (wanted <= x[-1] + 1e-9)
+
+    def at_bands(log10: Floats) -> Floats:
+        return np.where(inside, np.interp(wanted, x, log10[usable]), np.nan)
+
+    draws = np.stack([at_bands(row) for row in scorer.resampled_curves(found)])
+    return LogSensitivity(at_bands(found.curve.log10), draws, note)
+
+
+def correlate(
+    name: str, found: Changes, bands: Flags, levels: Flags, known: LogSensitivity
+) -> Score:
+    """Return Pearson's correlation over bands of the drop of accuracy with log sensitivity.
+
+    The interval is Fisher's (1921) over bands, for there are too few of them to be resampled. What
+    pictures and trials add to the scatter of bands is in it. In simulations of four to nine bands
+    and 1,000 pictures it holds the true correlation in 94 to 97 % of cases; of 50 pictures, whose
+    scatter makes every correlation smaller, in 93 to 97 %, but for 89 % of nine bands and a true
+    correlation of 0.9.
+    """
+    bands = bands & np.isfinite(known.value)
+    n = int(bands.sum())
+    value, why = NAN, ""
+    if n < FEWEST:
+        why = "not computable: too few bands" if np.isfinite(known.value).any() else ""
+    else:
+        value = correlation(-found.averaged(bands, levels), known.value[bands])
+        if np.isnan(value):
+            why = "not computable: accuracy drops by the same at every band"
+    low, high = fisher_interval(value, n)
+    rmse = "RMSE " + ", ".join(f"{level:g}" for level in found.rmse[levels])
+    note = join_notes(rmse, known.note, why)
+    return replace(unmeasured(name, "bands"), value=value, low=low, high=high, n=n, note=note)
+
+
+def fisher_interval(value: float, n: int) -> tuple[float, float]:
+    """Return the 95 % interval of a correlation over so many points (Fisher 1921).
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in fisher_interval(0.8, 9)]
+    [0.29, 0.956]
+    """
+    if n <= 3 or np.isnan(value):
+        return NAN, NAN
+    centre, half = np.arctanh(np.clip(value, -1 + 1e-9, 1 - 1e-9)), 1.959964 / np.sqrt(n - 3)
+    return min(value, float(np.tanh(centre - half))), max(value, float(np.tanh(centre + half)))
+
+
+_FREQUENCY = Axis("spatial frequency (cpd)", log=True)
+_KINDS = {"noise": "accuracy with noise", "suppressed": "accuracy without a band"}
+_TITLES = {
+    "noise": "Accuracy with noise in one band",
+    "suppressed": "Accuracy with one band suppressed",
+}
+
+
+@dataclass(frozen=True)
+class BandPanels:
+    """Draws what a scorer found.
+
+    Parameters
+    ----------
+    scorer
+        The one whose accuracies are shown.
+    """
+
+    scorer: BandAccuracy
+
+    def __call__(self, experiment: Any, data: xr.Dataset, *others: Any) -> list[Panel]:
+        """Return sensitivity, where known, and the change of accuracy by each kind, noise first."""
+        detection, other = (*others, None, None)[:2]
+        parts = [part for part in (data, at_place_of(data, other)) if part is not None]
+        found = sorted((Changes(part) for part in parts), key=lambda each: each.kind)
+        known = log_sensitivity(self.scorer.sensitivity, detection, found[0].bands_cpd, data)
+        return [*_sensitivity(known, found[0].bands_cpd), *map(_panel, found)]
+
+
+def _sensitivity(known: LogSensitivity, bands_cpd: Floats) -> list[Panel]:
+    there = np.isfinite(known.value)
+    if not there.any():
+        return []
+    low, high = 10 ** np.percentile(known.draws[:, there], (2.5, 97.5), axis=0)
+    line = Line(bands_cpd[there], 10 ** known.value[there], "observer", low=low, high=high)
+    title = "Contrast sensitivity at the centres of bands"
+    sensitivity = Axis("sensitivity (1 / RMS contrast)", log=True)
+    return [Panel("csf of bands", title, _FREQUENCY, sensitivity, (line,))]
+
+
+def _panel(found: Changes) -> Panel:
+    """Return the change of accuracy by band, a line for each RMSE, and that of guessing."""
+    lines = []
+    for level, rmse in enumerate(found.rmse):
+        there = np.asarray(np.isfinite(found.changes[:, level]).any(axis=1))
+        if not there.any():
+            continue
+        alone = np.arange(len(found.rmse)) == level
+        change = found.averaged(there, alone)
+        others = found.averaged(there, alone, found.counts)
+        ends = [
+            change_interval(float(value), others[:, band], len(found.names))
+            for band, value in enumerate(change)
+        ]
+        low, high = np.array(ends).T
+        at, doubtful = found.bands_cpd[there], ~found.enough[there, level]
+        label = f"RMSE {rmse:g}"
+        lines.append(Line(at, change, label, level, low=low, high=high, doubtful=doubtful))
+    guessing = np.full(2, found.chance - found.accuracy)
+    lines.append(Line(found.bands_cpd[[0, -1]], guessing, "guessing", group=len(found.rmse)))
+    change_axis = Axis("change of accuracy")
+    kind, title = _KINDS[found.kind], _TITLES[found.kind]
+    return Panel(kind, title, _FREQUENCY, change_axis, tuple(lines), groups="lines")

@@ -1,0 +1,518 @@
+"""How close curves of responses come to people's, in shape and in order (Vila-Tomás et al. 2026).
+
+Pearson's correlation over all curves that people's are known for, with one scale for all of them;
+and for each group of curves whether they lie above each other in the right order. One number over
+both, their mean, stands for the property; achromatic and chromatic curves have one each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from fechner.scores.curve_checks import (
+    EQUAL,
+    Check,
+    Concordance,
+    CurveSet,
+    PooledKendall,
+    curves_of,
+    draws_resampled,
+)
+from fechner.scores.panels import Axis, Flags, Floats, Line, Palette, Panel
+from fechner.scores.score import (
+    TOO_FEW,
+    UNDEFINED,
+    Resampled,
+    Score,
+    Scorer,
+    in_common,
+    join_notes,
+    left_out,
+    unmeasured,
+)
+from fechner.scores.statistics import NAN, Scale, Source, cluster_counts, interval, student
+from fechner.stimuli.colour import DIRECTION_NAMES
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    from fechner.experiments import Curves
+
+#: Abscissae needed to speak of a curve.
+_FEWEST_POINTS = 3
+
+#: Why an agreement is 0.
+_FLAT = "all curves are the same and flat, which agrees with nothing"
+
+
+@dataclass(frozen=True)
+class CurveAgreement(Scorer):
+    """Agreement of curves with people's: shape, order, and what can be said of them in words.
+
+    Where stimuli are drawn at random, intervals are over abscissae and draws: each is resampled by
+    itself, and their variances add up. Elsewhere they are over abscissae.
+
+    Parameters
+    ----------
+    order
+        ``"concordance"``: pairs of curves in the right order, by abscissa; ``"pooled"``: Kendall's
+        correlation of places, pooled (Vila-Tomás et al. 2026).
+    elevation
+        Whether curves are compared as threshold elevations: the response under the first condition
+        of a group over that under another, less 1, cut at 0. Their shape is compared, divided by
+        the largest value; their size has a score of its own.
+    floor
+        What elevations of nothing are set to instead of 0 before they are divided.
+    least
+        The least effect that counts as one: elevations below it are none, and curves of a group
+        that all lie within this share of the highest have no order.
+    checks
+        What is asked of the curves in words.
+    """
+
+    order: Literal["concordance", "pooled"] = "concordance"
+    elevation: bool = False
+    floor: float = 0.0
+    least: float = EQUAL
+    checks: tuple[Check, ...] = ()
+
+    kind = unmeasured("agreement", "abscissae")
+
+    def __call__(self, data: xr.Dataset, *others: Any) -> Sequence[Score]:
+        """Score every layer and read-out, and each read-out at a layer chosen beforehand."""
+        found = [*super().__call__(data)]
+        if data.sizes["layer"] > 1:
+            found += [self._committed(data.sel(readout=name)) for name in data["readout"].values]
+        return found
+
+    def scores(self, data: xr.Dataset, *others: Any) -> Iterator[Score | Resampled]:
+        """Yield the agreement, its parts, magnitudes of elevations, and checks."""
+        yield from self._agreements(data)
+        yield from _magnitudes(data) if self.elevation else ()
+        yield from (check(self._compared(curves_of(data))) for check in self.checks)
+
+    def _committed(self, data: xr.Dataset) -> Score:
+        """Return the agreement at the layer that is best on the other half of the abscissae.
+
+        The layer is chosen where it is not scored, so that many layers are no advantage (the idea
+        of Brain-Score, Schrimpf et al. 2018).
+        """
+        layers = [str(layer) for layer in data["layer"].values]
+        halves = [data.isel(x=slice(start, None, 2)) for start in (0, 1)]
+        found = [[self.resample(half.sel(layer=layer)) for layer in layers] for half in halves]
+        values = np.array([[each.score.value for each in half] for half in found])
+        best = [int(np.argmax(np.nan_to_num(row, nan=-np.inf))) for row in values]
+        chosen = found[0][best[1]], found[1][best[0]]
+        value = float(np.mean([each.score.value for each in chosen]))
+        resamples = np.mean([each.values for each in chosen], axis=0)
+        further = [
+            Source(np.mean([a.values, b.values], axis=0), a.clusters)
+            for a, b in zip(*(each.further for each in chosen), strict=True)
+        ]
+        low, high = interval(value, resamples, data.sizes["x"], "correlation", further=further)
+        where = " and ".join(dict.fromkeys(layers[number] for number in best[::-1]))
+        return replace(
+            unmeasured("agreement-committed", chosen[0].score.resampled),
+            value=value,
+            low=low,
+            high=high,
+            n=sum(each.score.n for each in chosen),
+            layer=layers[-1],
+            readout=str(data["readout"].values),
+            note=f"at {where}, chosen on the other half of the abscissae",
+        )
+
+    def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+        """Leave the points that both were shown, and the curves that both have."""
+        a, b = _same_curves(*in_common(first, second, x="abscissa"))
+        either = np.maximum(a["dropped"].values, b["dropped"].values)
+        if all(np.array_equal(part["dropped"].values > 0, either > 0) for part in (a, b)):
+            return a, b
+        # Runs of earlier versions know fewer reasons.
+        reasons = max((part["dropped"].attrs for part in (a, b)), key=lambda r: len(r["meanings"]))
+        flags = (a["dropped"].dims, either, reasons)
+        return a.assign(dropped=flags), b.assign(dropped=flags)
+
+    def _compared(self, curves: CurveSet) -> CurveSet:
+        """Return curves as they are compared."""
+        if not self.elevation:
+            return curves
+        return curves.elevations(self.floor, self.least).over_largest()
+
+    def _agreements(self, data: xr.Dataset) -> Iterator[Resampled]:
+        """Yield the main score first, then its cells, then those of channels and halves."""
+        curves = self._compared(curves_of(data))
+        drawn = self._compared(draws_resampled(data))
+        draws = data.sizes["seed"] if drawn.response.shape[1] else 0
+        least = EQUAL if self.elevation else self.least
+        order = _pooled_order if self.order == "pooled" else partial(_order, least=least)
+
+        def cells_of(rows: Flags) -> list[Cell]:
+            some = curves.rows(rows), drawn.rows(rows)
+            cells = [_pearson(*some)]
+            ranked = np.isfinite(some[0].ideal).any(axis=1)
+            for group in dict.fromkeys(some[0].group):
+                chosen = ranked & (some[0].group == group)
+                if chosen.sum() > 1:
+                    name = f"order-{group}" if group else "order"
+                    cells.append(order(name, *(each.rows(chosen) for each in some)))
+            return [cell for cell in cells if cell is not None]
+
+        note = left_out(data["dropped"])
+        cells = cells_of(np.ones(len(curves.group), dtype=bool))
+        is_undefined = _is_undefined(data)
+        if is_undefined:
+            note, cells = join_notes(note, UNDEFINED), []
+        elif len(curves.abscissae) < _FEWEST_POINTS or not cells:
+            note = join_notes(note, TOO_FEW)
+        elif np.nanmax(curves.response) == np.nanmin(curves.response):
+            note = join_notes(note, _FLAT)
+        note = join_notes(note, _without_a_point(curves))
+        over = "abscissae and draws" if draws else "abscissae"
+
+        def scored(cell: Cell, note: str) -> Resampled:
+            further = (Source(cell.by_draw, draws),) if draws else ()
+            at = curves.abscissae[cell.at] if cells else curves.abscissae
+            scale: Scale = "concordance" if cell.name.startswith("order") else "correlation"
+            of = unmeasured(cell.name, over)
+            score = replace(of, value=cell.value, n=cell.n, note=note)
+            found = Resampled(score, cell.by_abscissa, at, scale, further=further)
+            return found.with_interval()
+
+        main = mean_of("agreement", cells)
+        note_of_main = join_notes(note, _in_words(cells))
+        if draws and cells:
+            low, high = interval(main.value, main.by_draw, draws, "correlation")
+            note_of_main += f"; over draws alone [{low:.3f}, {high:.3f}]"
+        yield scored(main, note_of_main)
+        # One cell is the main score itself.
+        yield from (scored(cell, note) for cell in cells if len(cells) > 1)
+        if is_undefined:
+            return
+        channels = [c for c in DIRECTION_NAMES if (curves.channel == c).any()]
+        for channel in channels if len(channels) > 1 else ():
+            rows = curves.channel == channel
+            cell = _pearson(curves.rows(rows), drawn.rows(rows))
+            if cell is not None:
+                yield scored(cell._replace(name=f"pearson-{channel}"), "")
+        if "ach" in channels and len(channels) > 1:
+            achromatic = curves.channel == "ach"
+            for name, rows in (("ach", achromatic), ("chromatic", ~achromatic)):
+                if found := cells_of(rows):
+                    yield scored(mean_of(f"agreement-{name}", found), _in_words(found))
+
+
+def _is_undefined(data: xr.Dataset) -> bool:
+    """Whether answers to what was shown are undefined, in channels that an observer has."""
+    shown = data["dropped"].values == 0
+    response = data["response"].transpose("curve", "x", "seed").values
+    nothing = np.isnan(response).any(axis=-1) & shown
+    channel = data["channel"].values
+    has_some = np.array([np.isfinite(response[channel == each]).any() for each in channel])
+    return bool(nothing[has_some].any() or (nothing.any() and not has_some.any()))
+
+
+class Cell(NamedTuple):
+    """A part of an agreement, also on bootstrap samples of abscissae and of draws.
+
+    ``at`` are the abscissae it is of.
+    """
+
+    name: str
+    value: float
+    by_abscissa: Floats
+    by_draw: Floats
+    n: int
+    at: Flags
+
+
+def mean_of(name: str, cells: Sequence[Cell]) -> Cell:
+    """Return the plain mean of cells."""
+    if not cells:
+        return Cell(name, NAN, np.empty(0), np.empty(0), 0, np.zeros(0, dtype=bool))
+    return Cell(
+        name,
+        float(np.mean([cell.value for cell in cells])),
+        np.mean([cell.by_abscissa for cell in cells], axis=0),
+        np.mean([cell.by_draw for cell in cells], axis=0),
+        max(cell.n for cell in cells),
+        min((cell.at for cell in cells), key=np.count_nonzero),
+    )
+
+
+def _in_words(cells: Sequence[Cell]) -> str:
+    """Say which cells a mean is of."""
+    parts = " and ".join(cell.name for cell in cells)
+    return f"mean of {parts}" if len(cells) > 1 else parts
+
+
+def _pearson(curves: CurveSet, drawn: CurveSet) -> Cell | None:
+    """Return the correlation over all curves that people's are known for."""
+    human, response = curves.human, curves.response
+    measured = np.isfinite(human) & np.isfinite(response)
+    if not measured.any():
+        return None
+    # Sums over curves first: samples take whole abscissae. Centred, so that nothing cancels.
+    middles = [each[measured].mean() for each in (human, response)]
+
+    def sums(responses: Floats) -> Floats:
+        """Return what a correlation is made of at each abscissa, [6, samples, abscissae]."""
+        x = np.where(measured, human - middles[0], 0.0)[:, None]
+        y = np.where(measured[:, None], responses - middles[1], 0.0)
+        each = (measured[:, None].astype(float), x, y, x * x, y * y, x * y)
+        return np.stack([np.broadcast_to(part, y.shape).sum(axis=0) for part in each])
+
+    once = sums(response[:, None])
+    return Cell(
+        "pearson",
+        float(_correlation(once.sum(axis=-1))[0]),
+        _correlation(once[:, 0] @ cluster_counts(human.shape[1]).T),
+        _correlation(sums(drawn.response).sum(axis=-1)),
+        int(measured.sum()),
+        np.asarray(measured.any(axis=0)),
+    )
+
+
+def _correlation(sums: Floats) -> Floats:
+    """Return Pearson's correlation from the sums it is made of, for each sample."""
+    n, sx, sy, xx, yy, xy = sums
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread_x, spread_y = n * xx - sx**2, n * yy - sy**2
+        found = (n * xy - sx * sy) / np.sqrt(spread_x * spread_y)
+    flat = (spread_y <= 1e-12 * np.maximum(n * yy, 1e-300)) | (spread_x <= 0)
+    # Curves that do not move follow nothing: no correlation.
+    return np.asarray(np.where(flat, 0.0, np.clip(found, -1, 1)))
+
+
+def _order(name: str, curves: CurveSet, drawn: CurveSet, least: float) -> Cell | None:
+    """Return the concordance of one group, averaged over abscissae."""
+    found = Concordance(curves.ideal, least)(curves.response)
+    told = np.isfinite(found)
+    if not told.any():
+        return None
+    n, counts = int(told.sum()), cluster_counts(len(found))[:, told]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        by_abscissa = counts @ found[told] / counts.sum(axis=1)
+    # Where all abscissae have the same order, resamples do not vary, although another grid might
+    # find one that has another. As Agresti and Min (2005) add half an observation to either side,
+    # one abscissa more is without an order in half of the samples: a standard error of 1 / (n + 2).
+    without = np.arange(len(by_abscissa)) % 2
+    by_abscissa = by_abscissa - np.sign(by_abscissa) * without * 2 / (n + 2)
+    by_draw = Concordance(drawn.ideal[:, None], least)(drawn.response)[:, told].mean(axis=1)
+    return Cell(name, float(found[told].mean()), by_abscissa, by_draw, n, told)
+
+
+def _pooled_order(name: str, curves: CurveSet, drawn: CurveSet) -> Cell | None:
+    """Return the pooled rank correlation of one group."""
+    whole: Flags = np.asarray(np.isfinite(curves.response + curves.ideal).all(axis=0))
+    if not whole.any():
+        return None
+    n = int(whole.sum())
+    ideal, response = curves.ideal[:, whole], curves.response[:, whole]
+    samples = drawn.response[..., whole].swapaxes(0, 1)
+    counts = cluster_counts(len(whole))
+    if np.ptp(response) == 0:
+        # Lists of equal curves would be in the order of their numbers.
+        return Cell(name, 0.0, np.zeros(len(counts)), np.zeros(len(samples)), n, whole)
+    once = PooledKendall(ideal, np.ones((1, n)))
+    # Of few draws there are few different samples.
+    different, which = np.unique(samples, axis=0, return_inverse=True)
+    by_draw = np.array([once(each)[0] for each in different])[which.ravel()]
+    by_abscissa = PooledKendall(ideal, counts[:, whole])(response)
+    return Cell(name, float(once(response)[0]), by_abscissa, by_draw, n, whole)
+
+
+def _magnitudes(data: xr.Dataset) -> Iterator[Score]:
+    """Yield for each group how much larger the largest elevations are than people's.
+
+    The factor by which a threshold is raised at most, over people's, in dB, averaged over curves.
+    """
+    curves, drawn = curves_of(data).elevations(), draws_resampled(data).elevations()
+    for group in dict.fromkeys(curves.group):
+        rows = (curves.group == group) & np.isfinite(curves.response).any(axis=1)
+        there = np.isfinite(curves.response[rows]) & np.isfinite(curves.human[rows])
+        if not there.any():
+            continue
+        every = curves.human[:, None], curves.response[:, None], drawn.response
+        people, own, others = (
+            20 * np.log10(1 + np.where(there[:, None], each[rows], 0.0).max(axis=-1))
+            for each in every
+        )
+        value = float((own - people).mean())
+        resamples = (others - people).mean(axis=0)
+        low, high = interval(value, resamples, data.sizes["seed"], "share")
+        told = [
+            ", ".join(f"{10 ** (each / 20) - 1:.2g}" for each in values.ravel())
+            for values in (own, people)
+        ]
+        name = f"magnitude-db-{group}" if group else "magnitude-db"
+        of = unmeasured(name, "draws", None, best=0.0, chance=float(-people.mean()))
+        note = f"largest elevations {told[0]}; people's {told[1]}"
+        yield replace(of, value=value, low=low, high=high, n=int(rows.sum()), note=note)
+
+
+def _same_curves(first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Leave the curves that both have; where one has no channels, both are read by distance."""
+    has = [part["response"].notnull().any(("seed", "x")) for part in (first, second)]
+    if bool((has[0] == has[1]).all()):
+        return first, second
+    parts = []
+    for part in (first, second):
+        response = part["response"]
+        if "distance" in part:
+            response = part["distance"].expand_dims(curve=response.sizes["curve"])
+        kept = response.where(has[0] & has[1]).transpose(*part["response"].dims)
+        parts.append(part.assign(response=kept))
+    return parts[0], parts[1]
+
+
+def _without_a_point(curves: CurveSet) -> str:
+    """Say which curves have no point at all: whole channels, or single conditions."""
+    silent: Flags = np.asarray(np.isnan(curves.response).all(axis=1))
+    if not silent.any() or silent.all():
+        return ""
+    names: dict[str, None] = {}
+    for row in np.flatnonzero(silent):
+        channel, group = curves.channel[row], curves.group[row]
+        parts = (DIRECTION_NAMES.get(group, group), curves.condition[row])
+        if silent[curves.channel == channel].all():
+            parts = (DIRECTION_NAMES[channel], "")
+        names[" ".join(filter(None, parts))] = None
+    return f"no curve of {', '.join(names)}"
+
+
+#: Channels in the order of their colours.
+_CHANNELS = ("ach", "rg", "yb")
+
+
+@dataclass(frozen=True)
+class CurvePanels:
+    """Makes a panel for each group of curves: people's dashed, on one scale for all.
+
+    Where stimuli are drawn at random, bands are 95 % intervals of the mean over draws.
+
+    Parameters
+    ----------
+    log
+        Whether both axes are logarithmic, as of sensitivities.
+    elevation
+        Whether curves are shown as threshold elevations, in their own units.
+    """
+
+    log: bool = False
+    elevation: bool = False
+
+    def __call__(self, experiment: Curves, data: xr.Dataset) -> list[Panel]:
+        """Return the panels of one layer and read-out."""
+        curves, drawn = curves_of(data), draws_resampled(data)
+        if self.elevation:
+            curves, drawn = curves.elevations(), drawn.elevations()
+        # Elevations have a scale of their own.
+        scale = 1.0 if self.elevation else _scale(curves)
+        draws, error = data.sizes["seed"], None
+        if draws > 1:
+            error = student(draws - 1) * drawn.response.std(axis=1) * np.sqrt(draws / (draws - 1))
+        return [
+            self._panel(experiment, curves, error, curves.group == group, scale)
+            for group in dict.fromkeys(curves.group)
+        ]
+
+    def _panel(
+        self, experiment: Curves, curves: CurveSet, error: Any, rows: Flags, scale: float
+    ) -> Panel:
+        several = len(set(curves.channel[rows])) > 1
+        places, palette = self._colours(curves.rows(rows))
+        # People are drawn where an observer is compared with them; alone, if there is nothing else.
+        answered = np.asarray(np.isfinite(curves.response).any(axis=1))
+        compared = answered if answered[rows].any() else rows
+        lines: list[Line] = []
+        # In the order of their colours.
+        for number, row in sorted(zip(places.tolist(), np.flatnonzero(rows), strict=True)):
+            name = DIRECTION_NAMES[curves.channel[row]] if several else curves.condition[row]
+            response, human = curves.response[row], scale * curves.human[row]
+            x = curves.abscissae
+            if answered[row]:
+                low, high = (None, None) if error is None else self._band(response, error[row])
+                lines.append(Line(x, self._drawn(response), name, number, low=low, high=high))
+            if compared[row] and np.isfinite(human).any():
+                lines.append(Line(x, self._drawn(human), name, number, human=True))
+        of = _name(experiment, curves.group[rows][0])
+        what = "Threshold elevation by adaptation" if self.elevation else "Response"
+        ordinate = "threshold elevation (factor - 1)" if self.elevation else "response"
+        # A gallery, and curves that show the same, have other rows.
+        known = rows & np.isfinite(curves.human).any(axis=1)
+        first = int(np.flatnonzero(known if known.any() else rows)[0])
+        return Panel(
+            "elevations" if self.elevation else "curves",
+            f"{what}, {of}" if of else what,
+            Axis(experiment.task.label, log=self.log or self.elevation),
+            Axis(ordinate, log=self.log),
+            tuple(lines),
+            groups="channel" if several else "condition",
+            ordered=not several,
+            palette=palette,
+            row=first if len(experiment.samples()) == len(rows) else 0,
+            name=of,
+        )
+
+    def _colours(self, curves: CurveSet) -> tuple[NDArray[np.int64], Palette]:
+        """Return the place of each curve in the order of colours, and what these stand for.
+
+        As in Vila-Tomás et al. (2026): from the curve that should lie highest to the lowest, where
+        that is the same everywhere; curves of one rank have one colour.
+        """
+        channel, level, ideal = curves.channel, curves.level, curves.ideal
+        if len(set(channel)) > 1:
+            return np.array([_CHANNELS.index(each) for each in channel]), "channels"
+        if self.elevation:
+            return _ranks(level), "adaptors"
+        # A curve without a place is shown on nothing: what the others are held against.
+        ranked = np.isfinite(ideal).any(axis=1)
+        place = np.where(ranked, np.where(np.isnan(ideal), -np.inf, ideal).max(axis=1), np.inf)
+        fixed = (np.isnan(ideal) | (ideal == place[:, None])).all() and len(set(place)) > 1
+        if not fixed:
+            return _ranks(level), ""
+        both_sides = level.min() < 0 < level.max()
+        sides: dict[str, Palette] = {"rg": "red-green", "yb": "yellow-blue"}
+        return _ranks(-place), sides.get(channel[0], "adaptors") if both_sides else "adaptors"
+
+    def _band(self, values: Floats, error: Floats) -> tuple[Floats, Floats]:
+        """Return both ends of an interval, on the scale of the axis."""
+        if not self.log:
+            least = 0.0 if self.elevation else -np.inf
+            return np.maximum(values - error, least), values + error
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            factor = np.exp(error / values)
+        return self._drawn(values / factor), self._drawn(values * factor)
+
+    def _drawn(self, values: Floats) -> Floats:
+        return np.where(values > 0, values, np.nan) if self.log else values
+
+
+def _name(experiment: Curves, group: str) -> str:
+    """Return what a group is called, with what all its tests have in common."""
+    if group in DIRECTION_NAMES:
+        return DIRECTION_NAMES[group]
+    tests = {curve.test for curve in experiment.task.curves() if curve.group == group}
+    return ": ".join(filter(None, (group, *tests))) if group and len(tests) == 1 else group
+
+
+def _ranks(values: Floats) -> NDArray[np.int64]:
+    """Return places from the smallest on, equal ones for equal values."""
+    return np.unique(values, return_inverse=True)[1]
+
+
+def _scale(curves: CurveSet) -> float:
+    """Return the factor that brings people's curves closest to the responses."""
+    both = np.isfinite(curves.human) & np.isfinite(curves.response)
+    human, response = curves.human[both], curves.response[both]
+    square = float(human @ human)
+    factor = float(human @ response) / square if square else 1.0
+    # Of curves that go the other way, at least the size is shown.
+    return factor if factor > 0 else float(np.sqrt((response @ response) / square))

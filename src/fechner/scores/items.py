@@ -1,0 +1,543 @@
+"""Scores and panels of item-response curves: how far a picture may be from itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fechner.scores.item_curves import (
+    SAME_LEVEL,
+    Counts,
+    HumanPoint,
+    Located,
+    PooledCurve,
+    PooledFit,
+    area_interval,
+    class_areas,
+    counted,
+    human_points,
+    pooled_curve,
+    pooled_fit,
+    smoothed,
+)
+from fechner.scores.panels import (
+    Axis,
+    Floats,
+    Gallery,
+    Item,
+    Line,
+    Mark,
+    Panel,
+    Points,
+    Surface,
+    Vertical,
+)
+from fechner.scores.score import (
+    NOTHING_SHOWN,
+    Resampled,
+    Score,
+    Scorer,
+    at_place_of,
+    join_notes,
+    share_score,
+    unmeasured,
+    unshown_pictures,
+)
+from fechner.scores.statistics import NAN, cluster_counts
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    from fechner.human.trials import HumanTrials
+    from fechner.psychometrics.population import Population
+
+
+class Items:
+    """What can be said of the trials of one layer and read-out; found when it is first asked for.
+
+    Attributes
+    ----------
+    labels, names
+        Places of the classes of which a picture was shown, and their names.
+    ends, most
+        The weakest and the strongest level that may be shown, and the strongest there can be.
+    counts
+        Levels that were shown, and trials and right answers, [classes, levels]; where levels were
+        chosen one by one most cells have none.
+    runs
+        Counts of each run of dropout; of one without.
+    undefined
+        Decisions that could not be made.
+    """
+
+    def __init__(self, data: xr.Dataset) -> None:
+        self.task, self.manipulation = str(data.attrs["task"]), str(data.attrs["manipulation"])
+        self.chance, self.most = float(data.attrs["chance"]), float(data.attrs["most"])
+        self.ends = float(data.attrs["weakest"]), float(data.attrs["strongest"])
+        shown = np.isfinite(data["right"].values)
+        right, level, run, self._index, undefined, labels = (
+            data[name].values[shown]
+            for name in ("right", "level", "dropout_run", "index", "undefined", "class_of")
+        )
+        self.n, self.undefined = len(right), int(undefined.sum())
+        self.labels, self._class = np.unique(labels, return_inverse=True)
+        self.classes = len(self.labels)
+        self.names = names_of(data, self.labels)
+
+        def counts(chosen: Any) -> Counts:
+            return counted(self._class[chosen], level[chosen], right[chosen], self.classes)
+
+        self.counts = counts(...)
+        self.runs = [counts(run == each) for each in np.unique(run)]
+        #: Whether every class was shown at every level.
+        self.is_grid = bool((self.counts.n > 0).all())
+        without = int(np.setdiff1d(data["class_of"].values, self.labels).size)
+        self.note = unshown_pictures(
+            data, "trials", f"nothing of {without} classes could be shown" if without else ""
+        )
+
+    def picture_of(self, place: int) -> tuple[int, int]:
+        """Return class and place of the first picture of a class that was shown."""
+        first = int(np.argmax(self._class == place))
+        return int(self.labels[place]), int(self._index[first])
+
+    @cached_property
+    def curve(self) -> PooledCurve:
+        """Mean accuracy over classes."""
+        return pooled_curve(*self.counts)
+
+    @cached_property
+    def fit(self) -> PooledFit:
+        """The curve that all classes follow, fitted to raw trials."""
+        return pooled_fit(*self.counts, chance=self.chance)
+
+    @cached_property
+    def population(self) -> Population:
+        """Classes with thresholds of their own, for levels that were chosen one by one."""
+        return self._population(self.ends)
+
+    def _population(self, span: tuple[float, float]) -> Population:
+        from fechner.psychometrics.population import fit_population
+
+        return fit_population(*self.counts, chance=self.chance, span=span)
+
+    @property
+    def threshold(self) -> Located:
+        """The level half-way between top and chance, over classes."""
+        if self.is_grid:
+            return self._possible(self.fit.threshold)
+        # Levels chosen one by one gather at the threshold of each class: pooled by level, every
+        # one would be half-way.
+        found = self.population
+        return self._possible(
+            Located(found.threshold, found.low, found.high, found.censored, found.bound)
+        )
+
+    def level_at(self, accuracy: float) -> Located:
+        """Return the level at which the curve over all classes has fallen to an accuracy."""
+        return self._possible(self.fit.level_at(accuracy))
+
+    def _possible(self, found: Located) -> Located:
+        """Let an interval end where levels do."""
+        return found if found.censored else found._replace(high=min(found.high, self.most))
+
+    def areas_over(self, span: tuple[float, float]) -> Floats:
+        """Return the chance-corrected accuracy of each class, averaged over log level in a span.
+
+        Of levels that were chosen one by one, what each class adds to the mean.
+        """
+        if self.is_grid:
+            return class_areas(*self.counts, chance=self.chance, span=span)
+        found = self.population if span == self.ends else self._population(span)
+        return found.pseudo_areas
+
+    @cached_property
+    def area(self) -> Resampled:
+        """The mean area with its bootstrap over classes that have one."""
+        areas = self.areas_over(self.ends) if self.classes else np.empty(0)
+        there = np.isfinite(areas)
+        areas, clusters = areas[there], self.labels[there].astype(float)
+        if not len(areas):
+            note = join_notes(self.note, NOTHING_SHOWN)
+            score = replace(ItemScores.kind, n=self.n, note=note)
+            return Resampled(score, np.empty(0), clusters, "share")
+        low, high = area_interval(areas, least=-self.chance / (1 - self.chance))
+        score = replace(
+            ItemScores.kind, value=float(areas.mean()), low=low, high=high, n=self.n, note=self.note
+        )
+        resampled = np.asarray(cluster_counts(len(areas)) @ areas / len(areas))
+        return Resampled(score, resampled, clusters, "share")
+
+    def accuracy_at(self, level: float) -> tuple[float, float, float]:
+        """Return accuracy at a level and its interval, between levels that were shown."""
+        curve = self.curve
+        first = curve.levels[curve.levels > 0].min(initial=np.inf)
+        x = np.log(np.maximum(curve.levels, first / 2))
+        at = np.log(max(level, first / 2))
+        value, low, high = (float(np.interp(at, x, y)) for y in (curve.accuracy, *curve.band))
+        return value, low, high
+
+    @cached_property
+    def lost_at(self) -> Floats:
+        """The level at which each class is lost by a curve of its own.
+
+        Half the weakest if it is not recognised as it is, infinite if it is not lost by the
+        strongest.
+        """
+        levels, n, right = self.counts
+        if self.is_grid:
+            from fechner.psychometrics.likelihood import fit_falling
+
+            fits = fit_falling(levels, n, right, chance=self.chance)
+            original = right[:, levels == 0].sum(axis=1) / n[:, levels == 0].sum(axis=1)
+            is_unseen = original <= (1 + self.chance) / 2
+            is_never = is_unseen | np.isin(fits.censored, ("below", "unknown"))
+            found = np.where(fits.censored == "above", np.inf, fits.threshold)
+        else:
+            is_never = self.population.never_recognised > 0.5
+            found = 10.0**self.population.log_thresholds
+            found = np.where(found > self.ends[1], np.inf, found)
+        return np.where(is_never, levels[levels > 0].min() / 2, found)
+
+    @property
+    def lost_first(self) -> NDArray[np.intp]:
+        """Places of classes, those that are lost first before others, then the worse ones."""
+        _, n, right = self.counts
+        return np.lexsort((right.sum(axis=1) / n.sum(axis=1), self.lost_at))
+
+
+def names_of(data: xr.Dataset, labels: NDArray[np.int32]) -> list[str]:
+    """Return the names of classes."""
+    names = str(data["class_of"].attrs["names"]).split("|")
+    return [names[label] for label in labels]
+
+
+@dataclass(frozen=True)
+class ItemScores(Scorer):
+    """Area and threshold of a curve, its ends, and how it differs in the other direction.
+
+    Parameters
+    ----------
+    window
+        Levels over which curves are smoothed to be looked at; scores never are.
+    people
+        What people answered, of all tests.
+    """
+
+    window: int = 1
+    people: HumanTrials | None = field(default=None, compare=False)
+
+    kind = unmeasured("area", "classes")
+
+    def scores(self, data: xr.Dataset, *others: Any) -> Iterator[Score | Resampled]:
+        """Yield the area first, then thresholds, ends, the other direction, and people."""
+        items = Items(data)
+        yield items.area
+        if items.classes:
+            for score in self._further(items, at_place_of(data, others[0] if others else None)):
+                yield score if score.n else replace(score, n=items.n)
+            for score in self._against_people(items, str(data.attrs["test"])):
+                yield replace(score, n=items.n)
+
+    def _further(self, items: Items, opposite: xr.Dataset | None) -> Iterator[Score]:
+        yield _threshold("threshold", items.threshold, items.ends)
+        if items.task == "2afc" and items.is_grid:
+            yield _threshold("threshold-75", items.level_at(0.75), items.ends)
+        if items.is_grid:
+            curve = items.curve
+            for name, at in (("accuracy-original", 0), ("accuracy-end", -1)):
+                of = unmeasured(name, "classes", chance=items.chance)
+                value, low, high = (float(each[at]) for each in (curve.accuracy, *curve.band))
+                note = f"at level {curve.levels[at]:.3g}"
+                yield replace(of, value=value, low=low, high=high, note=note)
+        if items.task == "2afc":
+            of = unmeasured("undefined", "classes", False, best=0.0, chance=1.0)
+            note = f"decisions that could not be made: {items.undefined} of {items.n}"
+            yield share_score(of, items.undefined, items.n, note)
+        if len(items.runs) > 1:
+            yield _spread(items)
+        if opposite is not None:
+            yield _asymmetry(items, Items(opposite))
+
+    def points(self, test: str) -> list[HumanPoint]:
+        """Return what people did in a test, by level."""
+        return human_points(self.people.of_test(test)) if self.people is not None else []
+
+    def _against_people(self, items: Items, test: str) -> Iterator[Score]:
+        points = self.points(test)
+        strongest = items.ends[1]
+        for point in points:
+            name = "people-difference" + (f"-{point.level:.3g}" if len(points) > 1 else "")
+            of = unmeasured(name, "classes", None, NAN, NAN)
+            if point.level > strongest * (1 + SAME_LEVEL):
+                note = f"not computable: nothing beyond {strongest:.3g} was shown"
+                yield replace(of, note=note)
+            else:
+                yield _difference(of, items, point)
+
+    def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+        """Leave the classes of which both were shown something."""
+        ours, theirs = (
+            np.unique(part["class_of"].values[np.isfinite(part["right"].values)])
+            for part in (first, second)
+        )
+        if np.array_equal(ours, theirs):
+            return first, second
+        both = np.intersect1d(ours, theirs)
+        a, b = (
+            part.isel(trial=np.flatnonzero(np.isin(part["class_of"].values, both)))
+            for part in (first, second)
+        )
+        return a, b
+
+
+def _difference(of: Score, items: Items, point: HumanPoint) -> Score:
+    """Return by how much an observer is better than people at their level, and what each does."""
+    chance = items.chance
+    ours, low, high = ((a - chance) / (1 - chance) for a in items.accuracy_at(point.level))
+    theirs, their_low, their_high = point.corrected
+    value = ours - theirs
+    return replace(
+        of,
+        value=value,
+        low=value - float(np.hypot(ours - low, their_high - theirs)),
+        high=value + float(np.hypot(high - ours, theirs - their_low)),
+        note=f"at level {point.level:.3g}: {ours:.3f} and {theirs:.3f} of {point.people} people "
+        f"({point.trials} trials, chance {point.chance:.3g}), chance-corrected",
+    )
+
+
+def _threshold(name: str, found: Located, ends: tuple[float, float]) -> Score:
+    is_inside = ends[0] <= found.low and found.high <= ends[1]
+    beyond = f"its interval reaches beyond what was shown, {ends[0]:.3g} to {ends[1]:.3g}"
+    words = {
+        "": "" if is_inside else beyond,
+        "above": f"above {found.bound:.3g}, the strongest level that was shown",
+        "below": f"below {found.bound:.3g}, the weakest level that was shown",
+        "unknown": "not computable: there is nothing to fall",
+    }
+    low, high = (found.low, found.high) if found.censored != "unknown" else (NAN, NAN)
+    of = unmeasured(name, "classes", best=NAN, chance=NAN)
+    return replace(of, value=found.value, low=low, high=high, note=words[found.censored])
+
+
+def _spread(items: Items) -> Score:
+    """Return the largest difference between two runs at any level."""
+    curves = np.array([pooled_curve(*counts).accuracy for counts in items.runs])
+    weights = cluster_counts(items.classes) / items.classes
+    drawn = np.ptp([weights @ np.nan_to_num(counts.rates) for counts in items.runs], axis=0)
+    low, high = np.percentile(drawn.max(axis=1), (2.5, 97.5))
+    value = float(np.nanmax(np.ptp(curves, axis=0)))
+    deviation = float(np.nanmean(curves.std(axis=0, ddof=1)))
+    note = f"{len(curves)} runs; standard deviation between them {deviation:.3f} on average"
+    of = unmeasured("dropout-spread", "classes", False, best=0.0, chance=1.0)
+    low, high = min(value, float(low)), max(value, float(high))
+    return replace(of, value=value, low=low, high=high, note=note)
+
+
+def _asymmetry(items: Items, opposite: Items) -> Score:
+    """Return the area in one direction minus that in the other, of the same classes and levels."""
+    up, down = items, opposite
+    if items.manipulation.endswith("-down"):
+        up, down = opposite, items
+    span = max(up.ends[0], down.ends[0]), min(up.ends[1], down.ends[1])
+    _, i, j = np.intersect1d(up.labels, down.labels, return_indices=True)
+    apart = up.areas_over(span)[i] - down.areas_over(span)[j]
+    apart = apart[np.isfinite(apart)]
+    low, high = area_interval(apart, least=-1.0)
+    what = f"area of {up.manipulation} minus {down.manipulation}"
+    return replace(
+        unmeasured("up-minus-down", "classes", None, NAN, NAN),
+        value=float(apart.mean()) if len(apart) else NAN,
+        low=low,
+        high=high,
+        note=f"{what}, over levels {span[0]:.3g} to {span[1]:.3g}",
+    )
+
+
+_ACCURACY = Axis("accuracy", low=0.0, high=1.0)
+
+#: Pictures of the gallery, and classes whose curves are drawn by themselves.
+_LOST, _MULTIPLES = 12, 16
+
+
+@dataclass(frozen=True)
+class ItemPanels:
+    """Draws what a scorer found.
+
+    Parameters
+    ----------
+    scorer
+        The one whose curves are shown.
+    """
+
+    scorer: ItemScores
+
+    def __call__(self, experiment: Any, data: xr.Dataset, *others: Any) -> list[Panel]:
+        """Return the curve, classes by level, thresholds of classes, and what is lost first."""
+        items = Items(data)
+        if not items.classes:
+            return []
+        opposite = at_place_of(data, others[0] if others else None)
+        found = [self._curve(experiment, items, opposite)]
+        if items.classes > 1:
+            axis = _level_axis(experiment, experiment.manipulation.axis)
+            found += [
+                *([_classes(experiment, items, axis)] if items.is_grid else []),
+                *_of_classes(experiment, items, axis),
+                *_lost(experiment, items),
+                *(_multiples(experiment, items, axis) if items.is_grid else []),
+            ]
+        return found
+
+    def _curve(self, experiment: Any, items: Items, opposite: xr.Dataset | None) -> Panel:
+        manipulation = experiment.manipulation
+        own = manipulation.name.rpartition("-")[2] if manipulation.opposite else "observer"
+        marks: list[Mark] = [*self._lines(experiment, items, 0, own)]
+        labels = {manipulation.axis: None}
+        if opposite is not None:
+            other = Items(opposite)
+            labels[str(opposite.attrs["axis"])] = None
+            direction = other.manipulation.rpartition("-")[2]
+            marks += self._lines(experiment, other, 1, direction) if other.classes else []
+        ends = np.array([experiment.original_at, experiment.placement.levels[-1]])
+        marks.append(Line(ends, np.full(2, items.chance), "chance", style="guide"))
+        marks += self._people(experiment, items.chance)
+        return Panel(
+            "accuracy",
+            f"Accuracy by level: {manipulation.title}",
+            _level_axis(experiment, ", or ".join(labels)),
+            _ACCURACY,
+            tuple(marks),
+            groups="direction" if opposite is not None else "",
+            rows=(0,),
+        )
+
+    def _people(self, experiment: Any, chance: float) -> list[Mark]:
+        """Return what people did, on the scale of an observer who has other choices."""
+        points = self.scorer.points(experiment.id)
+        if not points:
+            return []
+        x = np.array([point.level or experiment.original_at for point in points])
+        y, low, high = chance + (1 - chance) * np.array([point.corrected for point in points]).T
+        names = tuple(
+            f"{point.people} people, {point.trials} trials of {1 / point.chance:.3g} "
+            f"choices, {point.accuracy:.0%} right"
+            for point in points
+        )
+        label = "people, put to the same chance"
+        return [Points(x, y, label, low=low, high=high, human=True, names=names)]
+
+    def _lines(self, experiment: Any, items: Items, group: int, label: str) -> list[Mark]:
+        """Return the curve, the fan of its runs, and the threshold."""
+        if items.is_grid:
+            low, high = items.curve.band
+            x, y = self._xy(experiment, items.counts)
+            marks: list[Mark] = [Line(x, y, label, group, low=low, high=high)]
+        else:
+            levels = np.array(experiment.placement.levels[1:])
+            marks = [Line(levels, items.population.accuracy(levels), label, group)]
+        if len(items.runs) > 1:
+            marks += [
+                Line(*self._xy(experiment, counts), label, group, style="fan")
+                for counts in items.runs
+            ]
+        found = items.threshold
+        return [*marks, Vertical(found.value, f"threshold, {label}", found.low, found.high, group)]
+
+    def _xy(self, experiment: Any, counts: Counts) -> tuple[Floats, Floats]:
+        x = _shown_at(experiment, counts.levels)
+        window = min(self.scorer.window, len(x) - 1 + len(x) % 2)
+        return x, smoothed(pooled_curve(*counts).accuracy, window)
+
+
+def _shown_at(experiment: Any, levels: Floats) -> Floats:
+    """Return where levels are drawn: the original has a place of its own."""
+    return np.where(levels > 0, levels, experiment.original_at)
+
+
+def _level_axis(experiment: Any, label: str) -> Axis:
+    """Return levels with the original at the right, as published."""
+    return Axis(label, log=True, reversed=True, named=((experiment.original_at, "original"),))
+
+
+def _classes(experiment: Any, items: Items, axis: Axis) -> Panel:
+    order = items.lost_first
+    surface = Surface(
+        _shown_at(experiment, items.counts.levels),
+        np.arange(len(order), dtype=float),
+        items.counts.rates[order].T,
+        label="accuracy",
+        low=0.0,
+        high=1.0,
+    )
+    return Panel(
+        "classes by level",
+        "Accuracy of each class, those that are lost first at the bottom",
+        axis,
+        Axis("class", ticks=tuple(items.names[place] for place in order)),
+        (surface,),
+    )
+
+
+def _of_classes(experiment: Any, items: Items, axis: Axis) -> list[Panel]:
+    """Return how many classes are lost by a level; those that never are, are not among them."""
+    order = items.lost_first[np.isfinite(items.lost_at[items.lost_first])]
+    if not len(order):
+        return []
+    at = np.maximum(items.lost_at[order], experiment.original_at)
+    share = np.arange(1, len(order) + 1) / items.classes
+    names = tuple(items.names[place] for place in order)
+    return [
+        Panel(
+            "thresholds of classes",
+            "Share of classes that are lost at a level or before",
+            axis,
+            Axis("share of classes", low=0.0, high=1.0),
+            (Points(at, share, "classes", names=names),),
+            stimuli=False,
+        )
+    ]
+
+
+def _lost(experiment: Any, items: Items) -> list[Panel]:
+    """Return pictures of the classes that are lost first; none where none is lost."""
+    weakest = experiment.placement.levels[1]
+    found: list[Item] = []
+    for place in items.lost_first.tolist():
+        at = float(items.lost_at[place])
+        if np.isfinite(at) and len(found) < _LOST:
+            when = f"lost at about {at:.3g}" if at >= weakest else "lost from the start"
+            picture = experiment.pictures.shown(*items.picture_of(place))
+            found.append(Item(picture, items.names[place], when))
+    if not found:
+        return []
+    title = f"Classes that are lost first, and at which {experiment.manipulation.axis}"
+    gallery = Gallery(tuple(found))
+    return [Panel("lost first", title, Axis(""), Axis(""), (gallery,), stimuli=False)]
+
+
+def _multiples(experiment: Any, items: Items, axis: Axis) -> list[Panel]:
+    """Return the curves of some classes by themselves, from the one that is lost first on."""
+    order = items.lost_first
+    some = order[np.unique(np.linspace(0, len(order) - 1, _MULTIPLES).round().astype(int))]
+    x = _shown_at(experiment, items.counts.levels)
+    ends = np.array([x.min(), x.max()])
+    guessing = Line(ends, np.full(2, items.chance), "chance", style="guide")
+    return [
+        Panel(
+            "curves of classes",
+            "Accuracy of some classes, from the one that is lost first on",
+            axis,
+            _ACCURACY,
+            (Line(x, items.counts.rates[place], "observer"), guessing),
+            stimuli=False,
+            name=items.names[place],
+        )
+        for place in some.tolist()
+    ]
