@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +25,10 @@ class _Function:
     ----------
     function
         Any callable.
+    normalise
+        Applied before the call.
     settings
-        Whatever its answers depend on beside what it wants.
+        Whatever its answers depend on beside what it wants; the normalisation if None.
     known
         Arguments that it takes beside pictures, of those that are known.
     """
@@ -36,16 +39,17 @@ class _Function:
     def __init__(
         self,
         function: Callable[..., Any],
+        *,
         name: str,
-        wants: Wants | None,
-        normalise: Normalisation,
-        settings: str,
-        known: Sequence[str],
-        fingerprint: str | None,
+        wants: Wants | None = None,
+        normalise: Normalisation = NONE,
+        settings: str | None = None,
+        known: Sequence[str] = (),
+        fingerprint: str | None = None,
     ) -> None:
         self.name = name
         self.wants = wants or Wants()
-        self.settings = f"{self.wants} {settings}"
+        self.settings = f"{self.wants} {normalise if settings is None else settings}"
         self.fingerprint = fingerprint and f"{fingerprint} {self.settings}"
         self._function = function
         self._normalise = normalise
@@ -64,27 +68,8 @@ class _Function:
 class FunctionEncoder(_Function):
     """A function of pictures, [n, 3, h, w] -> [n, ...], as an encoder.
 
-    Parameters
-    ----------
-    function
-        Any callable; its whole output is the feature vector.
-    normalise
-        Applied before the call.
-    known
-        Arguments that it takes beside pictures, of those that are known.
+    Its whole output is the feature vector.
     """
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        *,
-        name: str,
-        wants: Wants | None = None,
-        normalise: Normalisation = NONE,
-        known: Sequence[str] = (),
-        fingerprint: str | None = None,
-    ) -> None:
-        super().__init__(function, name, wants, normalise, f"{normalise}", known, fingerprint)
 
     def features(self, frames: Frames | Clips, taps: Mapping[str, Tap]) -> None:
         """Call the function and hand its output to the tap."""
@@ -100,13 +85,13 @@ class FunctionComparer(_Function):
 
     Parameters
     ----------
+    function, name, wants, known, fingerprint
+        As for a `FunctionEncoder`.
     higher_is_better
         Whether a higher score means more alike; its difference is then ``best`` minus the score.
     best
         Score of a picture compared with itself; of a grey one, asked once, if None. It moves all
         differences alike, so alignment and matches do not depend on it.
-    known
-        Arguments that it takes beside pictures, of those that are known.
     unsure
         What had to be guessed, for people.
     """
@@ -121,12 +106,11 @@ class FunctionComparer(_Function):
         wants: Wants | None = None,
         higher_is_better: bool = False,
         best: float | None = None,
-        known: Sequence[str] = (),
-        fingerprint: str | None = None,
         unsure: str = "",
+        **more: Any,
     ) -> None:
         settings = f"{higher_is_better} {best}"
-        super().__init__(function, name, wants, NONE, settings, known, fingerprint)
+        super().__init__(function, name=name, wants=wants, settings=settings, **more)
         self.unsure = unsure
         self._sign = -1.0 if higher_is_better else 1.0
         self._best = best if best is not None or higher_is_better else 0.0
@@ -153,14 +137,13 @@ class FunctionComparer(_Function):
         import torch
 
         output = self._said(test, reference)
-        try:
+        scores = torch.empty(0)
+        with suppress(TypeError, ValueError):
             scores = (
                 output
                 if isinstance(output, torch.Tensor)
                 else torch.as_tensor(np.asarray(_on_cpu(output), dtype=np.float64))
             ).reshape(-1)
-        except (TypeError, ValueError):
-            scores = torch.empty(0)
         if len(scores) != len(test):
             shape = getattr(output, "shape", None)
             what = f"shape {tuple(shape)}" if shape is not None else f"a {type(output).__name__}"
@@ -174,8 +157,7 @@ class FunctionComparer(_Function):
 
     def _of_itself(self, device: Any) -> float:
         """Return the score of a grey picture compared with itself, 0 where that is no number."""
-        # Always the same picture, so that a resumed run says the same.
-        picture = grey(self.wants, 1, device)
+        picture = grey(self.wants, 1, device)  # always the same, for runs that are resumed
         score = float(self.scores(picture, picture)[0])
         return score if math.isfinite(score) else 0.0
 

@@ -97,7 +97,7 @@ class NetworkEncoder:
     """A network that encodes; any of its parts can be tapped in one forward pass."""
 
     def __init__(
-        self, network: Network, *, name: str, wants: Wants, fingerprint: str | None
+        self, network: Network, *, name: str, wants: Wants, fingerprint: str | None = None
     ) -> None:
         self.name = name
         self.wants = wants

@@ -166,31 +166,38 @@ def _module(
         wants = Wants(dtype="float64" if double else "float32")
     call = None if read is None else _reading(module, read)
     network = Network(module, call, size_px=wants.size_px, normalise=normalise, known=known)
-    plain = replace(network, normalise=NONE)
-    look = NetworkEncoder(plain, name=name, wants=wants, fingerprint=None).features
+    look = NetworkEncoder(replace(network, normalise=NONE), name=name, wants=wants).features
     if _takes_one_channel(module, wants, lambda grey: look(grey, {})):
         wants, network = replace(wants, channels=1), replace(network, unsure=_SHOWN_LUMA)
     _check_channels(normalise, wants, name)
-    if fingerprint is not None:
-        fingerprint += f" {wants} {normalise}"
-    if classes is None:
-        return NetworkEncoder(network, name=name, wants=wants, fingerprint=fingerprint)
-    if fingerprint is not None:
-        fingerprint += f" {tuple(classes)}"
-    network = replace(network, classify=call or module, classes=tuple(classes))
-    head = None
+    settings = [f"{wants} {normalise}"]
+    kind = NetworkEncoder
+    if classes is not None:
+        kind = NetworkClassifier
+        settings.append(f"{tuple(classes)}")
+        network = replace(network, classify=call or module, classes=tuple(classes))
+        head = _head(network, wants)
+        said = _FEATURES.format(head) if head else _SCORES
+        network = replace(network, unsure="; ".join(filter(None, (network.unsure, said))))
+        if head:
+            network = replace(network, call=before_head(module, head))
+            settings.append(f"before {head}")
+    fingerprint = fingerprint and " ".join([fingerprint, *settings])
+    return kind(network, name=name, wants=wants, fingerprint=fingerprint)
+
+
+def _head(network: Network, wants: Wants) -> str | None:
+    """Return the part that makes the class scores, None if none is found."""
+    import torch
+
+    module = network.module
+    assert module is not None
     # What may be wrong with it is told when it is looked over.
     with torch.no_grad(), suppress(Exception):
-        place = next(module.parameters(), torch.empty(0)).device
-        encoder = NetworkEncoder(network, name=name, wants=wants, fingerprint=None)
-        head = head_of(module, lambda: encoder.features(grey(wants, 1, place), {}), len(classes))
-    said = _FEATURES.format(head) if head else _SCORES
-    network = replace(network, unsure="; ".join(filter(None, (network.unsure, said))))
-    if head:
-        network = replace(network, call=before_head(module, head))
-        if fingerprint is not None:
-            fingerprint += f" before {head}"
-    return NetworkClassifier(network, name=name, wants=wants, fingerprint=fingerprint)
+        picture = grey(wants, 1, next(module.parameters(), torch.empty(0)).device)
+        encoder = NetworkEncoder(network, name="", wants=wants)
+        return head_of(module, lambda: encoder.features(picture, {}), len(network.classes))
+    return None
 
 
 _FEATURES = "its features are what goes into '{}', which makes its class scores"
