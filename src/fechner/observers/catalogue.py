@@ -151,11 +151,12 @@ def families() -> dict[str, Family]:
 
 def declared_metrics() -> dict[str, About]:
     """Return what metrics declare of themselves, by name; nothing has to be installed for that."""
-    found: dict[str, About] = {}
+    from fechner.observers.metrics.metric import declarations, declared
+
+    found = {name: declared(name) for name in declarations()}
     for entry in _entries():
         if entry.declared:
-            known: dict[str, About] = at(entry.declared)
-            found |= {entry.name: known[entry.name]} if isinstance(entry, Entry) else known
+            found |= at(entry.declared)
     return found
 
 

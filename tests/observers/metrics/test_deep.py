@@ -9,8 +9,7 @@ from comparing import check_manners, differences, gabors, photos, pick
 
 from fechner.errors import ObserverError, UnknownNameError
 from fechner.observers import resolve
-from fechner.observers.metrics.deep import DISTS, LPIPS, ST_LPIPS
-from fechner.observers.metrics.metric import import_package, quietly
+from fechner.observers.metrics.metric import declared, import_package, quietly
 from fechner.observers.weights import MissingWeightsError
 
 # LPIPS: the real loading code with random backbones, against the package by hand
@@ -29,7 +28,7 @@ def test_equals_the_package_by_hand(
 ) -> None:
     observer = resolve(f"lpips/{name}")
     assert capfd.readouterr() == ("", "")
-    assert observer.about == LPIPS[f"lpips/{name}"]
+    assert observer.about == declared(f"lpips/{name}")
     package = import_package("lpips", "lpips/alex", "lpips")
     with quietly():
         module = package.LPIPS(net=name, verbose=False).to(getattr(torch, observer.wants.dtype))
@@ -109,7 +108,7 @@ def test_equals_the_package_by_hand_st_lpips(
 ) -> None:
     observer = resolve(f"st-lpips/{name}")
     assert capfd.readouterr() == ("", "")
-    assert observer.about == ST_LPIPS[f"st-lpips/{name}"]
+    assert observer.about == declared(f"st-lpips/{name}")
     with quietly():
         module = package.LPIPS(net=name, variant="shift_tolerant")
     pictures = photos(observer, 2)
@@ -161,7 +160,7 @@ def module(cached: Path) -> Any:
 def test_equals_the_package_by_hand_dists(module: Any, capfd: pytest.CaptureFixture[str]) -> None:
     observer = resolve("dists")
     assert capfd.readouterr() == ("", "")
-    assert observer.about == DISTS["dists"]
+    assert observer.about == declared("dists")
     pictures = photos(observer, 2)
     expected = module(pictures.pixels[:1].double(), pictures.pixels[1:].double()).item()
     (found,) = differences(observer, pick(pictures, 0), pick(pictures, 1))

@@ -8,7 +8,8 @@ import torch
 from scipy.ndimage import correlate1d
 
 from fechner.observers.metrics.filtering import extend, gaussian_window, smooth
-from fechner.stimuli.colour import angle, length, root
+from fechner.stimuli.colour import root
+from fechner.stimuli.colour_difference import angle, length
 
 KERNEL = (0.1, 0.2, 0.4, 0.2, 0.1)
 

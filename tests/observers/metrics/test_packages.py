@@ -17,8 +17,8 @@ from comparing import check_batches, check_manners, differences, gabors, photos,
 from fechner.errors import MissingExtraError, ObserverError, UnknownNameError
 from fechner.observers import resolve
 from fechner.observers.metrics import metric as shared
-from fechner.observers.metrics.metric import import_package, luma
-from fechner.observers.metrics.packages import FLIP, NOTICE, PIQ, PYIQA, load_piq, load_pyiqa
+from fechner.observers.metrics.metric import declarations, declared, import_package, luma
+from fechner.observers.metrics.packages import NOTICE, load_piq, load_pyiqa
 from fechner.observers.weights import MissingWeightsError
 
 # Metrics of piq: as the package has them, near threshold, names
@@ -57,7 +57,9 @@ def piq() -> Any:
 
 
 def test_all_are_here() -> None:
-    assert list(PIQ) == [f"piq/{name}" for name in NAMES]
+    assert [name for name in declarations() if name.startswith("piq/")] == [
+        f"piq/{name}" for name in NAMES
+    ]
 
 
 @pytest.mark.parametrize(("name", "function", "options", "colour"), FUNCTIONS)
@@ -66,7 +68,7 @@ def test_equals_the_package_by_hand(
 ) -> None:
     observer = resolve(f"piq/{name}")
     about = observer.about
-    assert about == PIQ[f"piq/{name}"]
+    assert about == declared(f"piq/{name}")
     assert about.wants.colour == colour
     assert about.kind == ("traditional colour" if colour else "traditional")
     pictures = photos(observer, 2, side(name))
@@ -182,7 +184,7 @@ def test_gradients_reach_the_test() -> None:
 
 def test_equals_the_package_by_hand_flip() -> None:
     observer = resolve("flip")
-    assert observer.about == FLIP["flip"]
+    assert observer.about == declared("flip")
     assert observer.about.csf_based
     pictures = photos(observer, 3)
     package = import_package("flip_evaluator", "flip", "flip")
@@ -327,10 +329,10 @@ def test_what_the_registry_says() -> None:
 
 
 def test_what_is_declared_without_the_package() -> None:
-    assert PYIQA["pyiqa/mad"].csf_based
-    assert PYIQA["pyiqa/msswd"].kind == "colour difference"
-    assert PYIQA["pyiqa/gmsd"].fed == "float, which it rounds to 8 bits"
-    assert all(about.best == math.inf for about in PYIQA.values())
+    assert declared("pyiqa/mad").csf_based
+    assert declared("pyiqa/msswd").kind == "colour difference"
+    assert declared("pyiqa/gmsd").fed == "float, which it rounds to 8 bits"
+    assert all(declared(n).best == math.inf for n in declarations() if n.startswith("pyiqa/"))
 
 
 def test_the_licence_is_told_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -22,16 +22,14 @@ References: zhang_wandell1996, zhang_wandell1997, poirson_wandell1993.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from fechner.observers.abilities import Wants
 from fechner.observers.metrics.filtering import extend
-from fechner.observers.metrics.metric import About, Kind, Metric
+from fechner.observers.metrics.metric import Metric, declared
 from fechner.stimuli import Frames
 from fechner.stimuli.colour import D65_XYZ, SRGB_TO_XYZ, Matrix, Triple, as_triple, inverse
 from fechner.stimuli.colour_difference import (
@@ -78,33 +76,6 @@ _SUPPORT_DEG = 1.0
 
 #: ``published`` is what Hammou et al. (2025) took for CIELAB: lightness in all three coordinates.
 Lab = Literal["cie", "published"]
-
-
-def _about(
-    kind: Kind = "colour difference",
-    precision: str = "float32 is off by 0.1 % near threshold: Lab near 50 is rounded",
-    *,
-    pixelwise: bool = True,
-) -> About:
-    return About(
-        kind,
-        Wants(light="cdm2", dtype="float64", pixelwise=pixelwise),
-        best=0.0,
-        scores=(0.0, math.inf),
-        higher_is_better=False,
-        csf_based=not pixelwise,
-        precision=precision,
-    )
-
-
-ABOUT = {
-    "ciede2000": _about(),
-    "hyab": _about(),
-    "ictcp": _about(
-        precision="float64 wherever it is allowed; float32 is off by 0.02 % near threshold"
-    ),
-    "scielab": _about("traditional colour", pixelwise=False),
-}
 
 
 def ciede2000(device: str = "cpu", conversion: Lab = "cie") -> Metric:
@@ -167,7 +138,7 @@ def _mean(
     def compare(test: Tensor, reference: Tensor, frames: Frames) -> Tensor:
         return frames.share * difference(test, reference).mean(dim=(-2, -1))
 
-    return Metric(name, ABOUT[name], compare, look=look, fingerprint=f"{name}/1/{settings}")
+    return Metric(name, declared(name), compare, look=look, fingerprint=f"{name}/1/{settings}")
 
 
 def _xyz(frames: Frames) -> Tensor:

@@ -17,22 +17,21 @@ which is the published formula, since 2 cov(x, y) = var(x) + var(y) - var(x - y)
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from fechner.errors import UnknownNameError
-from fechner.observers.abilities import Wants
 from fechner.observers.devices import check_device
 from fechner.observers.hub import TORCH_CACHE, environment, fetching
 from fechner.observers.metrics.metric import (
     About,
     Metric,
     Precision,
+    declared,
     import_package,
     quietly,
     release,
@@ -54,39 +53,6 @@ _EPSILON = 1e-10
 _SMALL = 1e-6
 
 
-def _about(dtype: Literal["float32", "float64"], highest: float, precision: str) -> About:
-    return About(
-        "deep learning",
-        Wants(dtype=dtype),
-        best=0.0,
-        scores=(0.0, highest),
-        higher_is_better=False,
-        precision=precision,
-    )
-
-
-def _lpips(dtype: Literal["float32", "float64"], times: int) -> About:
-    """Return what LPIPS declares, given how many times as long float64 takes."""
-    precision = f"float32 is 0.01 % off near threshold, float64 takes {times} times as long"
-    return _about(dtype, math.inf, precision)
-
-
-LPIPS = {
-    "lpips/alex": _lpips("float64", 2),
-    "lpips/squeeze": _lpips("float64", 2),
-    "lpips/vgg": _lpips("float32", 3),
-}
-ST_LPIPS = {"st-lpips/alex": _lpips("float32", 4), "st-lpips/vgg": _lpips("float32", 3)}
-DISTS = {
-    "dists": _about(
-        "float32",
-        1.0,
-        "rearranged, float32 is 0.004 % off near threshold; as the package writes it, "
-        "float32 answers rounding errors there, and float64 takes 3 times as long",
-    )
-}
-
-
 def load_lpips(
     name: str, device: str = "cpu", precision: Precision = "own", weights: str | None = None
 ) -> Metric:
@@ -102,7 +68,7 @@ def load_lpips(
     package = import_package("lpips", full_name, "lpips")
     with _loading_backbone(full_name, _NETWORKS[name], weights):
         module = package.LPIPS(net=name, verbose=False)
-    return _distance(full_name, LPIPS[full_name].at(precision), module, "lpips", device)
+    return _distance(full_name, declared(full_name).at(precision), module, "lpips", device)
 
 
 def load_st_lpips(name: str, device: str = "cpu", precision: Precision = "own") -> Metric:
@@ -112,7 +78,7 @@ def load_st_lpips(name: str, device: str = "cpu", precision: Precision = "own") 
     package = import_package("stlpips_pytorch.stlpips", full_name, "st-lpips")
     with quietly():
         module = package.LPIPS(net=name, variant="shift_tolerant", verbose=False)
-    about = ST_LPIPS[full_name].at(precision)
+    about = declared(full_name).at(precision)
     return _distance(full_name, about, module, "stlpips-pytorch", device)
 
 
@@ -171,7 +137,7 @@ def make_dists(
         module: Any = package.DISTS(load_weights=False)
     own = read_weights(Path(package.__file__).with_name("weights.pt"))
     module.load_state_dict(own, strict=False)
-    about = DISTS["dists"].at(precision)
+    about = declared("dists").at(precision)
     module = _ready(module, about, device)
     fingerprint = _fingerprint("dists", about, module, "DISTS-pytorch")
     if precision != "own":

@@ -20,39 +20,18 @@ References: wang2004, wang2003, laparra2016.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from fechner.errors import ObserverError
-from fechner.observers.abilities import Wants
 from fechner.observers.metrics.filtering import extend, gaussian_window, smooth
-from fechner.observers.metrics.metric import About, Metric, Precision, luma
+from fechner.observers.metrics.metric import Metric, Precision, declared, luma
 from fechner.stimuli import Frames
 from fechner.stimuli.colour import root
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-
-def _about(best: float, scores: tuple[float, float], *, pixelwise: bool = False) -> About:
-    return About(
-        "traditional",
-        Wants(dtype="float64", colour=False, pixelwise=pixelwise),
-        best,
-        scores,
-        higher_is_better=best != 0,
-        # The error of float32 is that of a Gabor of 4 cpd at contrast 0.003.
-        precision="float64 wherever it is allowed; float32 would do (error 1e-6 near threshold)",
-    )
-
-
-ABOUT = {
-    "psnr-y": _about(math.inf, (0.0, math.inf), pixelwise=True),
-    "ssim": _about(1.0, (-1.0, 1.0)),
-    "ms-ssim": _about(1.0, (0.0, 1.0)),
-    "nlpd": _about(0.0, (0.0, math.inf)),
-}
 
 #: Eleven pixels, standard deviation 1.5 (Wang et al. 2004, section III.C).
 WINDOW = gaussian_window(11, 1.5)
@@ -153,7 +132,7 @@ def _metric(
     compare: Callable[[Any, Any, Frames], Tensor],
     settings: str = "",
 ) -> Metric:
-    about = ABOUT[name].at(precision)
+    about = declared(name).at(precision)
     return Metric(
         name,
         about,

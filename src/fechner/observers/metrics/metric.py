@@ -9,11 +9,13 @@ import importlib
 import io
 import logging
 import math
+import tomllib
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib import resources
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -80,9 +82,9 @@ class About:
 
     kind: Kind
     wants: Wants
-    best: float
-    scores: tuple[float, float]
-    higher_is_better: bool
+    best: float = 0.0
+    scores: tuple[float, float] = (0.0, math.inf)
+    higher_is_better: bool = False
     csf_based: bool = False
     precision: str = ""
     fed: str = "float"
@@ -98,6 +100,27 @@ class About:
             return self
         wants = replace(self.wants, dtype=precision)
         return replace(self, wants=wants, precision=f"{precision} was asked for")
+
+
+@cache
+def declarations() -> dict[str, dict[str, Any]]:
+    """Return what ``declared.toml`` says of metrics, by name."""
+    text = resources.files("fechner.observers.metrics").joinpath("declared.toml").read_text("utf-8")
+    tables = tomllib.loads(text)["metrics"]
+    return {name: table for table in tables for name in table["names"]}
+
+
+def declared(name: str) -> About:
+    """Return what a metric declares of itself; its package need not be installed for that.
+
+    Examples
+    --------
+    >>> declared("piq/gmsd").scores
+    (0.0, 0.5)
+    """
+    fields = {k: v for k, v in declarations()[name].items() if k not in ("names", "call")}
+    low, high = fields.pop("scores", (0.0, math.inf))
+    return About(**fields | {"wants": Wants(**fields.get("wants", {})), "scores": (low, high)})
 
 
 class Metric:

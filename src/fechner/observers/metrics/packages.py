@@ -17,17 +17,14 @@ the CPU, which takes 3.5 s for a pair of 1920 x 1080 px on one thread.
 and range of scores are those of its registry. Some of its metrics round pictures to 8 bits, as the
 programs they follow did, and are blind to what is finer: SSIM, MS-SSIM and GMSD without that are
 `ssim`, `ms-ssim` and `piq/gmsd`.
-
-Why each computes in its floating-point type was measured with a Gabor of 4 cycles per degree and
-contrast 0.003 on grey, 256 x 256 px; times are for a pair of 1920 x 1080 px on one thread of a CPU.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from fechner.errors import FechnerError, ObserverError, UnknownNameError
 from fechner.observers.abilities import Wants
@@ -35,9 +32,10 @@ from fechner.observers.devices import check_device
 from fechner.observers.hub import fetching
 from fechner.observers.metrics.metric import (
     About,
-    Kind,
     Metric,
     Precision,
+    declarations,
+    declared,
     import_package,
     luma,
     quietly,
@@ -49,141 +47,6 @@ from fechner.stimuli import Frames
 if TYPE_CHECKING:
     from torch import Tensor
 
-Dtype = Literal["float32", "float64"]
-
-
-@dataclass(frozen=True)
-class _Piq:
-    """One function of piq.
-
-    Parameters
-    ----------
-    function
-        Its name in the package.
-    highest
-        The highest score; the lowest is 0.
-    alone
-        Whether pictures are compared one by one, since in a batch each changes the others' scores.
-    uniform
-        Score for a uniform reference where exact arithmetic gives one number and rounding others.
-    """
-
-    function: str
-    best: float
-    highest: float
-    precision: str
-    colour: bool = False
-    dtype: Dtype = "float64"
-    lowest: float = 0.0
-    alone: bool = False
-    uniform: float | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def about(self) -> About:
-        """What it declares."""
-        return About(
-            "traditional colour" if self.colour else "traditional",
-            Wants(dtype=self.dtype, colour=self.colour),
-            best=self.best,
-            scores=(self.lowest, self.highest),
-            higher_is_better=self.best > 0,
-            precision=self.precision,
-        )
-
-
-_PIQ = {
-    "dss": _Piq(
-        "dss", 1.0, 1.0, "float32 is 6 % off near threshold, float64 takes 1.5 times as long"
-    ),
-    "fsim": _Piq(
-        "fsim",
-        1.0,
-        1.0,
-        "float32 is 1 % off near threshold, float64 takes 2.4 times as long",
-        colour=True,
-        options={"chromatic": True},
-    ),
-    "gmsd": _Piq("gmsd", 0.0, 0.5, "costs 0.06 s a pair; float32 would do (0.003 % off)"),
-    "haarpsi": _Piq(
-        "haarpsi",
-        1.0,
-        1.0,
-        "float32 does not see contrasts near threshold; float64 takes 6 times as long (1.7 s)",
-        colour=True,
-    ),
-    "mdsi": _Piq(
-        "mdsi",
-        0.0,
-        1.0,
-        "float64 takes 2.5 times as long; float32 would do (0.04 % off)",
-        colour=True,
-    ),
-    "ms-gmsd": _Piq(
-        "multi_scale_gmsd",
-        0.0,
-        0.5,
-        "float64 takes 2.2 times as long; float32 would do (0.002 % off)",
-    ),
-    "ms-gmsdc": _Piq(
-        "multi_scale_gmsd",
-        0.0,
-        math.inf,
-        "float32 is 0.04 % off near threshold, float64 takes 3.7 times as long",
-        colour=True,
-        dtype="float32",
-        options={"chromatic": True},
-    ),
-    "ms-ssim": _Piq(
-        "multi_scale_ssim",
-        1.0,
-        1.0,
-        "float32 has the wrong sign near threshold; float64 takes 12 times as long (13 s, 2 GB)",
-    ),
-    # 1e-8 is added to the mean squared error.
-    "psnr": _Piq(
-        "psnr", 80.0, 80.0, "float64 takes 1.8 times as long; float32 would do", colour=True
-    ),
-    # The phase of frequencies that a stimulus does not have is rounding error, and counts.
-    "srsim": _Piq("srsim", 1.0, 1.0, "float64 takes 1.7 times as long", alone=True),
-    "srsimc": _Piq(
-        "srsim",
-        1.0,
-        1.0,
-        "float64 takes twice as long",
-        colour=True,
-        alone=True,
-        options={"chromatic": True},
-    ),
-    "ssim": _Piq(
-        "ssim",
-        1.0,
-        1.0,
-        "float32 has the wrong sign near threshold; float64 takes 10 times as long (0.5 s)",
-        lowest=-1.0,
-    ),
-    # A reference without information gives 0/0, which the package makes 1; a higher contrast than
-    # the reference's scores above 1.
-    "vif": _Piq(
-        "vif_p",
-        1.0,
-        math.inf,
-        "float64 takes 20 times as long (42 s, 4.6 GB); float32 is 16 % off near threshold on a "
-        "mask, and answers rounding errors on uniform fields, where 1 is exact and is put instead",
-        dtype="float32",
-        uniform=1.0,
-    ),
-    "vsi": _Piq(
-        "vsi",
-        1.0,
-        1.0,
-        "float32 is 0.1 % off near threshold, float64 takes 3 times as long",
-        colour=True,
-    ),
-}
-
-PIQ = {f"piq/{name}": measure.about for name, measure in _PIQ.items()}
-
 
 def load_piq(name: str, device: str = "cpu", precision: Precision = "own") -> Metric:
     """Return a metric of piq.
@@ -194,18 +57,21 @@ def load_piq(name: str, device: str = "cpu", precision: Precision = "own") -> Me
         Another floating-point type than its own, then without any correction of the package's
         answers: ``float32`` is as the published numbers were made.
     """
-    if name not in _PIQ:
-        raise UnknownNameError("metric of piq", name, _PIQ, f"there are {', '.join(_PIQ)}")
-    measure, full_name = _PIQ[name], f"piq/{name}"
-    function = getattr(import_package("piq", full_name, "piq"), measure.function)
-    about = measure.about.at(precision)
-    uniform = measure.uniform if precision == "own" else None
+    known = [key.removeprefix("piq/") for key in declarations() if key.startswith("piq/")]
+    if name not in known:
+        raise UnknownNameError("metric of piq", name, known, f"there are {', '.join(known)}")
+    full_name = f"piq/{name}"
+    how: dict[str, Any] = declarations()[full_name].get("call", {})
+    function = getattr(import_package("piq", full_name, "piq"), how.get("function", name))
+    options = {"data_range": 1.0, "reduction": "none", **how.get("options", {})}
+    about = declared(full_name).at(precision)
+    uniform = how.get("uniform") if precision == "own" else None
 
     def score(test: Tensor, reference: Tensor) -> Tensor:
         # It refuses values beyond 0..1, which some published displays pass on.
         pair = (test.clamp(0, 1), reference.clamp(0, 1))
         try:
-            found: Tensor = function(*pair, data_range=1.0, reduction="none", **measure.options)
+            found: Tensor = function(*pair, **options)
         except (AssertionError, ValueError) as error:
             height, width = test.shape[-2:]
             raise ObserverError(
@@ -218,7 +84,7 @@ def load_piq(name: str, device: str = "cpu", precision: Precision = "own") -> Me
         import torch
 
         pairs = reference.expand_as(test)
-        if measure.alone:
+        if how.get("alone"):
             rows = [slice(row, row + 1) for row in range(len(test))]
             scores = torch.cat([score(test[row], pairs[row]) for row in rows])
         elif uniform is None:
@@ -242,19 +108,6 @@ def load_piq(name: str, device: str = "cpu", precision: Precision = "own") -> Me
     )
 
 
-FLIP = {
-    "flip": About(
-        "traditional colour",
-        Wants(dtype="float32"),
-        best=0.0,
-        scores=(0.0, 1.0),
-        higher_is_better=False,
-        csf_based=True,
-        precision="the package has no other; near threshold float32 is 0.1 % off",
-    )
-}
-
-
 def make_flip(device: str = "cpu") -> Metric:
     """Return the mean of LDR-FLIP, at the pixels per degree of what is shown."""
     package = import_package("flip_evaluator", "flip", "flip", torchvision=False)
@@ -273,7 +126,9 @@ def make_flip(device: str = "cpu") -> Metric:
             means.append(errors.mean(dtype="float64"))  # the package would sum in float32
         return torch.tensor(means, dtype=torch.float64, device=test.device)
 
-    return Metric("flip", FLIP["flip"], compare, fingerprint=f"flip/1/{release('flip-evaluator')}")
+    return Metric(
+        "flip", declared("flip"), compare, fingerprint=f"flip/1/{release('flip-evaluator')}"
+    )
 
 
 NOTICE = (
@@ -281,55 +136,12 @@ NOTICE = (
     "non-commercial use only; some of its metrics have terms of their own."
 )
 
+#: Of metrics that its registry knows and we do not.
+_UNKNOWN = "what it is made for; in float64 it fails, or takes several times as long"
+
 #: The side of the picture of noise whose score with itself counts as no difference. (On grey some
 #: divide nothing by nothing.)
 _NOISE_PX = 256
-
-
-def _about(
-    kind: Kind,
-    *,
-    lower: bool = False,
-    colour: bool = True,
-    dtype: Dtype = "float32",
-    csf_based: bool = False,
-    rounds: bool = False,
-) -> About:
-    why = {
-        "float64": "float32 is up to 1 % off near threshold, float64 takes twice as long at most",
-        "float32": "what it is made for; in float64 it fails, or takes several times as long",
-    }
-    return About(
-        kind,
-        Wants(dtype=dtype, colour=colour),
-        best=math.inf,  # which the registry does not say: asked when it is loaded
-        scores=(-math.inf, math.inf),
-        higher_is_better=not lower,
-        csf_based=csf_based,
-        precision=why[dtype],
-        fed="float, which it rounds to 8 bits" if rounds else "float",
-    )
-
-
-#: Those of version 0.1.16; of others, only what the registry says is known.
-_KNOWN = {
-    "fsim psnr vsi": _about("traditional colour", dtype="float64"),
-    "ssimc": _about("traditional colour", dtype="float64", rounds=True),
-    "psnry": _about("traditional", colour=False, dtype="float64"),
-    "cw_ssim ms_ssim ssim": _about("traditional", colour=False, dtype="float64", rounds=True),
-    "gmsd": _about("traditional", lower=True, colour=False, dtype="float64", rounds=True),
-    "nlpd": _about("traditional", lower=True, colour=False, dtype="float64"),
-    "vif": _about("traditional", colour=False, rounds=True),
-    "mad": _about(
-        "visual difference predictor", lower=True, colour=False, csf_based=True, rounds=True
-    ),
-    "msswd": _about("colour difference", lower=True),
-    "ahiq ckdn dmm fgresq_pair topiq_fr topiq_fr-pipal wadiqam_fr": _about("deep learning"),
-    "afine_all afine_all_scale afine_fr deepdc dists lpips lpips+ lpips-vgg lpips-vgg+ pieapp "
-    "stlpips stlpips-vgg": _about("deep learning", lower=True),
-}
-
-PYIQA = {f"pyiqa/{name}": about for names, about in _KNOWN.items() for name in names.split()}
 
 
 class MissingFilesError(MissingWeightsError):
@@ -398,8 +210,10 @@ def _declared(name: str, registry: Mapping[str, Any]) -> About:
         raise UnknownNameError("metric of pyiqa", name, full_reference, f"there are {there}")
     entry = registry[name]
     grey = bool(entry["metric_opts"].get("test_y_channel"))
+    full_name = f"pyiqa/{name}"
+    other = About("other", Wants(colour=not grey), math.inf, precision=_UNKNOWN)
     return replace(
-        PYIQA.get(f"pyiqa/{name}", _about("other", colour=not grey)),
+        declared(full_name) if full_name in declarations() else other,
         higher_is_better=not entry.get("lower_better", False),
         scores=score_range(entry.get("score_range") or ""),
     )

@@ -30,25 +30,12 @@ import math
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from fechner.errors import ObserverError
-from fechner.observers.abilities import Wants
 from fechner.observers.metrics.filtering import gaussian_window, smooth
-from fechner.observers.metrics.metric import About, Metric, Precision, luma
+from fechner.observers.metrics.metric import Metric, Precision, declared, luma
 from fechner.stimuli import Clips, Frames
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-ABOUT = {
-    "speed-qa": About(
-        "video",
-        Wants(dtype="float64", colour=False, video=True),
-        best=0.0,
-        scores=(0.0, math.inf),
-        higher_is_better=False,
-        precision="near threshold it sees the rounding of float32: smooth patterns have nearly "
-        "singular covariances",
-    )
-}
 
 #: Variance of the neural noise.
 NOISE = 0.1
@@ -93,7 +80,7 @@ def make(
         Which pairs of successive frames of a video count: ``last`` in the published numbers of
         Hammou et al. (2025).
     """
-    about = ABOUT["speed-qa"].at(precision)
+    about = declared("speed-qa").at(precision)
 
     def levels(frames: Frames) -> Tensor:
         return 16 + 219 * luma(frames.pixels)  # those of video, 16 to 235

@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fechner.observers.abilities import Wants
-from fechner.observers.metrics.metric import About, Metric, import_package, quietly, release
+from fechner.observers.metrics.metric import Metric, declared, import_package, quietly, release
 from fechner.stimuli import Clips, Display, Field, Frames
 
 if TYPE_CHECKING:
@@ -28,26 +27,6 @@ NOTICE = (
 
 #: The best score, in JOD.
 _BEST = 10.0
-
-
-def _about(precision: str, *, colour: bool) -> About:
-    return About(
-        "visual difference predictor",
-        Wants(light="cdm2", colour=colour, video=True),
-        best=_BEST,
-        scores=(-math.inf, _BEST),
-        higher_is_better=True,
-        csf_based=True,
-        precision=precision,
-    )
-
-
-ABOUT = {
-    "cvvdp": _about("the package computes in float32", colour=True),
-    "fvvdp": _about(
-        "the package computes in float32; channels are pooled in float64", colour=False
-    ),
-}
 
 
 class _Source:
@@ -98,7 +77,7 @@ class ColorVideoVDP(Metric):
     ) -> None:
         super().__init__(
             "cvvdp",
-            ABOUT["cvvdp"],
+            declared("cvvdp"),
             self._pictures,
             watch=self._videos,
             fingerprint=f"{release('cvvdp')}/{geometry}/{display_contrast:g}",
@@ -166,7 +145,7 @@ class FovVideoVDP(Metric):
         self._package = import_package("pyfvvdp", "fvvdp", "fvvdp", torchvision=False)
         super().__init__(
             "fvvdp",
-            ABOUT["fvvdp"],
+            declared("fvvdp"),
             self._pictures,
             look=Frames.luminance,
             watch=self._videos,

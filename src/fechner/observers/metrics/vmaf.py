@@ -17,12 +17,12 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fechner.errors import MissingExtraError, ObserverError
-from fechner.observers.abilities import Wants
 from fechner.observers.metrics.files import Levels, step_contrast
 from fechner.observers.metrics.metric import (
     BT709_WEIGHTS,
     About,
     Metric,
+    declared,
     import_package,
     luma,
     release,
@@ -46,23 +46,6 @@ Pairs: TypeAlias = "Iterable[tuple[Tensor, Tensor]]"
 Matrix = Literal["bt709", "bt2020"]
 
 ScoreType = Literal["float64", "float32"]
-
-ABOUT = {
-    "vmaf": About(
-        "video",
-        Wants(dtype="float64", colour=False, video=True),
-        # Of a still reference. What is the same as a reference that moves scores higher, by 0.7 for
-        # each unit of motion: the mean change of the blurred luma from frame to frame, of 255.
-        best=97.4280426426,
-        scores=(float("-inf"), float("inf")),
-        higher_is_better=True,
-        csf_based=True,
-        precision=(
-            "float32 rounds by more than a Gabor of contrast 0.003 changes the score; float64 is "
-            "no slower here"
-        ),
-    )
-}
 
 
 class Vmaf(Metric):
@@ -151,7 +134,7 @@ def make(
     levels, matrix, clip, scores_in
         See `Vmaf`.
     """
-    about, settings = ABOUT["vmaf"], f"v0.6.1/{levels}/{matrix}/{clip}/{scores_in}"
+    about, settings = declared("vmaf"), f"v0.6.1/{levels}/{matrix}/{clip}/{scores_in}"
     if engine == "torch":
         fingerprint = f"{release('vmaf-torch')}/float64/{settings}"
         return Vmaf(about, TorchEngine(device), levels, matrix, clip, scores_in, fingerprint)
