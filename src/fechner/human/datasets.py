@@ -241,15 +241,12 @@ _MODELS = {
     },
 }
 
+_models = [
+    HumanEntry(n, "model", text, key) for key, of in _MODELS.items() for n, text in of.items()
+]
+
 HUMAN: tuple[HumanEntry, ...] = (
-    *sorted(
-        (
-            HumanEntry(name, "model", description, key)
-            for key, models in _MODELS.items()
-            for name, description in models.items()
-        ),
-        key=lambda entry: entry.name,
-    ),
+    *sorted(_models, key=lambda entry: entry.name),
     *(HumanEntry(data.key, "data", data.title, data.reference_key) for data in _DATA),
 )
 """Every human reference, models first, each kind sorted by name."""

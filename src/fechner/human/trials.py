@@ -12,7 +12,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -119,9 +119,7 @@ class HumanTrials:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow([*COLUMNS, *OPTIONAL])
         for row in self.rows:
-            what = (row.observer, row.test, row.label, repr(row.level), row.response)
-            answer = (int(row.correct), repr(row.chance))
-            writer.writerow([*what, *answer, row.picture, row.condition])
+            writer.writerow([int(v) if isinstance(v, bool) else v for v in astuple(row)])
         return text.getvalue()
 
 

@@ -145,9 +145,7 @@ def _says_something(field: ReceptiveField) -> bool:
 
     Three standard deviations of that mean are asked for.
     """
-    if field.errors is None:
-        return bool(field.weights.any())
-    if not field.errors.all():
+    if field.errors is None or not field.errors.all():
         return bool(field.weights.any())
     squares = (field.weights / field.errors) ** 2
     return float(squares.mean()) > 1 + 3 * math.sqrt(2 / squares.size)
@@ -164,21 +162,16 @@ def _ceiling(field: ReceptiveField, colour: ColourWeights, profile: Profile) -> 
 
 def in_light(field: ReceptiveField, weights: Floats) -> Floats:
     """Return weights of a field, or their errors, per cd/m2 of linear R, G and B."""
-    if field.conditions.of == "light":
-        return weights
-    return weights * _slopes_of_display(field.conditions)[:, None, None]
-
-
-def _slopes_of_display(conditions: Conditions) -> Floats:
-    """Return how fast encoded values grow with light, at the grey."""
     import torch
 
+    conditions = field.conditions
+    if conditions.of == "light":
+        return weights
+    # How fast encoded values grow with light, at the grey.
     grey = torch.full((3, 1, 1), conditions.luminance_cdm2, dtype=torch.float64, requires_grad=True)
     with torch.enable_grad():
-        encoded = conditions.display.encode(grey)
-        (slopes,) = torch.autograd.grad(encoded.sum(), grey)
-    found: Floats = slopes.flatten().numpy()
-    return found
+        (slopes,) = torch.autograd.grad(conditions.display.encode(grey).sum(), grey)
+    return np.asarray(weights * slopes.numpy())
 
 
 def colour_and_profile(field: ReceptiveField) -> tuple[ColourWeights, Profile]:
@@ -197,38 +190,21 @@ def colour_and_profile(field: ReceptiveField) -> tuple[ColourWeights, Profile]:
         empty = Profile(np.zeros(weights.shape[1:]), x, y, field.field.ppd)
         return ColourWeights(nothing, nothing, nothing, *nothing, "none"), empty
     direction, profile = sides[:, 0], sizes[0] * rows[0].reshape(weights.shape[1:])
-    weights_of_axes = axis_weights(direction, field.conditions)
-    if weights_of_axes[int(np.argmax(np.abs(weights_of_axes)))] < 0:
+    of_axes = _atd_weights(direction, field.conditions)[1]
+    if of_axes[np.argmax(np.abs(of_axes))] < 0:
         direction, profile = -direction, -profile
     colour = colour_weights(direction, field.conditions, float(sizes[0] ** 2) / total)
     return colour, Profile(profile, x, y, field.field.ppd)
 
 
-def _said_to(direction: Floats, xyz: Floats, conditions: Conditions) -> Floats:
-    """Return what a unit says to modulations, [n, 3] in XYZ."""
-    said: Floats = conditions.display.linear_rgb(xyz) @ direction
-    return said
-
-
-def _grey_xyz(conditions: Conditions) -> Floats:
-    white = np.asarray(conditions.display.rgb_to_xyz, dtype=np.float64).sum(axis=1)
-    grey: Floats = conditions.luminance_cdm2 * white
-    return grey
-
-
-def _axis_modulations(conditions: Conditions) -> Floats:
-    """Return what A, T and D of the grey's luminance add, in XYZ: [3 axes, 3]."""
-    added: Floats = conditions.luminance_cdm2 * np.asarray(inverse(XYZ_TO_ATD)).T
-    return added
-
-
-def axis_weights(direction: Floats, conditions: Conditions) -> Floats:
-    """Return what a unit says to the largest modulations of A, T and D that can be shown."""
-    modulations = _axis_modulations(conditions)
-    background = as_triple(_grey_xyz(conditions))
-    room = [gamut_limit(conditions.display, background, as_triple(each)) for each in modulations]
-    said: Floats = _said_to(direction, modulations, conditions) * np.asarray(room)
-    return said
+def _atd_weights(direction: Floats, conditions: Conditions) -> tuple[Floats, Floats]:
+    """Return what a unit says to A, T and D of the grey's luminance, and of the display's range."""
+    display, luminance = conditions.display, conditions.luminance_cdm2
+    modulations = luminance * np.asarray(inverse(XYZ_TO_ATD)).T
+    grey = as_triple(luminance * np.asarray(display.rgb_to_xyz).sum(axis=1))
+    room = [gamut_limit(display, grey, as_triple(each)) for each in modulations]
+    said = display.linear_rgb(modulations) @ direction
+    return said, said * np.asarray(room)
 
 
 def colour_weights(
@@ -244,15 +220,14 @@ def colour_weights(
     >>> found.axis, [abs(round(each, 3)) for each in found.atd]
     ('ach', [1.0, 0.0, 0.0])
     """
-    luminance = conditions.luminance_cdm2
-    grey = _grey_xyz(conditions)
+    luminance, display = conditions.luminance_cdm2, conditions.display
+    grey = luminance * np.asarray(display.rgb_to_xyz, dtype=np.float64).sum(axis=1)
     space = OpponentSpace(as_triple(grey / grey[1]), OPPONENT.xyz_to_lms)
-    said = _said_to(direction, _axis_modulations(conditions), conditions)
-    cones = np.diag(space.background_lms(luminance))
-    to_cones = _said_to(direction, transform(inverse(space.xyz_to_lms), cones), conditions)
+    cones = transform(inverse(space.xyz_to_lms), np.diag(space.background_lms(luminance)))
     dkl = np.array([space.modulation_xyz(each, luminance) for each in ("ach", "rg", "yv")])
-    ach, rg, yv = _said_to(direction, dkl, conditions)
-    shown = np.abs(axis_weights(direction, conditions))
+    to_cones, (ach, rg, yv) = (display.linear_rgb(each) @ direction for each in (cones, dkl))
+    said, shown = _atd_weights(direction, conditions)
+    shown = np.abs(shown)
     strongest = int(np.argmax(shown))
     one = shown[strongest] > shown.sum() / 2
     return ColourWeights(
