@@ -25,8 +25,7 @@ from fechner.observers.adapters.efficientnet_lite import load
 from fechner.observers.devices import keep_freed_memory
 from fechner.stimuli import Field
 from fechner.stimuli.manipulations import MANIPULATIONS, PUBLISHED, Manipulation
-from fechner.stimuli.photographs import photograph
-from fechner.stimuli.pictures import picture_drawn
+from fechner.stimuli.pictures import photograph, picture_drawn
 
 THREADS = 2
 FIELD = Field.of(pixels=224, ppd=32)

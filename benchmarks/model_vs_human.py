@@ -22,7 +22,7 @@ from fechner.human.trials import read_all_trials
 from fechner.report.conditions import Experiment, condition_figures, summarise_conditions
 from fechner.scores.conditions import scored_conditions
 from fechner.scores.consistency import GivenAnswers, consistency_of, people_in, pooled
-from fechner.stimuli.picture_sets.conditions import condition_name, known_experiment
+from fechner.stimuli.conditions import condition_name, known_experiment
 
 #: As large as rounding to 12 digits allows.
 CLOSE = 1e-12

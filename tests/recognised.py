@@ -15,7 +15,7 @@ from fechner.experiments.base import Scene
 from fechner.experiments.item_response import ItemResponse
 from fechner.experiments.item_tasks import Matching, Naming
 from fechner.stimuli import OPPONENT, Field, Picture, display
-from fechner.stimuli.picture_sets.base import PictureSet
+from fechner.stimuli.picture_sets import PictureSet
 
 LEVELS = (0.0, *np.geomspace(0.5, 32, 13).tolist())
 CLASSES = (

@@ -36,7 +36,7 @@ from fechner.observers.abilities import ABILITIES, Tap, lacks
 from fechner.observers.lifts import EncodesClassScores
 from fechner.observers.readouts import read_out, row_sum
 from fechner.stimuli import OPPONENT, Album, Field, Frames, Stimulus, display, paint
-from fechner.stimuli.photographs import photograph
+from fechner.stimuli.pictures import photograph
 from fechner.suites import suites
 
 

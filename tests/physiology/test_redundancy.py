@@ -18,7 +18,7 @@ from fechner.errors import FechnerError, ObserverError
 from fechner.physiology import Conditions, measure_redundancy, mutual_information
 from fechner.report.redundancy import draw_redundancy, rows, to_csv, write_redundancy
 from fechner.stimuli import Field
-from fechner.stimuli.packaged import packaged_photographs, photographs_in
+from fechner.stimuli.pictures import packaged_photographs, photographs_in
 
 Pair = tuple[NDArray[np.float64], NDArray[np.float64]]
 

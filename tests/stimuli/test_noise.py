@@ -24,7 +24,7 @@ from fechner.stimuli import (
     display,
     paint,
 )
-from fechner.stimuli.photographs import photograph
+from fechner.stimuli.pictures import photograph
 
 FIELD = Field(width_px=224, height_px=224, ppd=60.0)
 OBLONG = Field(width_px=151, height_px=96, ppd=30.0)

@@ -213,7 +213,7 @@ def redundancy(
     from fechner.report.redundancy import COLUMNS, check_redundancy_path, rows, write_redundancy
     from fechner.runs.progress import Bar
     from fechner.stimuli import open_display
-    from fechner.stimuli.packaged import packaged_photographs, photographs_in
+    from fechner.stimuli.pictures import packaged_photographs, photographs_in
 
     paths = [check_redundancy_path(path) for path in out or ()]
     if not ppd > 0:

@@ -21,8 +21,8 @@ from fechner.experiments.recognition import choices_of, classify
 from fechner.observers.abilities import Ability, Need
 from fechner.observers.classes import Among, readable_names
 from fechner.stimuli import Stimulus
+from fechner.stimuli.conditions import ConditionPictures, known_experiment
 from fechner.stimuli.picture_sets import PictureSet
-from fechner.stimuli.picture_sets.conditions import ConditionPictures, known_experiment
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -179,7 +179,7 @@ def read_raw_data(path: Path) -> HumanTrials:
     An answer ``na``, given by nobody in time, is wrong; any other that is none of the categories is
     an error.
     """
-    from fechner.stimuli.picture_sets.conditions import (
+    from fechner.stimuli.conditions import (
         condition_name,
         known_categories,
         picture_name,

@@ -23,7 +23,7 @@ from fechner.errors import FechnerError, ObserverError
 from fechner.observers.abilities import Encodes
 from fechner.physiology.conditions import Conditions
 from fechner.physiology.recording import Site, find_sites
-from fechner.stimuli.photographs import Photograph
+from fechner.stimuli.pictures import Photograph
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

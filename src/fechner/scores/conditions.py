@@ -45,7 +45,7 @@ from fechner.scores.score import (
     unshown_pictures,
 )
 from fechner.scores.statistics import NAN, Source
-from fechner.stimuli.picture_sets.conditions import known_experiment
+from fechner.stimuli.conditions import known_experiment
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -17,7 +17,7 @@ import numpy as np
 
 from fechner.errors import FechnerError
 from fechner.scores.statistics import NAN, RESAMPLES, Scale, cluster_counts, interval, wilson
-from fechner.stimuli.picture_sets.conditions import picture_name
+from fechner.stimuli.conditions import picture_name
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

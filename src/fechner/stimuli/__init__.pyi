@@ -1,5 +1,3 @@
-from .albums import Album as Album
-from .albums import open_album as open_album
 from .colour import ATD as ATD
 from .colour import ATD_VILA_TOMAS2026 as ATD_VILA_TOMAS2026
 from .colour import OPPONENT as OPPONENT
@@ -16,6 +14,7 @@ from .display import gamut_limit as gamut_limit
 from .display import open_display as open_display
 from .field import Field as Field
 from .field import pixels_per_degree as pixels_per_degree
+from .given_pictures import virtual_pictures as virtual_pictures
 from .manipulations.spectra import BandNoise as BandNoise
 from .manipulations.spectra import Suppressed as Suppressed
 from .noise import Band as Band
@@ -37,11 +36,12 @@ from .patterns import Grating as Grating
 from .patterns import Pattern as Pattern
 from .patterns import Product as Product
 from .patterns import Sum as Sum
-from .photographs import Photograph as Photograph
 from .picture_sets import PictureSet as PictureSet
+from .picture_sets import open_album as open_album
 from .picture_sets import open_pictures as open_pictures
-from .picture_sets import virtual_pictures as virtual_pictures
+from .pictures import Album as Album
 from .pictures import Manipulated as Manipulated
+from .pictures import Photograph as Photograph
 from .pictures import Picture as Picture
 from .shapes import Bar as Bar
 from .shapes import Bessel as Bessel

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from fechner.stimuli.field import Field
     from fechner.stimuli.patterns import ContrastOf
-    from fechner.stimuli.photographs import Photograph
+    from fechner.stimuli.pictures import Photograph
 
 #: ``pcg64`` is NumPy's modern generator; the others reproduce published stimuli.
 Generator = Literal["pcg64", "numpy-legacy", "torch"]

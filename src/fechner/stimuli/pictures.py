@@ -1,18 +1,29 @@
-"""Pictures: stimuli that are no sum of patterns, and changes that are made to them.
+"""Pictures: stimuli that are no sum of patterns, such as files, and changes made to them.
 
-They are recipes as well: hashable, without pixels until they are drawn.
+They are recipes as well: hashable, without pixels until they are drawn. A file is read when its
+picture is shown, and not before; what cannot be read is a `PictureError`.
 """
 
 from __future__ import annotations
 
+import hashlib
+import stat
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
+from dataclasses import field as field_
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
+import numpy as np
+
+from fechner.errors import FechnerError, PictureError
+from fechner.stimuli.decoding import decoded, fitted, unreadable
 from fechner.stimuli.field import Field
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from torch import Tensor
 
     from fechner.stimuli.manipulations.base import Manipulation
@@ -26,6 +37,28 @@ Seed = tuple[int, ...]
 
 #: Pictures that are remembered once drawn: a batch is looked at before it is shown.
 _KEPT = 64
+
+#: How names of files end that are taken for pictures.
+SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
+
+#: By package: photographs in colour of scenes, animals and people.
+_PACKAGED = {
+    "matplotlib": ("mpl-data/sample_data/grace_hopper.jpg",),
+    "skimage": tuple(
+        f"data/{name}"
+        for name in (
+            "astronaut.png",
+            "chelsea.png",
+            "coffee.png",
+            "motorcycle_left.png",
+            "rocket.jpg",
+        )
+    ),
+    "sklearn": ("datasets/images/china.jpg", "datasets/images/flower.jpg"),
+}
+
+#: How names of pictures that are kept as arrays end.
+ARRAY = ".npy"
 
 Same = TypeVar("Same", bound="Picture")
 
@@ -101,3 +134,228 @@ def rounded(pixels: Tensor, bits: int | None) -> Tensor:
         return pixels
     steps = 2.0**bits - 1
     return pixels.mul(steps).round().div(steps)
+
+
+def as_drawn(values: NDArray[np.float64], bits: int | None, device: str) -> Tensor:
+    """Return decoded values, [h, w, 3], as `Picture.draw` does."""
+    import torch
+
+    pixels = torch.as_tensor(values, device=device).permute(2, 0, 1).contiguous()
+    return rounded(pixels, bits)
+
+
+@dataclass(frozen=True)
+class Photograph(Picture):
+    """A picture file and the class of what it shows.
+
+    How it becomes pixels of a field, `fechner.stimuli.decoding` says.
+
+    Parameters
+    ----------
+    name
+        Its path inside the folder, with ``/``.
+    label
+        The name of its class, as the folder or the list has it.
+    sha256
+        Of the file; a file that has changed since is not shown. Empty if it could not be read.
+    folder
+        Where the file is. Not a part of what it is: it may be moved.
+    """
+
+    name: str
+    label: str
+    sha256: str
+    folder: InitVar[str] = ""
+
+    _folder: ClassVar[str] = ""
+
+    def __post_init__(self, folder: str) -> None:
+        object.__setattr__(self, "_folder", folder)
+
+    @property
+    def place(self) -> str:
+        """Where the folder is."""
+        return self._folder
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def path(self) -> Path:
+        """Where the file is."""
+        return Path(self._folder) / self.name
+
+    def draw(self, field: Field, bits: int | None, device: str) -> Tensor:
+        """Decode it, [3, h, w]."""
+        values = decoded(self._content(), self.name, (field.height_px, field.width_px))
+        return as_drawn(values, bits, device)
+
+    def _content(self) -> bytes:
+        try:
+            content = self.path.read_bytes()
+        except OSError as error:
+            raise unreadable(self.name, f"cannot be read: {error.strerror or error}") from None
+        if hashlib.sha256(content).hexdigest() != self.sha256:
+            raise unreadable(self.name, "has changed since it was listed")
+        return content
+
+
+@dataclass(frozen=True)
+class Album:
+    """Photographs chosen from a set, known by their content, and the classes to choose from.
+
+    Parameters
+    ----------
+    classes
+        All that there are, sorted, as the folder or the list names them.
+    photographs
+        Those that were chosen, by class and name.
+    notes
+        What was left out, in sentences.
+    """
+
+    classes: tuple[str, ...]
+    photographs: tuple[Photograph, ...]
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.photographs)
+
+    @property
+    def labels(self) -> tuple[int, ...]:
+        """The place of each photograph's class."""
+        places = {name: place for place, name in enumerate(self.classes)}
+        return tuple(places[each.label] for each in self.photographs)
+
+    @property
+    def folder(self) -> str:
+        """Where its files are."""
+        return self.photographs[0].place if self.photographs else ""
+
+    @classmethod
+    def known(cls, plain: dict[str, Any], folder: str) -> Album:
+        """Return an album from its own fields as plain values, as a run keeps them.
+
+        Its pictures need not be there any more, as long as nobody has to see them.
+        """
+        photographs = tuple(
+            Photograph(each["name"], each["label"], each["sha256"], folder)
+            for each in plain["photographs"]
+        )
+        return cls(tuple(plain["classes"]), photographs, tuple(plain["notes"]))
+
+
+def photograph(path: Path | str, label: str) -> Photograph:
+    """Return a single file as a photograph."""
+    path = Path(path)
+    return Photograph(path.name, label, hash_content(path), str(path.parent))
+
+
+def hash_content(path: Path) -> str:
+    """Return the sha256 of a file; empty where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def packaged_photographs() -> tuple[Photograph, ...]:
+    """Return the photographs that matplotlib, scikit-image and scikit-learn bring along.
+
+    The first is required by fechner; of the others, those that are installed are taken.
+
+    Examples
+    --------
+    >>> "grace_hopper.jpg" in [each.name for each in packaged_photographs()]
+    True
+    """
+    found = []
+    for package, names in _PACKAGED.items():
+        # Found, not imported, for that takes seconds.
+        spec = find_spec(package)
+        if spec is not None and spec.origin is not None:
+            paths = (Path(spec.origin).parent / name for name in names)
+            found += [photograph(path, package) for path in paths if path.is_file()]
+    return tuple(found)
+
+
+def photographs_in(folder: Path | str, most: int | None = None) -> tuple[Photograph, ...]:
+    """Return the pictures of a folder and of the folders in it, sorted by their paths."""
+    place = Path(folder)
+    if not place.is_dir():
+        raise FechnerError(f"there is no folder '{place}' of pictures.")
+    paths = sorted(each for each in place.rglob("*") if each.name.lower().endswith(SUFFIXES))
+    if not paths:
+        raise FechnerError(f"'{place}' has no pictures ({', '.join(SUFFIXES)}).")
+    return tuple(photograph(path, path.parent.name) for path in paths[:most])
+
+
+@dataclass(frozen=True)
+class PictureFile(Picture):
+    """A picture file, known by where it is and how large.
+
+    It is shown as a `Photograph` is, but its content is not hashed beforehand, and large JPEGs are
+    decoded at a part of their size.
+
+    Parameters
+    ----------
+    path
+        Where it is.
+    size_bytes
+        When it was listed; a file that has another size is not shown.
+    name
+        What it is called in sentences.
+    """
+
+    path: str
+    size_bytes: int
+    name: str = field_(compare=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def draw(self, field: Field, bits: int | None, device: str) -> Tensor:
+        """Decode it, [3, h, w]."""
+        try:
+            values = self._values((field.height_px, field.width_px))
+        except OSError as error:
+            raise unreadable(self.name, f"cannot be read: {error.strerror or error}") from None
+        return as_drawn(values, bits, device)
+
+    def _values(self, size_px: tuple[int, int]) -> NDArray[np.float64]:
+        found = Path(self.path).stat()  # before it is opened, for a pipe would never end
+        if not stat.S_ISREG(found.st_mode):
+            raise unreadable(self.name, "is no file")
+        if found.st_size == 0:
+            raise unreadable(self.name, "is empty")
+        if found.st_size != self.size_bytes:
+            raise unreadable(self.name, "has changed since it was listed")
+        with Path(self.path).open("rb") as file:
+            if not self.path.endswith(ARRAY):
+                return decoded(file, self.name, size_px, sparing=True)
+            try:
+                values = np.load(file, allow_pickle=False)
+            except (ValueError, EOFError) as error:
+                raise unreadable(self.name, f"is damaged ({type(error).__name__})") from None
+        return fitted(values, self.name, size_px)
+
+
+@dataclass(frozen=True)
+class Missing(Picture):
+    """A picture that is not there any more.
+
+    Parameters
+    ----------
+    why
+        What is said when it is to be drawn, a sentence.
+    """
+
+    why: str
+
+    def __str__(self) -> str:
+        return self.why
+
+    def draw(self, field: Field, bits: int | None, device: str) -> Tensor:
+        """Say why it cannot be drawn."""
+        raise PictureError(self.why, "unreadable")

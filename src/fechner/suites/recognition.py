@@ -42,19 +42,19 @@ from fechner.scores import (
 )
 from fechner.scores.item_curves import PUBLISHED_WINDOW
 from fechner.stimuli import OPPONENT, Field, display
+from fechner.stimuli.conditions import ConditionPictures
 from fechner.stimuli.manipulations import MANIPULATIONS, PUBLISHED, Manipulation
 from fechner.stimuli.manipulations.noise import SALT_PEPPER
 from fechner.stimuli.manipulations.tone import SHARPNESS_UP
 from fechner.stimuli.objects import OBJECT_MANIPULATIONS
 from fechner.stimuli.picture_sets import (
     NO_PICTURES,
+    Named,
     PictureSet,
     classes_of,
     known_pictures,
     open_pictures,
 )
-from fechner.stimuli.picture_sets.conditions import ConditionPictures
-from fechner.stimuli.picture_sets.files import Named
 from fechner.suites.base import Suite, Test
 from fechner.suites.options import PlacementOptions, option
 

@@ -13,8 +13,7 @@ from fechner.references import reference
 from fechner.stimuli import Field
 from fechner.stimuli.manipulations import IMAGENET_C, MANIPULATIONS, PUBLISHED, Manipulation
 from fechner.stimuli.manipulations import manipulation as by_name
-from fechner.stimuli.photographs import Photograph, photograph
-from fechner.stimuli.pictures import Picture, picture_drawn
+from fechner.stimuli.pictures import Photograph, Picture, photograph, picture_drawn
 
 FIELD = Field(64, 48, 16.0)
 SEEDS = [(7, 0), (7, 1), (7, 2)]

@@ -10,8 +10,7 @@ from photographs import PHOTOGRAPHS, path_of
 from fechner.errors import PictureError
 from fechner.stimuli import Band, BandNoise, Field, Manipulated, Suppressed, display, paint
 from fechner.stimuli.manipulations.spectra import TOLERANCE, AtRmse, rmse_between
-from fechner.stimuli.photographs import Photograph, photograph
-from fechner.stimuli.pictures import picture_drawn, rounded
+from fechner.stimuli.pictures import Photograph, photograph, picture_drawn, rounded
 
 FIELD = Field(128, 128, 32.0)
 

@@ -16,7 +16,7 @@ from fechner.stimuli.manipulations import IMAGENET_C, MANIPULATIONS
 from fechner.stimuli.manipulations.base import Manipulation, parameter
 from fechner.stimuli.manipulations.blur import trails
 from fechner.stimuli.manipulations.noise import poisson
-from fechner.stimuli.photographs import photograph
+from fechner.stimuli.pictures import photograph
 
 GREY = torch.full((1, 3, 128, 128), 0.5, dtype=torch.float64)
 

@@ -11,7 +11,7 @@ from fechner.stimuli.manipulations import MANIPULATIONS
 from fechner.stimuli.manipulations.base import Manipulation
 from fechner.stimuli.manipulations.geometry import block_matrices, zoom_matrices
 from fechner.stimuli.manipulations.spectra import convolve, fourier, fourier_frequencies
-from fechner.stimuli.photographs import photograph
+from fechner.stimuli.pictures import photograph
 
 
 def named(name: str) -> Manipulation:

@@ -18,7 +18,7 @@ from fechner.stimuli.manipulations.blur import blurred
 from fechner.stimuli.manipulations.geometry import covered_parts
 from fechner.stimuli.manipulations.noise import SALT_PEPPER
 from fechner.stimuli.manipulations.tone import mean_grey
-from fechner.stimuli.photographs import photograph
+from fechner.stimuli.pictures import photograph
 
 FIELD = Field(96, 80, 32.0)
 NAMES = ("skimage/data/chelsea.png", "skimage/data/coffee.png", "skimage/data/rocket.jpg")

@@ -9,9 +9,9 @@ from conditions import CATEGORIES, write_experiments
 
 from fechner.errors import FechnerError, PictureError
 from fechner.stimuli import Field
+from fechner.stimuli.conditions import known_experiment, picture_name
+from fechner.stimuli.picture_files import FolderPictures
 from fechner.stimuli.picture_sets import known_pictures, open_pictures
-from fechner.stimuli.picture_sets.conditions import known_experiment, picture_name
-from fechner.stimuli.picture_sets.folders import FolderPictures
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,9 @@ from PIL import Image
 
 from fechner.errors import PictureError
 from fechner.stimuli import Field
-from fechner.stimuli.photographs import decoded, photograph
-from fechner.stimuli.picture_sets import PictureFile, open_pictures
+from fechner.stimuli.decoding import decoded
+from fechner.stimuli.picture_sets import open_pictures
+from fechner.stimuli.pictures import PictureFile, photograph
 
 FIELD = Field(32, 32, 16.0)
 

@@ -9,11 +9,11 @@ import pytest
 import torch
 from photographs import noise_picture
 
-import fechner.stimuli.listing
 from fechner.errors import FechnerError, PictureError
 from fechner.runs.manifest import parameters
 from fechner.stimuli import Field
-from fechner.stimuli.picture_sets import Missing, PictureFile, known_pictures, open_pictures
+from fechner.stimuli.picture_sets import known_pictures, open_pictures
+from fechner.stimuli.pictures import Missing, PictureFile
 
 FIELD = Field(16, 16, 16.0)
 
@@ -134,7 +134,7 @@ def test_folders_that_may_not_be_looked_into(folder: Path, monkeypatch: pytest.M
             raise PermissionError(13, "Permission denied", str(path))
         return scandir(path)
 
-    monkeypatch.setattr(fechner.stimuli.listing.os, "scandir", refusing)
+    monkeypatch.setattr(os, "scandir", refusing)
     found = open_pictures(folder)
     assert found.classes == ("apple", "pear")
     assert found.notes == ("fig (Permission denied) cannot be looked into and is no class.",)

@@ -14,7 +14,8 @@ from PIL import Image
 
 from fechner.errors import FechnerError, PictureError
 from fechner.stimuli import Field, Picture
-from fechner.stimuli.picture_sets import PictureSet, known_pictures, open_pictures, virtual_pictures
+from fechner.stimuli.given_pictures import virtual_pictures
+from fechner.stimuli.picture_sets import PictureSet, known_pictures, open_pictures
 
 FIELD = Field(16, 16, 16.0)
 BYTES = np.asarray(noise_picture(5, 24))

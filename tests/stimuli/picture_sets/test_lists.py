@@ -7,7 +7,8 @@ from photographs import noise_picture
 
 from fechner.errors import FechnerError, PictureError
 from fechner.stimuli import Field
-from fechner.stimuli.picture_sets import PictureFile, known_pictures, open_pictures
+from fechner.stimuli.picture_sets import known_pictures, open_pictures
+from fechner.stimuli.pictures import PictureFile
 
 FIELD = Field(16, 16, 16.0)
 

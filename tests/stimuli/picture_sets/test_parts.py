@@ -1,45 +1,23 @@
-"""Parts of sets: albums, so many of each class, some of the classes, and none at all."""
+"""Parts of sets: so many of each class, some of the classes, and none at all."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
-from photographs import noise_picture, write_album
+from photographs import noise_picture
 
 from fechner.errors import FechnerError, PictureError
 from fechner.runs.manifest import parameters
-from fechner.stimuli import Field, open_album
+from fechner.stimuli import Field, virtual_pictures
 from fechner.stimuli.picture_sets import (
     NO_PICTURES,
     classes_of,
     known_pictures,
     open_pictures,
     some_of,
-    virtual_pictures,
 )
 
 FIELD = Field(16, 16, 16.0)
-
-
-def test_an_album_is_a_set(tmp_path: Path) -> None:
-    album = open_album(write_album(tmp_path / "album", side=16, crops=3), per_class=2)
-    found = open_pictures(album)
-    assert found.classes == album.classes
-    assert found.counts == (2,) * 6
-    names = [found.name(label, index) for label in range(6) for index in range(2)]
-    assert names == [each.name for each in album.photographs]
-    assert found.picture(3, 1) == album.photographs[7]
-    plain = found.plain()
-    assert str(tmp_path) not in str(plain)
-    again = known_pictures(plain, found.place)
-    assert again == found
-    torch.testing.assert_close(
-        again.picture(5, 1).draw(FIELD, 8, "cpu"), found.picture(5, 1).draw(FIELD, 8, "cpu")
-    )
-    assert open_pictures(open_album(tmp_path / "album", per_class=3)) != found
-    # Classes of which nothing was chosen are none.
-    assert open_pictures(open_album(tmp_path / "album", most=4)).counts == (1,) * 4
 
 
 def test_some_of_the_classes() -> None:

@@ -19,14 +19,14 @@ from functools import cache
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 from fechner.errors import FechnerError
-from fechner.stimuli.listing import listed, rows
 from fechner.stimuli.objects.meshes import SUFFIXES, companions, hash_mesh, lacking
 from fechner.stimuli.objects.views import SAMPLES, SCALES, SEARCH_SAMPLES, STUDIO, View, random_view
-from fechner.stimuli.picture_sets.base import Missing, PictureSet, need_two
-from fechner.stimuli.pictures import Picture
+from fechner.stimuli.picture_files import closed, list_folder, read_list
+from fechner.stimuli.picture_sets import PictureSet, need_two
+from fechner.stimuli.pictures import Missing, Picture
 
 #: Name of a list inside a folder, which `fechner objects` writes.
 LIST = "objects.csv"
@@ -59,6 +59,7 @@ class ObjectSet(PictureSet):
     seed: int = field(default=0, compare=False)
 
     kind: ClassVar[str] = "objects"
+    kept: ClassVar[tuple[str, ...]] = ("objects", "seed")
     fitted: ClassVar[str] = "At scale 1 an object fits the field, however it is turned."
 
     def picture(self, label: int, index: int) -> Picture:
@@ -77,17 +78,6 @@ class ObjectSet(PictureSet):
         """Return the name of the mesh and how it is turned."""
         self._check(label, index)
         return str(self._view(label, index))
-
-    def plain(self) -> dict[str, Any]:
-        """Return what is known of it as JSON values."""
-        objects = [[list(each) for each in some] for some in self.objects]
-        return {**super().plain(), "objects": objects, "seed": self.seed}
-
-    @classmethod
-    def known(cls, plain: dict[str, Any], place: str) -> Self:
-        """Return a set from its plain values."""
-        objects = tuple(tuple((name, mark) for name, mark in some) for some in plain["objects"])
-        return cls(**cls._fields(plain), place=place, objects=objects, seed=plain["seed"])
 
     def _view(self, label: int, index: int) -> View:
         some = self.objects[label]
@@ -143,25 +133,26 @@ def _in_folder(folder: Path) -> tuple[dict[str, list[str]], list[str]]:
     found: dict[str, list[str]] = {}
     notes = []
     try:
-        for label in listed(folder).folders:
-            inside = listed(folder / label)
-            paths = [f"{label}/{name}" for name in inside.files]
+        for label in list_folder(folder).folders:
+            inside = list_folder(folder / label)
+            paths = [f"{label}/{name}" for name, _ in inside.files]
             for own in inside.folders:
-                paths += [f"{label}/{own}/{name}" for name in listed(folder / label / own).files]
+                there = list_folder(folder / label / own).files
+                paths += [f"{label}/{own}/{name}" for name, _ in there]
             meshes = [path for path in paths if path.lower().endswith(SUFFIXES)]
             if meshes:
                 found[label] = meshes
             else:
                 notes.append(f"{label} has no meshes and is no class.")
     except OSError as error:
-        raise FechnerError(f"{folder} cannot be looked into: {error.strerror}.") from None
+        raise closed(folder, error) from None
     return found, notes
 
 
 def _in_list(path: Path) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for row in rows(path):
-        found.setdefault(row.label, []).append(row.name)
+    for name, label in read_list(path):
+        found.setdefault(label, []).append(name)
     return found
 
 

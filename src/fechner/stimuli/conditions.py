@@ -9,18 +9,24 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
-from fechner.errors import FechnerError, PictureError
-from fechner.stimuli.listing import SUFFIXES, listed
-from fechner.stimuli.picture_sets.base import PictureSet, need_two, set_digest
-from fechner.stimuli.picture_sets.files import Files, FileSet, Named, PictureFile, as_text, changed
-from fechner.stimuli.pictures import Picture
+from fechner.stimuli.picture_files import (
+    Files,
+    FileSet,
+    as_text,
+    closed,
+    files_of,
+    list_folder,
+)
+from fechner.stimuli.picture_sets import Named, PictureSet, need_two, set_digest
+from fechner.stimuli.pictures import SUFFIXES, Picture
 
 #: Experiments whose files are remembered.
 _KEPT = 64
@@ -122,7 +128,7 @@ class KnownExperiment:
 
 @cache
 def _known() -> dict[str, Any]:
-    place = resources.files("fechner.stimuli.picture_sets") / "model_vs_human.toml"
+    place = resources.files("fechner.stimuli") / "model_vs_human.toml"
     return tomllib.loads(place.read_text("utf-8"))
 
 
@@ -168,36 +174,19 @@ class ConditionPictures(FileSet):
     experiment: str = field(default="", compare=False)
     conditions: tuple[str, ...] = field(default=(), compare=False)
 
-    def _file(self, label: int, index: int) -> PictureFile:
-        return _class(self.place, self.classes[label], self.marks[label], self.counts[label]).file(
-            index, f"{self.experiment}/"
-        )
+    kept: ClassVar[tuple[str, ...]] = ("marks", "experiment", "conditions")
+
+    @classmethod
+    def list_class(cls, place: str, label: str) -> Files:
+        """Return the files of a category."""
+        return _listed(place)[0].get(label, Files(place, (), ()))
 
     def described(self, label: int, index: int) -> PictureName:
         """Return condition, category and picture; an error where the files are gone."""
-        own = (self.place, self.classes[label], self.marks[label], self.counts[label])
-        found = picture_name(_class(*own).names[index], self.classes[label])
+        names = files_of(type(self), *self._class(label)).names
+        found = picture_name(names[index], self.classes[label])
         assert found is not None  # it is listed by its category
         return found
-
-    def plain(self) -> dict[str, Any]:
-        """Return what is known of it as JSON values."""
-        return {
-            **super().plain(),
-            "experiment": self.experiment,
-            "conditions": list(self.conditions),
-        }
-
-    @classmethod
-    def known(cls, plain: dict[str, Any], place: str) -> Self:
-        """Return a set from its plain values."""
-        return cls(
-            **cls._fields(plain),
-            place=place,
-            marks=tuple(plain["marks"]),
-            experiment=plain["experiment"],
-            conditions=tuple(plain["conditions"]),
-        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -250,31 +239,28 @@ class ExperimentPictures(PictureSet):
             ConditionPictures.known(own, str(Path(place, under)) if place else "")
             for under, own in plain["parts"]
         )
-        return cls(**cls._fields(plain), place=place, parts=parts)
+        return replace(super().known(plain, place), parts=parts)
 
 
 def open_experiments(folder: Path) -> ExperimentPictures | None:
     """List the experiments in a folder, or the one that it is; None if there is none."""
     folder = folder.absolute()
     try:
-        inside = [folder / name for name in listed(folder).folders]
+        inside = [folder / name for name in list_folder(folder).folders]
     except OSError as error:
-        raise FechnerError(f"{folder} cannot be looked into: {error.strerror}.") from None
-    found = (
-        [folder] if _is_experiment(folder) else [each for each in inside if _is_experiment(each)]
-    )
+        raise closed(folder, error) from None
+    found = [each for each in (folder, *inside) if _is_experiment(each)]
     if not found:
         return None
-    parts = [_opened(each) for each in found]
-    classes = sorted({label for part in parts for label in part.classes})
-    counts = [
-        sum(dict(zip(part.classes, part.counts, strict=True)).get(label, 0) for part in parts)
-        for label in classes
-    ]
+    parts = [_opened(each) for each in ([folder] if found[0] == folder else found)]
+    counts: Counter[str] = Counter()
+    for part in parts:
+        counts.update(dict(zip(part.classes, part.counts, strict=True)))
+    classes = tuple(sorted(counts))
     return ExperimentPictures(
         set_digest([part.experiment for part in parts], [part.digest for part in parts]),
-        tuple(classes),
-        tuple(counts),
+        classes,
+        tuple(counts[label] for label in classes),
         str(folder),
         tuple(note for part in parts for note in part.notes),
         parts=tuple(parts),
@@ -297,13 +283,13 @@ def _sessions(folder: Path) -> list[str]:
 
 def _folders(folder: Path) -> Sequence[str]:
     try:
-        return listed(folder).folders
+        return list_folder(folder).folders
     except OSError:
         return ()
 
 
 def _opened(folder: Path) -> ConditionPictures:
-    _kept.cache_clear()
+    _listed.cache_clear()
     by_class, lost = _listed(str(folder))
     need_two(list(by_class), str(folder), "add pictures of another category.")
     classes = tuple(sorted(by_class))
@@ -329,6 +315,7 @@ def _opened(folder: Path) -> ConditionPictures:
     )
 
 
+@lru_cache(maxsize=_KEPT)
 def _listed(place: str) -> tuple[dict[str, Files], Named]:
     """Return the files of each category, and what is named otherwise."""
     folder = Path(place)
@@ -336,35 +323,11 @@ def _listed(place: str) -> tuple[dict[str, Files], Named]:
     found: dict[str, list[tuple[str, int]]] = {}
     lost = Named()
     for under in sessions or _folders(folder):
-        inside = listed(folder / under, SUFFIXES)
-        for name, size in zip(inside.files, inside.sizes, strict=True):
-            if not name.lower().endswith(SUFFIXES):
-                continue
+        for name, size in list_folder(folder / under, SUFFIXES).named(SUFFIXES):
             read = picture_name(name, "" if sessions else under)
             if read is None or as_text(name) != name:
                 lost.add(as_text(name))
             else:
                 found.setdefault(read.category, []).append((f"{under}/{name}", size))
-    return {
-        label: Files(place, [name for name, _ in files], [size for _, size in files])
-        for label, files in found.items()
-    }, lost
-
-
-@lru_cache(maxsize=_KEPT)
-def _kept(place: str) -> dict[str, Files]:
-    return _listed(place)[0]
-
-
-def _class(place: str, label: str, mark: str, count: int) -> Files:
-    """Return the files of a category; it must have what it had."""
-    try:
-        found = _kept(place).get(label, Files(place, (), ()))
-    except OSError as error:
-        raise PictureError(
-            f"the pictures in {place} cannot be read: {error.strerror or error}.", "unreadable"
-        ) from None
-    if found.mark != mark:
-        _kept.cache_clear()
-        raise changed(label, count, len(found.names))
-    return found
+    called = f"{folder.name}/"
+    return {label: Files.of(folder, files, called) for label, files in found.items()}, lost

@@ -3,12 +3,13 @@
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from photographs import noise_picture
 
 from fechner.errors import FechnerError
 from fechner.runs.manifest import parameters
-from fechner.stimuli import Album, open_album
+from fechner.stimuli import Album, open_album, open_pictures
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def test_what_is_no_picture_is_said(folder: Path) -> None:
     assert album.classes == ("apple", "fig", "pear")
     assert album.notes == (
         "empty has no pictures and is no class.",
-        "fig has a file not named as pictures are.",
+        "a file in fig is not named as pictures are.",
     )
 
 
@@ -82,7 +83,17 @@ def test_a_list(folder: Path) -> None:
     ]
     assert album.photographs[0].path.is_file()
     assert album.photographs[1].sha256 == ""
+    assert album.notes == (
+        "fruit/fig/0.PNG is listed more than once and shown once.",
+        "fruit/gone.png is no file.",
+    )
     assert len(open_album(path, per_class=1)) == 2
+
+
+def test_an_album_has_files(folder: Path) -> None:
+    assert open_album(open_pictures(folder)) == open_album(folder)
+    with pytest.raises(FechnerError, match="is none: give a folder or a list"):
+        open_album([(np.zeros((8, 8)), "a"), (np.ones((8, 8)), "b")])
 
 
 @pytest.mark.parametrize(
@@ -90,7 +101,7 @@ def test_a_list(folder: Path) -> None:
     [
         ("file,class\na,b\n", "needs the columns path and class"),
         ("path,class\na,\n", "picture 1 of .* has no path or no class"),
-        ("path,class\na,b\n", "has pictures of 1 classes, and two are needed"),
+        ("path,class\na,b\n", "has pictures of 1 class, and two are needed"),
         ("", "needs the columns path and class"),
     ],
 )
@@ -104,7 +115,7 @@ def test_lists_that_are_none(tmp_path: Path, text: str, why: str) -> None:
 def test_folders_that_are_none(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(FechnerError, match=r"there is no .*nowhere; give a folder"):
         open_album(tmp_path / "nowhere")
-    with pytest.raises(FechnerError, match="has 0 folders of pictures, and two are needed"):
+    with pytest.raises(FechnerError, match="has no folders of pictures, and two are needed"):
         open_album(folder / "fig")
     folder.rename(tmp_path / "val")
     with pytest.raises(FechnerError, match=r"did you mean .*val\?"):

@@ -11,7 +11,8 @@ from PIL import Image
 
 from fechner.errors import PictureError
 from fechner.stimuli import Field
-from fechner.stimuli.photographs import MOST_PIXELS, Photograph, decoded, photograph
+from fechner.stimuli.decoding import MOST_PIXELS, decoded
+from fechner.stimuli.pictures import Photograph, photograph
 
 FIELD = Field(32, 32, 16.0)
 

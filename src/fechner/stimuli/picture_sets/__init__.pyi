@@ -1,9 +1,0 @@
-from .base import Missing as Missing
-from .base import PictureSet as PictureSet
-from .files import PictureFile as PictureFile
-from .opening import NO_PICTURES as NO_PICTURES
-from .opening import known_pictures as known_pictures
-from .opening import open_pictures as open_pictures
-from .parts import classes_of as classes_of
-from .parts import some_of as some_of
-from .virtual import virtual_pictures as virtual_pictures
