@@ -23,8 +23,7 @@ import numpy as np
 from fechner.errors import FechnerError, ObserverError
 from fechner.observers.abilities import Wants
 from fechner.observers.chat.batches import Batches, BatchLog, Payload
-from fechner.observers.chat.client import SERVICE_KEY, Client, DeclinedError, secret
-from fechner.observers.chat.replies import read
+from fechner.observers.chat.client import SERVICE_KEY, Client, DeclinedError, read_response, secret
 from fechner.observers.chat.requests import RequestPool
 from fechner.observers.names import take_apart
 from fechner.observers.questions import Answer, Question, Reads
@@ -214,7 +213,7 @@ class Endpoint:
 
     def read(self, payload: Payload, response: dict[str, Any], may_be_empty: bool) -> Answer:
         """Return the answer in the response to a question."""
-        return read(
+        return read_response(
             response,
             payload.number,
             payload.question.prompt,

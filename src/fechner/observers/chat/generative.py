@@ -17,8 +17,13 @@ from typing import TYPE_CHECKING, Any
 from fechner.errors import ObserverError
 from fechner.observers.abilities import Wants
 from fechner.observers.chat.processor import Processor
-from fechner.observers.chat.reading import READER, answer_start, parse
-from fechner.observers.chat.replies import first_answer_token, first_token_probabilities
+from fechner.observers.chat.reading import (
+    READER,
+    answer_start,
+    first_answer_token,
+    first_token_probabilities,
+    parse,
+)
 from fechner.observers.decisions import in_batches
 from fechner.observers.hub import quietly
 from fechner.observers.questions import Answer, Question, Reads, Usage

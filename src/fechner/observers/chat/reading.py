@@ -1,4 +1,4 @@
-r"""From a reply in words to a choice.
+r"""From a reply in words to a choice, and from probabilities of tokens to those of choices.
 
 What a model thought aloud is left out. What it marks as its answer counts first (``\boxed{Yes}``,
 ``Final answer: no``, ``{"answer": true}``); then a word that is an answer by itself, at the
@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 
 from fechner.observers.chat.statements import (
@@ -380,3 +381,68 @@ def plain(text: str) -> str:
     text = unicodedata.normalize("NFKC", text)
     text = "".join(c for c in text if unicodedata.category(c) != "Cf")
     return " ".join(re.sub(r"[*_`~#\\]", " ", text).split())
+
+
+def first_token_probabilities(
+    top_logprobs: Iterable[tuple[str, float]], options: Sequence[str]
+) -> tuple[tuple[float, ...], float] | None:
+    """Return the probability of each option, and that of any of them, from the first token.
+
+    A token counts for the option that it is, or is another word for, or for the only one that it
+    begins.
+
+    Parameters
+    ----------
+    top_logprobs
+        The likeliest tokens in the first place of an answer, with natural logarithms of their
+        probabilities.
+
+    Examples
+    --------
+    >>> from math import log
+    >>> likely = [("Yes", log(0.5)), (" no", log(0.2)), ("yes", log(0.1)), ("Well", log(0.1))]
+    >>> probabilities, mass = first_token_probabilities(likely, ["yes", "no"])
+    >>> [round(p, 3) for p in probabilities], round(mass, 3)
+    ([0.75, 0.25], 0.8)
+    """
+    wanted = [plain(option).casefold() for option in options]
+    known = lexicon()["words"]
+    words = {word: place for place, each in enumerate(wanted) for word in known.get(each, ())}
+    masses = [0.0] * len(wanted)
+    for token, logprob in top_logprobs:
+        bare = _bare(token)
+        begun = [place for place, each in enumerate(wanted) if each.startswith(bare)]
+        place = wanted.index(bare) if bare in wanted else begun[0] if len(begun) == 1 else None
+        place = words.get(fold(bare)) if place is None else place
+        if bare and place is not None and not math.isnan(logprob):
+            masses[place] += math.exp(logprob)
+    mass = math.fsum(masses)
+    if not mass > 0:
+        return None
+    # Servers round, so that masses may add up to a little more than 1.
+    return tuple(each / mass for each in masses), min(mass, 1.0)
+
+
+def first_answer_token(tokens: Sequence[str]) -> int | None:
+    """Return the place of the token with which the answer begins, after thinking and decoration.
+
+    Examples
+    --------
+    >>> first_answer_token(["<think>", "no", "</think>", " **", "Yes"])
+    4
+    """
+    start = answer_start("".join(tokens))
+    if start is None:
+        return None
+    end = 0
+    for place, token in enumerate(tokens):
+        begin, end = end, end + len(token)
+        if end > start and _bare(token[max(0, start - begin) :]):
+            return place
+    return None
+
+
+def _bare(token: str) -> str:
+    """Return the letters of a token, without what tokenizers and writers put around them."""
+    letters = plain(token.replace("▁", " ").replace("Ġ", " ").replace("Ċ", " "))
+    return re.sub(r"^\W+|\W+$", "", letters).casefold()
