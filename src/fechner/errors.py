@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import traceback
 from collections.abc import Iterable
+from pathlib import Path
 
 
 def nearest(name: str, known: Iterable[str], alike: float = 0.5) -> str | None:
@@ -40,6 +42,24 @@ def described(error: BaseException) -> str:
     if isinstance(error, FechnerError):
         return text
     return f"{type(error).__name__}: {text}".removesuffix(": ")
+
+
+def raised(error: BaseException) -> str:
+    """Return an error of a user's own code as part of a sentence, with the file and line.
+
+    Examples
+    --------
+    >>> raised(ValueError("too dark."))
+    'ValueError: too dark'
+    """
+    ours = str(Path(__file__).parent)
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith((ours, "<"))
+    ]
+    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    return described(error) + where
 
 
 class UnknownNameError(FechnerError):

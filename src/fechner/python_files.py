@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from fechner.errors import FechnerError, UnknownNameError, described
+from fechner.errors import FechnerError, UnknownNameError, raised
 
 _PREFIX = "fechner_file_"
 
@@ -82,7 +82,9 @@ def load_from_file(spec: str, what: str, example: str) -> Any:
         own = [
             name
             for name, thing in vars(module).items()
-            if getattr(thing, "__module__", None) == module.__name__ and not name.startswith("_")
+            if not name.startswith("_")
+            and not isinstance(thing, ModuleType)
+            and (not callable(thing) or getattr(thing, "__module__", "") == module.__name__)
         ]
         there = f"{path.name} has {', '.join(own)}" if own else f"{path.name} defines nothing"
         raise UnknownNameError(what, spec, [f"{path}:{name}" for name in own], there)
@@ -100,7 +102,7 @@ def _load(path: Path, spec: str, what: str) -> ModuleType:
         module = importlib.import_module(name)
     except Exception as error:
         raise FechnerError(
-            f"{what} '{spec}': {path.name} could not be loaded: {described(error)}."
+            f"{what} '{spec}': {path.name} could not be loaded: {raised(error)}."
         ) from error
     vars(module)["__sha256__"] = content
     return module

@@ -4,7 +4,7 @@ import inspect
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from following import SPEC
@@ -12,8 +12,12 @@ from typer.testing import CliRunner
 
 from fechner import FechnerError, Run, evaluate
 from fechner.cli.app import app
+from fechner.experiments import Detection, NearThreshold, Scene
 from fechner.runs.manifest import Settings
-from fechner.suites import DisplayOptions, Options, option, suite, suites
+from fechner.scores import Alignment, threshold_panels
+from fechner.stimuli import OPPONENT, Field, display
+from fechner.suites import DisplayOptions, Options, Suite, Test, option, suite, suites
+from fechner.suites.base import RESERVED
 from fechner.suites.options import options_of
 
 
@@ -27,6 +31,10 @@ class Some(DisplayOptions):
     mirrored: bool | None = option(None, help="Mirror it.", negative="upright")
     shape: Literal["round", "square"] = option("round", help="Shape.")
     parts: tuple[str, ...] | None = option(None, help="Parts.", words="with {}")
+    sizes: tuple[int, ...] = option((1, 2), help="Sizes.", low=1)
+    side: Literal[64, 128] = option(64, help="Side.")
+    smooth: bool = option(True, help="Smooth it.")
+    file: Path | None = option(None, help="File.")
 
 
 @pytest.mark.parametrize(
@@ -41,6 +49,11 @@ class Some(DisplayOptions):
         ({"parts": ["a", "b"]}, ("a", "b")),
         ({"mirrored": False}, False),
         ({"mirrored": None}, None),
+        ({"sizes": "3,4"}, (3, 4)),
+        ({"sizes": (1, 2)}, (1, 2)),
+        ({"side": "128"}, 128),
+        ({"smooth": False}, False),
+        ({"file": "a.txt"}, Path("a.txt")),
     ],
 )
 def test_values_are_held_as_their_field_says(values: dict, held: object) -> None:
@@ -55,15 +68,18 @@ def test_values_are_held_as_their_field_says(values: dict, held: object) -> None
     [
         ({"angle": 0}, r"--angle must be above 0 and at most 180 degrees, not 0\."),
         ({"angle": 181}, "--angle .* not 181"),
-        ({"angle": float("nan")}, "--angle must be a number, not nan"),
+        ({"angle": float("nan")}, "--angle must be a number, not 'nan'"),
         ({"angle": "wide"}, "--angle must be a number, not 'wide'"),
         ({"often": 0}, "--often must be at least 1, not 0"),
-        ({"often": 1.5}, "--often must be a whole number, not 1.5"),
-        ({"often": True}, "--often must be a whole number, not True"),
+        ({"often": 1.5}, "--often must be a whole number, not '1.5'"),
+        ({"often": True}, "--often must be a whole number, not 'True'"),
         ({"turned": "yes"}, "--turned must be True or False, not 'yes'"),
         ({"shape": "squar"}, "--shape must be round or square, not 'squar'; did you mean square"),
         ({"display": "ofice"}, "did you mean 'office'"),
         ({"published": True, "display": "office"}, "leave --display out"),
+        ({"sizes": "3,x"}, "--sizes must be a whole number, not 'x'"),
+        ({"sizes": "0"}, "--sizes must be at least 1"),
+        ({"side": 65}, "--side must be 64 or 128, not '65'"),
         ({"seed": -1}, "--seed must be at least 0"),
         ({"ppd": 0}, "--ppd must be above 0"),
     ],
@@ -96,6 +112,7 @@ def test_keywords_of_evaluate_are_the_fields_of_what_all_suites_share() -> None:
         assert written[name].default == each.default, name
     beside = {"observers", "suite", "tests", "out", "executor", "progress", "options"}
     assert set(written) == set(shared) | beside
+    assert set(written) - set(options_of(Options)) == RESERVED
 
 
 def test_every_option_has_help_and_a_sentence() -> None:
@@ -167,7 +184,7 @@ def test_a_new_field_is_in_help_manifest_page_and_python(tmp_path: Path) -> None
     own = f"{file}:SUITE"
     help = help_of("--suite", own)
     assert "--loud" in help
-    assert "How loud it is. Default: 0.5 dB." in help
+    assert "How loud it is. At least 0 dB. Default: 0.5 dB." in help
     folder = tmp_path / "run"
     done = CliRunner().invoke(
         app, ["run", "pixels", "--suite", own, "--loud", "3", "--tests", "alone", "--out",
@@ -204,9 +221,15 @@ def test_a_suite_that_changed_is_measured_anew(tmp_path: Path) -> None:
     assert "suite 'loud' has changed since it was measured here: measured anew." in run.told
     assert keys.isdisjoint(entry.key for entry in run.entries())
     assert run.data("pixels", "alone") is not None
-    file.unlink()
+    # A run that was moved is read with the file beside it.
+    moved = tmp_path / "elsewhere"
+    moved.mkdir()
+    folder.rename(moved / "run")
+    file.rename(moved / "loud.py")
+    assert Run(moved / "run").data("pixels", "alone") is not None
+    (moved / "loud.py").unlink()
     with pytest.raises(FechnerError, match=r"was read from .*loud\.py, which is gone"):
-        Run(folder)
+        Run(moved / "run")
 
 
 def test_a_suite_given_in_python(tmp_path: Path) -> None:
@@ -218,27 +241,112 @@ def test_a_suite_given_in_python(tmp_path: Path) -> None:
     with pytest.raises(FechnerError, match=r"'bare' .* was given in Python"):
         Run(tmp_path / "run")
     assert Run(tmp_path / "run", suite=bare).data("pixels", "alone") is not None
+    with pytest.raises(FechnerError, match="measured with suite 'bare', not with 'encoders'"):
+        Run(tmp_path / "run", suite="encoders")
+    with pytest.raises(FechnerError, match=r"a name, path/to/file.py:NAME or a fechner.Suite"):
+        evaluate("pixels", suite=3)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A pattern of a user's."""
+
+    frequency_cpd: float
+
+    def draw(self, field: Any, device: str = "cpu") -> Any:
+        return field.grid(device)[0].cos()
+
+    @property
+    def highest_cpd(self) -> float:
+        return self.frequency_cpd
+
+
+def bars(kind: type) -> Suite:
+    task = Detection("frequency_cpd", (1.0, 2.0), (0.01, 0.1), pattern=kind(1.0), human=None)
+    scene = Scene(Field(64, 64, 16.0), display("encoders"), OPPONENT)
+    test = Test(NearThreshold("bar", "Bar", task, scene), Alignment(), threshold_panels)
+    return Suite("bars", "Bars", "", lambda options: [test])
+
+
+def test_answers_depend_on_the_code_of_patterns_given_in_python() -> None:
+    class Other(Bar):
+        def draw(self, field: Any, device: str = "cpu") -> Any:
+            return field.grid(device)[1].cos()
+
+    first, again, other = (bars(kind).build()[0].fingerprint for kind in (Bar, Bar, Other))
+    assert first == again != other
+
+
+def test_a_test_whose_human_data_changed_is_measured_anew(tmp_path: Path) -> None:
+    file = tmp_path / "loud.py"
+    people = tmp_path / "people.csv"
+    file.write_text(
+        WITH_AN_OPTION.replace(
+            "(0.01, 0.1, 1.0))",
+            f"(0.01, 0.1, 1.0), human=read_thresholds({str(people)!r}, over='frequency_cpd'))",
+        ).replace(
+            "from fechner.stimuli",
+            "from fechner.human import read_thresholds\nfrom fechner.stimuli",
+        )
+    )
+    settings = {"suite": f"{file}:SUITE", "out": tmp_path / "run", "progress": False}
+    people.write_text("frequency_cpd,threshold\n1,0.02\n4,0.05\n")
+    evaluate("pixels", **settings)
+    people.write_text("frequency_cpd,threshold\n1,0.03\n4,0.05\n")
+    assert "has changed since" in Run(tmp_path / "run").assess()[1][0]
+    run = evaluate("pixels", **settings)
+    assert "test 'alone' has changed since it was measured here: measured anew." in run.told
+    assert run.assess()[1] == []
+
+
+BUILT_BY = "import dataclasses; import fechner.suites as s"
+SUITE_A = f"{BUILT_BY}\nSUITE = s.Suite('a', '', '', "
+OPTIONS = f"{BUILT_BY}\n@dataclasses.dataclass(frozen=True, kw_only=True)\nclass O(s.Options):"
+WITH_THEM = "SUITE = s.Suite('a', '', '', list, O)"
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("SUITE = 3", "is a int, not a fechner.Suite"),
+        ("SUITE = 3", "must be a fechner.Suite, not 3"),
         ("import fechner.suites as s\nSUITE = s.Suite('encoders', '', '', list)", "another name"),
         ("import fechner.suites as s\nSUITE = s.Suite('A B', '', '', list)", "lower-case letters"),
-        ("SUIT = 3", "defines nothing|has SUIT"),
-        ("1 / 0", "ZeroDivisionError"),
+        ("SUIT = 3", "wrong.py has SUIT"),
+        ("1 / 0", r"ZeroDivisionError: division by zero \(wrong.py, line 1\)"),
+        (
+            f"{SUITE_A}lambda: [])",
+            "could not build its tests: TypeE",
+        ),
+        (f"{SUITE_A}lambda options: 1 / 0)", "wrong.py, line 2"),
+        (f"{SUITE_A}lambda options: [3])", "list of fechner.Test"),
+        (
+            f"{SUITE_A}lambda options: [])",
+            "no tests with these opt",
+        ),
+        (
+            f"{SUITE_A}list, dict)",
+            "derived from fechner.suites.Opti",
+        ),
+        (
+            f"{OPTIONS}\n    tests: str = s.option('', help='')\n{WITH_THEM}",
+            "an option 'tests', which",
+        ),
+        (f"{OPTIONS}\n    angle: float = 3.0\n{WITH_THEM}", "field 'angle' of O is no option yet"),
+        (
+            f"{BUILT_BY}\nclass O(s.Options):\n    a: int = 3\n{WITH_THEM}",
+            "needs the line @dataclass",
+        ),
     ],
 )
 def test_what_is_no_suite(tmp_path: Path, text: str, sentence: str) -> None:
     file = tmp_path / "wrong.py"
     file.write_text(text)
     with pytest.raises(FechnerError, match=sentence):
-        suite(f"{file}:SUITE")
+        evaluate("pixels", suite=f"{file}:SUITE", progress=False)
 
 
 def test_suites_of_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fechner.suites import catalogue
+    from fechner.suites import base
 
     class Point:
         name, value, dist = "following", "following:SUITE", None
@@ -249,16 +357,29 @@ def test_suites_of_packages(monkeypatch: pytest.MonkeyPatch) -> None:
 
             return following.SUITE
 
-    monkeypatch.setattr(catalogue.metadata, "entry_points", lambda group: [Point])
+    class Broken(Point):
+        name, value = "broken", "broken:SUITE"
+
+        @staticmethod
+        def load() -> object:
+            raise ImportError("no such thing")
+
+    monkeypatch.setattr(base.metadata, "entry_points", lambda group: [Broken, Point])
     assert suite("following").source == "following:SUITE"
+    assert len(suite("following").sha256) == 64
     assert list(suites())[-1] == "following"
     done = CliRunner().invoke(app, ["list", "suites"])
     assert "Following" in done.output
+    assert "suite 'broken' of entry point 'broken' could not be loaded" in done.output
+    with pytest.raises(
+        FechnerError, match=r"'broken' .* could not be loaded: ImportError: no such"
+    ):
+        suite("broken")
 
 
 def test_observers_from_a_text_file(tmp_path: Path) -> None:
     names = tmp_path / "models.txt"
-    names.write_text("# mine\npixels\n\nstandard-observer\n")
+    names.write_text("# mine\npixels\n\nstandard-observer  # a model\n")
     done = CliRunner().invoke(
         app, ["run", "--observers", str(names), "--tests", "area", "--dry-run"]
     )

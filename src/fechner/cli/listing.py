@@ -105,6 +105,7 @@ def suites() -> None:
     from fechner.references import reference
     from fechner.suites import suites as every
 
+    problems: list[str] = []
     print_table(
         ("name", "tests", "what it is", "source"),
         (
@@ -114,9 +115,11 @@ def suites() -> None:
                 suite.title,
                 reference(suite.reference).text,
             )
-            for suite in every().values()
+            for suite in every(problems).values()
         ),
     )
+    for problem in problems:
+        typer.echo(problem, err=True)
 
 
 def _number_of_tests(tests: Sequence[Test]) -> str:

@@ -241,14 +241,15 @@ def _with_flags(
 def _parameter(option: Option, panel: str | None = None) -> inspect.Parameter:
     """Return a keyword parameter as typer reads them, None where nothing was set."""
     default = option.default
+    bounds = f" {option.bounds[0].upper()}{option.bounds[1:]}." if option.bounds else ""
     said = "" if default is None or default is False else f" Default: {option.in_words(default)}."
-    about: dict[str, Any] = {"help": option.help + said, "rich_help_panel": panel}
+    about: dict[str, Any] = {"help": option.help + bounds + said, "rich_help_panel": panel}
     if option.type is bool:
         kind: Any = bool | None
     else:
         kind = str | None
-        words = {int: "INTEGER", float: "NUMBER"}
-        about["metavar"] = "|".join(option.choices) or words.get(option.type, "TEXT")
+        words = {int: "<int>", float: "<float>"}
+        about["metavar"] = "|".join(option.choices) or words.get(option.type, "<str>")
     flag = typer.Option("/".join(option.flags), **about)
     return inspect.Parameter(
         option.name,

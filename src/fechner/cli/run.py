@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -34,7 +35,9 @@ def _run(
     ] = None,
     observers_file: Annotated[
         Path | None,
-        typer.Option("--observers", help="Text file with more observers, one a line; # comments."),
+        typer.Option(
+            "--observers", help="Text file with more observers, one a line; # begins a comment."
+        ),
     ] = None,
     suite: Annotated[
         str,
@@ -53,7 +56,8 @@ def _run(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Run folder; one that exists is resumed. Default: runs/SUITE[-published]."
+            help="Run folder; one that exists is resumed. Default: runs/SUITE and what was set, "
+            "as in runs/encoders-published."
         ),
     ] = None,
     dry_run: Annotated[
@@ -65,8 +69,8 @@ def _run(
 ) -> None:
     """Run a suite on observers; a run that was stopped goes on where it was.
 
-    Numbers such as --seed and --ppd may be lists, as in 0,1,2 or 0-9:
-    each value has a run folder of its own.
+    Numbers of a suite may be lists, as in 30,60, and whole numbers ranges,
+    as in 0-9: each value has a run folder of its own.
     """
     with quick_imports():
         import torch  # noqa: F401
@@ -88,14 +92,12 @@ def _run(
         given["scores_only"] = True
     options = options_of(own.options)
     sweep = _sweep(given, options)
-    folder = out or Path("runs") / "-".join(
-        [own.name, *(["tour"] if tour else []), *_marks(given, options)]
-    )
     swept = [name for name in sweep[0] if len({each[name] for each in sweep}) > 1]
-    folders = [
-        folder.with_name("-".join([folder.name, *(f"{name}{each[name]:g}" for name in swept)]))
-        for each in sweep
-    ]
+    base = out or Path("runs") / "-".join([own.name, *(["tour"] if tour else [])])
+    folders = []
+    for each in sweep:
+        told = {k: v for k, v in each.items() if k in swept} if out else {**given, **each}
+        folders.append(base.with_name("-".join([base.name, *_marks(told, options)])))
     asked = {"suite": own, "tests": split_names(tests), **given}
     if dry_run:
         from fechner.runs.dry_run import preview
@@ -139,8 +141,13 @@ def _run(
                 "nothing was measured: no observer can be asked any of these tests.", err=True
             )
         failed = failed or bool(problems) or not measured
-    if len({each.get("seed") for each in sweep}) > 1:
-        typer.echo(compare_seeds(runs))
+    if "seed" in swept:
+        of_seeds: dict[str, list[Any]] = {}
+        for each, results in zip(sweep, runs, strict=True):
+            others = {name: each[name] for name in swept if name != "seed"}
+            of_seeds.setdefault(", ".join(_marks(others, options)), []).append(results)
+        for heading, same in of_seeds.items():
+            typer.echo(f"{heading}:\n{compare_seeds(same)}" if heading else compare_seeds(same))
     if failed:
         raise typer.Exit(1)
 
@@ -174,8 +181,9 @@ def _listed(path: Path) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is not text"
         raise FechnerError(f"the observers in {path} cannot be read: {why}.") from None
-    named = [line.strip() for line in lines]
-    found = [line for line in named if line and not line.startswith("#")]
+    # A # inside a name is that of a model behind an address.
+    named = [re.split(r"(?:^|\s)#", line, maxsplit=1)[0].strip() for line in lines]
+    found = [line for line in named if line]
     if not found:
         raise FechnerError(f"{path} names no observer: write one a line.")
     return found
@@ -215,24 +223,27 @@ def _numbers(option: Option, text: str) -> list[float]:
     return list(dict.fromkeys(found))
 
 
-def _marks(given: Mapping[str, Any], options: Mapping[str, Option]) -> list[str]:
-    """Return what tells a run folder of ours from others of its suite: all that was set in a word.
+def _marks(values: Mapping[str, Any], options: Mapping[str, Option]) -> list[str]:
+    """Return what tells a run folder from others of its suite: a word for each option that is set.
 
     Examples
     --------
     >>> from fechner.suites.options import Options, options_of
-    >>> _marks({"published": True, "ppd": "30", "seed": "0,1"}, options_of(Options))
+    >>> _marks({"published": True, "ppd": 30.0, "seed": 0}, options_of(Options))
     ['published', 'ppd30']
     """
     found = []
-    for name, value in given.items():
+    for name, value in values.items():
         known = options.get(name)
-        if known is None or (known.type in (int, float) and len(_numbers(known, value)) > 1):
+        if known is None or value == known.default:
             continue
         if known.type is bool:
-            found.append(known.as_flag(value).removeprefix("--"))
-        elif known.type in (int, float) or known.choices:
-            found.append(f"{known.flags[0].removeprefix('--')}{'-' * bool(known.choices)}{value}")
+            word = known.as_flag(value)
+        elif isinstance(value, int | float):
+            word = f"{known.flags[0]}{value:g}"
+        else:  # a few words, or the name of a file
+            word = f"{known.flags[0]}-{re.sub(r'[^A-Za-z0-9._-]+', '-', Path(value).stem)}"
+        found.append(word.removeprefix("--"))
     return found
 
 

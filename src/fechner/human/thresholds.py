@@ -435,7 +435,7 @@ def _error_db(path: Path, line: int, threshold: float, row: dict[str, str]) -> f
 
 def _contrast(path: Path, line: int, name: str, row: dict[str, str]) -> float:
     value = number(path, line, name, row[name])
-    if not value > 0:
-        why = f"has the {name} {value:g}; thresholds are contrasts above 0, no sensitivities or dB"
-        refuse(path, line, why)
+    if value <= 0 or (name == "threshold" and value > 1):
+        why = f"has the {name} {value:g}; thresholds are contrasts between 0 and 1, not percent"
+        refuse(path, line, f"{why}, sensitivities or dB")
     return value

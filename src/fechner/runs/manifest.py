@@ -185,13 +185,17 @@ class Manifest:
             )
         if not is_python_file(source):
             return find_suite(self.suite)
-        file = Path(source.rpartition(":")[0])
-        if not file.is_file():
+        file, _, name = source.rpartition(":")
+        # A run that was moved is read with the file beside it.
+        folders = [] if self.folder is None else list(self.folder.resolve().parents[:2])
+        places = [Path(file), *(each / Path(file).name for each in (*folders, Path.cwd()))]
+        file = next((place for place in places if place.is_file()), None)
+        if file is None:
             raise RunFolderError(
-                f"suite '{self.suite}' of {where} was read from {file}, which is gone: put it "
-                "back, or open the run in Python with fechner.Run(folder, suite=...)."
+                f"suite '{self.suite}' of {where} was read from {places[0]}, which is gone: put it "
+                "back, or beside the run folder."
             )
-        found = find_suite(source)
+        found = find_suite(f"{file}:{name}")
         if found.sha256 != self.origin["sha256"]:
             raise RunFolderError(
                 f"{file} has changed since {where} was measured with it: run the same command "

@@ -22,6 +22,7 @@ from fechner.runs.trials import FILE as TRIALS
 from fechner.runs.trials import Spent, Trials
 from fechner.scores import Score
 from fechner.suites import Options, Suite, Test, published_scores
+from fechner.suites import suite as find_suite
 from fechner.suites.base import may_ask, not_asked
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ class Run:
     Parameters
     ----------
     suite
-        Its suite, where that was given in Python; it is found by itself otherwise.
+        Its suite, where that was given in Python: the `fechner.Suite`, or ``path/to/file.py:NAME``.
+        Others are found by themselves.
 
     Examples
     --------
@@ -75,15 +77,25 @@ class Run:
     (['pixels'], ['area'])
     """
 
-    def __init__(self, folder: Path | str, suite: Suite | None = None) -> None:
+    def __init__(self, folder: Path | str, suite: Suite | str | None = None) -> None:
         self.folder = Path(folder)
         self.manifest = Manifest.read(self.folder)
-        self.suite = suite or self.manifest.find_suite()
+        self.suite = self.manifest.find_suite() if suite is None else self._given(suite)
         #: What people were already told while it ran.
         self.told: list[str] = []
         #: Observers and tests whose problems matter; None for all that were ever asked for here.
         self.asked_for: tuple[Collection[str], Collection[str]] | None = None
         self._built: tuple[Any, dict[str, Test]] | None = None
+
+    def _given(self, suite: Suite | str) -> Suite:
+        """Return a suite that a user gives as the one that was measured with."""
+        found = find_suite(suite)
+        if found.name != self.manifest.suite:
+            raise RunFolderError(
+                f"{self.folder} was measured with suite '{self.manifest.suite}', not with "
+                f"'{found.name}'."
+            )
+        return replace(found, **self.manifest.origin)
 
     def __repr__(self) -> str:
         return f"Run('{self.folder}')"
@@ -191,8 +203,9 @@ class Run:
         experiment = self._test(test).experiment
         if parameters(experiment) != self.manifest.tests[test]:
             raise RunFolderError(
-                f"test '{test}' has changed since {self.folder} was measured with fechner "
-                f"{self.manifest.versions['fechner']}; run it again in another folder."
+                f"test '{test}' has changed since {self.folder} was measured (its stimuli, its "
+                "human data or the version of fechner); run the same command again to measure it "
+                "anew."
             )
         if observer not in self.manifest.observers:
             raise UnknownNameError(

@@ -135,7 +135,10 @@ def record_observer(
         record.samples = bool(getattr(first, "samples", False))
     manifest.observers[name] = record
     for test in tests:
-        manifest.tests.setdefault(test.id, parameters(test.experiment))
+        now = parameters(test.experiment)
+        if manifest.tests.get(test.id, now) != now:
+            listener.say(f"test '{test.id}' has changed since it was measured here: measured anew.")
+        manifest.tests[test.id] = now
     manifest.write(folder)
 
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, cast
 
+from fechner.errors import FechnerError, raised
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -199,7 +201,8 @@ def in_words(pattern: Pattern, without: str = "") -> str:
     'a Gabor patch of sigma 1 degree, orientation 45 degrees'
     """
     what, told = getattr(pattern, "words", ""), getattr(pattern, "told", ())
-    if not what:
+    ours = bool(what)
+    if not ours:
         named = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(pattern).__name__).lower()
         what = f"{'an' if named[0] in 'aeiou' else 'a'} {named}"
     without = "sigma_deg" if without == "area_deg2" else without
@@ -211,7 +214,7 @@ def in_words(pattern: Pattern, without: str = "") -> str:
         for name, default in usual.items()
         if isinstance(value := getattr(pattern, name), int | float | str)
         and name not in (without, "seed", *told)
-        and value != default
+        and (value != default or not ours)  # what is usual for a pattern of a user's is not known
     ]
     return f"{what} of {', '.join(held)}" if held else str(what)
 
@@ -439,6 +442,24 @@ class Product:
         return share_inside(self.window, field)
 
 
+def _checked_picture(pattern: Pattern, field: Field, device: str) -> Tensor:
+    """Draw a pattern, which may be a user's own, or say what is wrong with it."""
+    name = f"pattern {type(pattern).__name__}"
+    try:
+        picture = pattern.draw(field, device).expand(field.height_px, field.width_px)
+        highest = float(picture.abs().amax())
+    except Exception as error:
+        raise FechnerError(f"{name} could not be drawn: {raised(error)}.") from error
+    if not math.isfinite(highest):
+        raise FechnerError(f"{name} has values that are not finite.")
+    if highest > 1.001 and contrast_of(pattern) == "amplitude":
+        raise FechnerError(
+            f"{name} has values up to {highest:.3g}; a contrast means what it says only if they "
+            "are between -1 and 1."
+        )
+    return picture
+
+
 class _Drawing:
     """Draws patterns and remembers the latest, up to so many bytes."""
 
@@ -454,7 +475,7 @@ class _Drawing:
             if key in self._known:
                 self._known.move_to_end(key)
                 return self._known[key]
-        picture = pattern.draw(field, device).expand(field.height_px, field.width_px)
+        picture = _checked_picture(pattern, field, device)
         with self._one_at_a_time:
             self._known[key] = picture
             # The newest stays, whatever its size.

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import inspect
 import re
+import sys
+import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from fechner.errors import FechnerError, UnknownNameError, nearest
+from fechner.errors import FechnerError, UnknownNameError, nearest, raised
 from fechner.experiments import Experiment
 from fechner.observers.abilities import LACKS, Ability, Need
 from fechner.python_files import is_python_file, load_from_file, split_spec
@@ -163,6 +167,16 @@ class Suite:
             raise FechnerError(
                 f"a suite's name is of lower-case letters, digits and hyphens, not '{self.name}'."
             )
+        if not (isinstance(self.options, type) and issubclass(self.options, Options)):
+            raise FechnerError(
+                f"options of suite '{self.name}' must be a class derived from "
+                f"fechner.suites.Options, not {self.options!r}."
+            )
+        for name in RESERVED & options_of(self.options).keys():
+            raise FechnerError(
+                f"suite '{self.name}' has an option '{name}', which every run has: choose another "
+                "name."
+            )
 
     def build(self, options: Options | None = None, **given: Any) -> list[Test]:
         """Return its tests, for options or for what a user sets by keywords."""
@@ -171,11 +185,37 @@ class Suite:
         return [
             replace(
                 test,
-                fingerprint=self.fingerprint,
+                fingerprint=self.fingerprint + self._code_of(test),
                 baselines=baselines_of(self.name, chosen.mode, test.id, as_measured),
             )
-            for test in self.tests(chosen)
+            for test in self._checked_tests(chosen)
         ]
+
+    def _checked_tests(self, options: Options) -> list[Test]:
+        """Return what the builder of tests returns, or say what is wrong with it."""
+        try:
+            found = self.tests(options)
+        except FechnerError:
+            raise
+        except Exception as error:
+            raise FechnerError(
+                f"suite '{self.name}' could not build its tests: {raised(error)}."
+            ) from error
+        if not isinstance(found, list | tuple) or not all(isinstance(each, Test) for each in found):
+            raise FechnerError(
+                f"the builder of suite '{self.name}' must return a list of fechner.Test."
+            )
+        for name, n in Counter(test.id for test in found).items():
+            if n > 1:
+                raise FechnerError(f"suite '{self.name}' has {n} tests with the id '{name}'.")
+        return list(found)
+
+    def _code_of(self, test: Test) -> str:
+        """Return a hash of what a user's own classes in a test look like, if no file is hashed."""
+        if self.source == OURS or self.sha256:
+            return ""
+        sources = sorted(_source(kind) for kind in _classes_in(test.experiment))
+        return hashlib.sha256("".join(sources).encode()).hexdigest() if sources else ""
 
     def choose(
         self, given: Mapping[str, Any], spool: Path | None = None, also: Iterable[str] = ()
@@ -212,6 +252,8 @@ class Suite:
         """
         names = [names] if isinstance(names, str) else names
         every = {test.id: test for test in self.build(options)}
+        if not every:
+            raise FechnerError(f"suite '{self.name}' has no tests with these options.")
         if not names:
             return _with_earlier([test for test in every.values() if test.by_default], every)
         chosen: set[str] = set()
@@ -234,13 +276,23 @@ class Suite:
 
         Our experiments have versions. What is drawn by code of a user's may change with the file.
         """
-        if self.source == OURS:
-            return ""
-        return f"{self.name}/{self.version}/{self.sha256 if is_python_file(self.source) else ''}"
+        return "" if self.source == OURS else f"{self.name}/{self.version}/{self.sha256}"
+
+    @property
+    def spec(self) -> str:
+        """What ``--suite`` takes to find it."""
+        return self.source if is_python_file(self.source) else self.name
 
 
 #: The source of suites that come with fechner.
 OURS = "fechner"
+
+#: Keywords of `fechner.evaluate` that no suite may have as options.
+RESERVED = {
+    *("observers", "suite", "tests", "out", "scores_only", "device", "threads", "workers"),
+    *("executor", "batch_size", "readouts", "layers", "weights", "dtype", "trust_remote_code"),
+    *("max_trials", "max_cost", "accept_invalid", "progress", "options"),
+}
 
 #: More tests than these are not listed where one is mistyped.
 _LISTED = 30
@@ -261,7 +313,7 @@ class UnknownOptionError(FechnerError, TypeError):
         elif near:
             why = f"; did you mean --{near.replace('_', '-')}?"
         else:
-            why = f"; `fechner run --suite {own.name} --help` lists its options."
+            why = f"; `fechner run --suite {own.spec} --help` lists its options."
         super().__init__(f"suite '{own.name}' does not take {flag}{why}")
 
 
@@ -324,10 +376,17 @@ def suite(given: Suite | str) -> Suite:
     """
     if isinstance(given, Suite):
         return given
+    if not isinstance(given, str):
+        raise FechnerError(
+            f"a suite is a name, path/to/file.py:NAME or a fechner.Suite, not {given!r}."
+        )
     if is_python_file(given):
         return _from_file(given)
     if given in NAMES:
         return _own(given)
+    for point in metadata.entry_points(group=GROUP):
+        if point.name == given:
+            return _from_package(point)
     found = suites()
     if given not in found:
         listed = "`fechner list suites` shows them, and path/to/file.py:NAME is your own"
@@ -335,22 +394,62 @@ def suite(given: Suite | str) -> Suite:
     return found[given]
 
 
-def suites() -> dict[str, Suite]:
-    """Return our own suites, and those of installed packages, by name."""
+def suites(problems: list[str] | None = None) -> dict[str, Suite]:
+    """Return our own suites, and those of installed packages, by name.
+
+    Parameters
+    ----------
+    problems
+        Filled with sentences about packages whose suites could not be loaded.
+    """
     found = {name: _own(name) for name in NAMES}
     for point in metadata.entry_points(group=GROUP):
-        there = f"package '{point.dist.name}'" if point.dist else f"entry point '{point.name}'"
         try:
-            offered = point.load()
-        except Exception as error:
-            raise FechnerError(
-                f"suite '{point.name}' of {there} could not be loaded: {error}; update or "
-                "uninstall it."
-            ) from error
-        own = _checked(offered, f"{point.value} of {there}")
-        source = f"{point.dist.name} {point.dist.version}" if point.dist else point.value
-        found[own.name] = replace(own, source=source)
+            own = _from_package(point)
+        except FechnerError as error:
+            if problems is not None:
+                problems.append(str(error))
+        else:
+            found[own.name] = own
     return found
+
+
+def _from_package(point: metadata.EntryPoint) -> Suite:
+    there = f"package '{point.dist.name}'" if point.dist else f"entry point '{point.name}'"
+    try:
+        offered = point.load()
+    except Exception as error:
+        raise FechnerError(
+            f"suite '{point.name}' of {there} could not be loaded: {raised(error)}; update or "
+            "uninstall it."
+        ) from error
+    own = _checked(offered, f"{point.value} of {there}")
+    source = f"{point.dist.name} {point.dist.version}" if point.dist else point.value
+    file = sys.modules[point.value.partition(":")[0]].__file__
+    content = hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
+    return replace(own, source=source, sha256=content)
+
+
+def _classes_in(thing: Any) -> set[type]:
+    """Return the classes of dataclasses in a value that are not fechner's."""
+    if isinstance(thing, tuple | list):
+        return set().union(*map(_classes_in, thing))
+    if not is_dataclass(thing) or isinstance(thing, type):
+        return set()
+    own = set() if type(thing).__module__.startswith("fechner.") else {type(thing)}
+    return own.union(*(_classes_in(getattr(thing, each.name)) for each in fields(thing)))
+
+
+def _source(kind: type) -> str:
+    """Return the source of a class; where there is none, something of this process only."""
+    try:
+        return inspect.getsource(kind)
+    except (OSError, TypeError):
+        return f"{kind.__qualname__} of {_PROCESS}"
+
+
+#: Tells processes apart.
+_PROCESS = uuid.uuid4().hex
 
 
 @cache
@@ -368,7 +467,7 @@ def _from_file(spec: str) -> Suite:
 
 def _checked(found: object, where: str) -> Suite:
     if not isinstance(found, Suite):
-        raise FechnerError(f"{where} is a {type(found).__name__}, not a fechner.Suite.")
+        raise FechnerError(f"{where} must be a fechner.Suite, not {found!r}.")
     if found.name in NAMES:
         raise FechnerError(
             f"{where} is called '{found.name}', as a suite of fechner is: choose another name."

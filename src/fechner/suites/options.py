@@ -92,20 +92,24 @@ class Option:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Its flag, and for True-or-False options that may be neither, the one for False."""
+        """Its flag, and for True-or-False options that are not False by default, that for False."""
         on = f"--{self.flag or self.name.replace('_', '-')}"
-        if self.type is not bool or self.default is not None:
+        if self.type is not bool or self.default is False:
             return (on,)
         return on, f"--{self.negative or 'no-' + on.removeprefix('--')}"
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """What it can be, if that is one of a few words."""
+        """What it can be, if that is one of a few values, as words."""
+        return tuple(map(str, self._values))
+
+    @property
+    def _values(self) -> tuple[Any, ...]:
         return get_args(self.type) if get_origin(self.type) is Literal else ()
 
     @property
     def is_list(self) -> bool:
-        """Whether it holds several words."""
+        """Whether it holds several values."""
         return get_origin(self.type) is tuple
 
     def convert(self, value: Any) -> Any:
@@ -128,7 +132,11 @@ class Option:
             return self._chosen(value)
         if self.is_list:
             words = value.split(",") if isinstance(value, str) else value
-            return tuple(word for word in (str(each).strip() for each in words) if word)
+            each_one = replace(self, type=get_args(self.type)[0], default=...)
+            stripped = (each.strip() if isinstance(each, str) else each for each in words)
+            return tuple(each_one.convert(each) for each in stripped if each != "")
+        if self.type is Path:
+            return Path(value)
         if self.type is bool:
             if not isinstance(value, bool):
                 raise FechnerError(f"{self.flags[0]} must be True or False, not {value!r}.")
@@ -139,7 +147,7 @@ class Option:
 
     def _number(self, value: Any) -> float:
         what = "a whole number" if self.type is int else "a number"
-        wrong = FechnerError(f"{self.flags[0]} must be {what}, not {value!r}.")
+        wrong = FechnerError(f"{self.flags[0]} must be {what}, not '{value}'.")
         if isinstance(value, bool):
             raise wrong
         try:
@@ -151,21 +159,27 @@ class Option:
         return number
 
     def _within(self, number: float) -> float:
-        bounds = (
-            ("at least", self.low, number.__ge__),
-            ("above", self.above, number.__gt__),
-            ("at most", self.high, number.__le__),
-            ("below", self.below, number.__lt__),
+        too_low = (self.low is not None and number < self.low) or (
+            self.above is not None and number <= self.above
         )
-        said = [f"{word} {bound:g}" for word, bound, _ in bounds if bound is not None]
-        if all(inside(bound) for _, bound, inside in bounds if bound is not None):
-            return number
-        unit = f" {self.unit}" if self.unit else ""
-        raise FechnerError(f"{self.flags[0]} must be {' and '.join(said)}{unit}, not {number:g}.")
+        too_high = (self.high is not None and number > self.high) or (
+            self.below is not None and number >= self.below
+        )
+        if too_low or too_high:
+            raise FechnerError(f"{self.flags[0]} must be {self.bounds}, not {number:g}.")
+        return number
+
+    @property
+    def bounds(self) -> str:
+        """Its bounds in words, empty if it has none."""
+        named = {"at least": self.low, "above": self.above, "at most": self.high}
+        named["below"] = self.below
+        said = " and ".join(f"{word} {at:g}" for word, at in named.items() if at is not None)
+        return f"{said} {self.unit}".rstrip() if said else ""
 
     def _chosen(self, value: Any) -> Any:
-        if value in self.choices:
-            return value
+        if str(value) in self.choices:
+            return self._values[self.choices.index(str(value))]
         near = nearest(str(value), self.choices)
         hint = f"; did you mean {near}?" if near else "."
         raise FechnerError(
@@ -201,7 +215,10 @@ class Option:
             return self.flags[1] if len(self.flags) > 1 else f"without {self.flags[0]}"
         if value is None:
             return f"without {' or '.join(self.flags)}"
-        shown = ",".join(value) if self.is_list else value if self.choices else self.in_words(value)
+        if self.is_list:
+            shown = ",".join(map(str, value))
+        else:
+            shown = str(value) if self.choices else self.in_words(value)
         return f"{self.flags[0]} {shown.removesuffix(' ' + self.unit) if self.unit else shown}"
 
     def sentence(self, value: Any) -> str:
@@ -259,11 +276,20 @@ def options_of(kind: Any) -> Mapping[str, Option]:
 
 @cache
 def _options_of(kind: Any) -> Mapping[str, Option]:
+    if "__dataclass_fields__" not in vars(kind):
+        raise FechnerError(
+            f"{kind.__name__} needs the line @dataclass(frozen=True, kw_only=True) before it."
+        )
     found = {}
     for each in fields(kind):
         about = each.metadata.get(_METADATA)
         if about is not None:
             found[each.name] = replace(about, name=each.name, type=_type(kind, each.name))
+        elif each.compare:
+            raise FechnerError(
+                f"field '{each.name}' of {kind.__name__} is no option yet: write "
+                f"{each.name}: ... = option(default, help=...)."
+            )
     return found
 
 
