@@ -97,7 +97,7 @@ def _run(
     folders = []
     for each in sweep:
         told = {k: v for k, v in each.items() if k in swept} if out else {**given, **each}
-        folders.append(base.with_name("-".join([base.name, *_marks(told, options)])))
+        folders.append(base.with_name("-".join([base.name, *_marks(told, options, swept)])))
     asked = {"suite": own, "tests": split_names(tests), **given}
     if dry_run:
         from fechner.runs.dry_run import preview
@@ -145,7 +145,7 @@ def _run(
         of_seeds: dict[str, list[Any]] = {}
         for each, results in zip(sweep, runs, strict=True):
             others = {name: each[name] for name in swept if name != "seed"}
-            of_seeds.setdefault(", ".join(_marks(others, options)), []).append(results)
+            of_seeds.setdefault(", ".join(_marks(others, options, swept)), []).append(results)
         for heading, same in of_seeds.items():
             typer.echo(f"{heading}:\n{compare_seeds(same)}" if heading else compare_seeds(same))
     if failed:
@@ -223,8 +223,12 @@ def _numbers(option: Option, text: str) -> list[float]:
     return list(dict.fromkeys(found))
 
 
-def _marks(values: Mapping[str, Any], options: Mapping[str, Option]) -> list[str]:
+def _marks(
+    values: Mapping[str, Any], options: Mapping[str, Option], swept: Sequence[str] = ()
+) -> list[str]:
     """Return what tells a run folder from others of its suite: a word for each option that is set.
+
+    Those that are swept have one at their default, too.
 
     Examples
     --------
@@ -235,7 +239,7 @@ def _marks(values: Mapping[str, Any], options: Mapping[str, Option]) -> list[str
     found = []
     for name, value in values.items():
         known = options.get(name)
-        if known is None or value == known.default:
+        if known is None or (value == known.default and name not in swept):
             continue
         if known.type is bool:
             word = known.as_flag(value)
