@@ -85,10 +85,7 @@ def export(
             nullcontext(sys.stdout.buffer) if out == "-" else _whole_file(out, chosen.runs)
         )
         with stream as file:
-            write = {"scores": _write_scores, "trials": _write_trials}.get(
-                chosen.what, _write_answers
-            )
-            return f"{out}: {write(chosen, file, suffix)}"
+            return f"{out}: {_write(chosen, file, suffix)}"
     if what in ("scores", "trials"):
         raise FechnerError(
             f"netCDF files hold raw answers, not {what}; choose responses or surfaces, or a file "
@@ -122,6 +119,14 @@ class _Place:
     observer: str
     test: Test
 
+    def answers(self, what: What) -> xr.Dataset | str:
+        """Return its raw answers, or why there are none."""
+        return answers(self.run, self.observer, self.test, FOR_SCORES[what])
+
+    def frame(self, data: xr.Dataset) -> pd.DataFrame:
+        """Return raw answers, one per row."""
+        return answers_frame(self.run, self.observer, self.test, data)
+
 
 class _Export:
     """What is taken from runs, and how much of it there is."""
@@ -143,8 +148,6 @@ class _Export:
         every = _places(self.runs, observers, tests)
         self.places = [place for place in every if place.run.asked(place.observer, place.test)]
         self.several = len(self.runs) > 1
-        #: Columns that go before those of a single run.
-        self.first_columns: Schema = {"run": "str"} if self.several else {}
         self._not_asked = _not_asked(every)
         self._left_out = [line for run in self.runs for line in run.left_out if not observers]
         self._tell = tell
@@ -155,7 +158,7 @@ class _Export:
         missing: dict[tuple[str, str], list[str]] = {}
         anything = False
         for place in self.followed(self.places, doing):
-            data = answers(place.run, place.observer, place.test, FOR_SCORES[self.what])
+            data = place.answers(self.what)
             if not isinstance(data, str):
                 anything = True
                 yield place, data
@@ -177,12 +180,6 @@ class _Export:
     def followed(self, places: Sequence[_Place], doing: str) -> Iterable[_Place]:
         """Go through places, with a progress bar if one is wanted."""
         return followed(places, doing) if self._progress else places
-
-    def marked(self, frame: pd.DataFrame, place: _Place) -> pd.DataFrame:
-        """Return a frame with a column that says the run, where there are several."""
-        if self.several:
-            frame.insert(0, "run", place.label)
-        return frame
 
 
 def _places(
@@ -229,20 +226,73 @@ def _not_asked(places: Sequence[_Place]) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
-def _write_scores(chosen: _Export, file: IO[bytes], suffix: str) -> str:
-    scored = [
-        (place, place.run.score(place.observer, place.test, data))
-        for place, data in chosen.found("scoring")
-    ]
-    if suffix in _TABLES:
+def _write(chosen: _Export, file: IO[bytes], suffix: str) -> str:
+    """Write what was chosen, and say how much it was."""
+    if chosen.what == "scores" and suffix in _TABLES:
+        scored = _scored(chosen)
         file.write(_score_tables(chosen.runs, scored, suffix).encode())
         observers = {(place.label, place.observer) for place, _ in scored}
         tests = {place.test.id for place, _ in scored}
         return f"{len(observers)} observers, {len(tests)} tests"
-    columns = {**chosen.first_columns, **OF_SCORES}
-    frames = [chosen.marked(scores_frame(results), place) for place, results in scored]
-    WRITERS[suffix](file, columns, (fitted(frame, columns) for frame in frames))
-    return f"{sum(map(len, frames))} scores, {len(columns)} columns"
+    own: Schema
+    parts: Iterable[tuple[_Place, pd.DataFrame]]
+    if chosen.what == "scores":
+        own, parts = OF_SCORES, [(place, scores_frame(found)) for place, found in _scored(chosen)]
+    elif chosen.what == "trials":
+        own, parts = OF_TRIALS, _trials(chosen)
+    else:
+        own, parts = _answers(chosen)
+    columns = {**({"run": "str"} if chosen.several else {}), **own}
+    rows = 0
+
+    def frames() -> Iterator[pd.DataFrame]:
+        nonlocal rows
+        for place, frame in parts:
+            rows += len(frame)
+            if chosen.several:
+                frame.insert(0, "run", place.label)
+            yield fitted(frame, columns)
+
+    WRITERS[suffix](file, columns, frames())
+    kind = {"scores": "scores", "trials": "answers"}.get(chosen.what, "rows")
+    return f"{rows} {kind}, {len(columns)} columns"
+
+
+def _scored(chosen: _Export) -> list[tuple[_Place, list[Result]]]:
+    return [
+        (place, place.run.score(place.observer, place.test, data))
+        for place, data in chosen.found("scoring")
+    ]
+
+
+def _trials(chosen: _Export) -> list[tuple[_Place, pd.DataFrame]]:
+    """Return answers in words, those of unfinished tests included."""
+    parts = []
+    for run in chosen.runs:
+        own = [place for place in chosen.places if place.run is run]
+        if own:
+            observers = list(dict.fromkeys(place.observer for place in own))
+            parts.append((own[0], trials_frame(run, observers, chosen.tests)))
+    if not any(len(frame) for _, frame in parts):
+        raise FechnerError("there is nothing to export: no observer answered in words.")
+    return parts
+
+
+def _answers(chosen: _Export) -> tuple[Schema, Iterator[tuple[_Place, pd.DataFrame]]]:
+    # A look at all of it first: the columns of a file must be known before its first row.
+    schemas, complete = [], []
+    for place, data in chosen.found("looking"):
+        schemas.append(schema(place.frame(data.isel({dim: slice(1) for dim in data.dims}))))
+        complete.append(place)
+
+    def parts() -> Iterator[tuple[_Place, pd.DataFrame]]:
+        for place in chosen.followed(complete, "writing"):
+            data = place.answers(chosen.what)
+            if isinstance(data, str):
+                raise FechnerError(f"{place.run.folder} was changed while it was read: {data}")
+            yield place, place.frame(data)
+
+    return merged([OF_ANSWERS, *schemas]), parts()
 
 
 def _score_tables(
@@ -264,47 +314,6 @@ def _score_tables(
     if len(tables) == 1:
         return tables[0][1]
     return "\n".join(titled(title) + table for title, table in tables)
-
-
-def _write_answers(chosen: _Export, file: IO[bytes], suffix: str) -> str:
-    # A look at all of it first: the columns of a file must be known before its first row.
-    schemas, complete = [], []
-    for place, data in chosen.found("looking"):
-        little = data.isel({dim: slice(1) for dim in data.dims})
-        schemas.append(schema(answers_frame(place.run, place.observer, place.test, little)))
-        complete.append(place)
-    columns = merged([chosen.first_columns, OF_ANSWERS, *schemas])
-    rows = 0
-
-    def frames() -> Iterator[pd.DataFrame]:
-        nonlocal rows
-        for place in chosen.followed(complete, "writing"):
-            data = answers(place.run, place.observer, place.test, FOR_SCORES[chosen.what])
-            if isinstance(data, str):
-                raise FechnerError(f"{place.run.folder} was changed while it was read: {data}")
-            frame = answers_frame(place.run, place.observer, place.test, data)
-            rows += len(frame)
-            yield fitted(chosen.marked(frame, place), columns)
-
-    WRITERS[suffix](file, columns, frames())
-    return f"{rows} rows, {len(columns)} columns"
-
-
-def _write_trials(chosen: _Export, file: IO[bytes], suffix: str) -> str:
-    """Write answers in words, those of unfinished tests included."""
-    columns = {**chosen.first_columns, **OF_TRIALS}
-    frames = []
-    for run in chosen.runs:
-        own = [place for place in chosen.places if place.run is run]
-        if own:
-            observers = list(dict.fromkeys(place.observer for place in own))
-            frame = trials_frame(run, observers, chosen.tests)
-            frames.append(chosen.marked(frame, own[0]))
-    rows = sum(map(len, frames))
-    if not rows:
-        raise FechnerError("there is nothing to export: no observer answered in words.")
-    WRITERS[suffix](file, columns, (fitted(frame, columns) for frame in frames))
-    return f"{rows} answers, {len(columns)} columns"
 
 
 def _write_datasets(chosen: _Export, out: str, single: bool) -> str:

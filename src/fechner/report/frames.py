@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from fechner.errors import RunFolderError, UnknownNameError
-from fechner.report.score_tables import records
+from fechner.report.score_tables import COLUMNS, records
 from fechner.report.tables import Schema
 
 if TYPE_CHECKING:
@@ -34,61 +34,36 @@ FOR_SCORES: dict[What, bool | None] = {
     "trials": None,
 }
 
+_OBSERVER = dict.fromkeys(("observer", "suite", "mode", "test"), "str")
+
 #: Columns of scores with their types: those of the CSV, then whatever else is known.
-OF_SCORES: Schema = {
-    "observer": "str",
-    "suite": "str",
-    "test": "str",
-    "score": "str",
-    "value": "float64",
-    "low": "float64",
-    "high": "float64",
+OF_SCORES: Schema = dict.fromkeys(COLUMNS, "str") | {
+    **dict.fromkeys(("value", "low", "high", "published"), "float64"),
     "higher_is_better": "boolean",
-    "mode": "str",
-    "layer": "str",
-    "readout": "str",
-    "published": "float64",
-    "note": "str",
-    "best": "float64",
-    "chance": "float64",
+    **dict.fromkeys(("best", "chance"), "float64"),
     "resampled": "str",
     "n": "int64",
-    "human_low": "float64",
-    "human_high": "float64",
-    "main": "bool",
-    "last": "bool",
+    **dict.fromkeys(("human_low", "human_high"), "float64"),
+    **dict.fromkeys(("main", "last"), "bool"),
 }
 
 #: Columns that all raw answers have.
 OF_ANSWERS: Schema = {
-    "observer": "str",
-    "suite": "str",
-    "mode": "str",
-    "test": "str",
-    "layer": "str",
-    "readout": "str",
-    "quantity": "str",
+    **_OBSERVER,
+    **dict.fromkeys(("layer", "readout", "quantity"), "str"),
     "value": "float64",
 }
 
 #: Columns of answers in words; the contrast is that which was shown, and blanks have no abscissa.
 OF_TRIALS: Schema = {
-    "observer": "str",
-    "suite": "str",
-    "mode": "str",
-    "test": "str",
-    "abscissa": "float64",
-    "contrast": "float64",
+    **_OBSERVER,
+    **dict.fromkeys(("abscissa", "contrast"), "float64"),
     "prompt_number": "Int64",
     "prompt": "str",
     "draw": "Int64",
-    "choice": "str",
-    "reply": "str",
-    "finish_reason": "str",
-    "probability": "float64",
-    "mass": "float64",
-    "prompt_tokens": "Int64",
-    "completion_tokens": "Int64",
+    **dict.fromkeys(("choice", "reply", "finish_reason"), "str"),
+    **dict.fromkeys(("probability", "mass"), "float64"),
+    **dict.fromkeys(("prompt_tokens", "completion_tokens"), "Int64"),
     "cost": "float64",
 }
 

@@ -13,21 +13,9 @@ if TYPE_CHECKING:
     from fechner.runs import Result
 
 #: Columns of the CSV.
-COLUMNS = (
-    "observer",
-    "suite",
-    "test",
-    "score",
-    "value",
-    "low",
-    "high",
-    "higher_is_better",
-    "mode",
-    "layer",
-    "readout",
-    "published",
-    "note",
-)
+_NUMBERS = ("value", "low", "high", "higher_is_better")
+_CONDITIONS = ("mode", "layer", "readout", "published", "note")
+COLUMNS = ("observer", "suite", "test", "score", *_NUMBERS, *_CONDITIONS)
 
 
 def format_scores(results: Sequence[Result], format: str = "table") -> str:

@@ -52,25 +52,9 @@ MOST = 6
 _LONGEST = 20
 
 #: Columns of the CSV.
-COLUMNS = (
-    "what",
-    "first",
-    "second",
-    "suite",
-    "test",
-    "score",
-    "higher_is_better",
-    "first_value",
-    "second_value",
-    "value",
-    "low",
-    "high",
-    "p",
-    "corrected_p",
-    "n",
-    "closer",
-    "note",
-)
+_WHOSE = ("what", "first", "second", "suite", "test", "score", "higher_is_better")
+_NUMBERS = ("first_value", "second_value", "value", "low", "high", "p", "corrected_p", "n")
+COLUMNS = (*_WHOSE, *_NUMBERS, "closer", "note")
 
 
 @dataclass(frozen=True)

@@ -41,23 +41,9 @@ _NAME = "observer"
 COUNTED = {"parameters": "parameters", "gflops": "GFLOPs"}
 
 #: Columns of the CSV.
-COLUMNS = (
-    "figure",
-    "suite",
-    "test",
-    "score",
-    "higher_is_better",
-    "n",
-    "r",
-    "low",
-    "high",
-    "p",
-    "corrected_p",
-    "slope",
-    "slope_low",
-    "slope_high",
-    "note",
-)
+_WHOSE = ("figure", "suite", "test", "score", "higher_is_better", "n")
+_NUMBERS = ("r", "low", "high", "p", "corrected_p", "slope", "slope_low", "slope_high")
+COLUMNS = (*_WHOSE, *_NUMBERS, "note")
 
 
 @dataclass(frozen=True)

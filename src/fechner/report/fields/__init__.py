@@ -30,26 +30,10 @@ SUFFIXES = (*FIGURES, ".html", ".csv")
 
 #: Columns of the table on the page.
 _SHOWN = (
-    "channel",
-    "kind",
-    "gabor_frequency_cpd",
-    "gabor_peak_cpd",
-    "gabor_bandwidth_octaves",
-    "gabor_orientation_deg",
-    "gabor_phase_deg",
-    "gabor_n_x",
-    "gabor_n_y",
-    "gabor_aspect",
-    "gabor_r2",
-    "dog_centre_sigma_deg",
-    "dog_surround_sigma_deg",
-    "dog_antagonism",
-    "dog_r2",
-    "colour_axis",
-    *"atdlms",
-    "azimuth_deg",
-    "elevation_deg",
-    "separable",
+    *("channel", "kind", "gabor_frequency_cpd", "gabor_peak_cpd", "gabor_bandwidth_octaves"),
+    *("gabor_orientation_deg", "gabor_phase_deg", "gabor_n_x", "gabor_n_y", "gabor_aspect"),
+    *("gabor_r2", "dog_centre_sigma_deg", "dog_surround_sigma_deg", "dog_antagonism", "dog_r2"),
+    *("colour_axis", *"atdlms", "azimuth_deg", "elevation_deg", "separable"),
 )
 
 
@@ -127,27 +111,12 @@ def _bar(tuning: Tuning, section: Section) -> tuple[float, str]:
 # Fits as a table
 
 _GABOR = (
-    "frequency_cpd",
-    "peak_cpd",
-    "bandwidth_octaves",
-    "orientation_deg",
-    "phase_deg",
-    "sigma_deg",
-    "sigma_along_deg",
-    "aspect",
-    "n_x",
-    "n_y",
-    "x_deg",
-    "y_deg",
-    "amplitude",
+    *("frequency_cpd", "peak_cpd", "bandwidth_octaves", "orientation_deg", "phase_deg"),
+    *("sigma_deg", "sigma_along_deg", "aspect", "n_x", "n_y", "x_deg", "y_deg", "amplitude"),
 )
 _DOG = (
-    "centre_sigma_deg",
-    "surround_sigma_deg",
-    "centre_weight",
-    "surround_weight",
-    "x_deg",
-    "y_deg",
+    *("centre_sigma_deg", "surround_sigma_deg", "centre_weight", "surround_weight"),
+    *("x_deg", "y_deg"),
 )
 
 

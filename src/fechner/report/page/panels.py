@@ -20,9 +20,7 @@ from fechner.report.palettes import DIVERGING, GROUNDS, group_colours
 from fechner.scores import distance
 from fechner.scores.panels import (
     Axis,
-    Bars,
     Gallery,
-    Line,
     Mark,
     Panel,
     Points,
@@ -198,87 +196,44 @@ def _axis(axis: Axis, numbers: tuple[float, float] = (-math.inf, math.inf)) -> d
 
 def _mark(mark: Mark, panel: Panel, album: Album | None, scene: Scene | None) -> dict[str, Any]:
     if isinstance(mark, Gallery):
-        return _gallery(mark, album, scene)
-    if isinstance(mark, Vertical):
-        return _vertical(mark)
-    values: dict[str, Any] = {"x": _numbers(mark.x), "y": _numbers(mark.y), "label": mark.label}
-    match mark:
-        case Surface():
-            values |= _surface(mark, panel)
-        case Line():
-            values |= {"type": "line", "group": mark.group, "human": mark.human}
-            values["style"] = mark.style
-            if mark.doubtful is not None:
-                values["doubtful"] = np.flatnonzero(mark.doubtful).tolist()
-            if mark.marked is not None:
-                values["marked"] = np.flatnonzero(mark.marked).tolist()
-        case Points():
-            values |= {"type": "points", "group": mark.group, "human": mark.human}
-            if mark.colour is not None:
-                values |= {"colour": _numbers(mark.colour), "colourAxis": _axis(mark.colour_axis)}
-        case Bars():
-            values |= {"type": "bars", "group": mark.group}
-    if not isinstance(mark, Surface) and mark.low is not None and mark.high is not None:
-        values |= {"low": _numbers(mark.low), "high": _numbers(mark.high)}
-    if isinstance(mark, Line | Points) and mark.names:
-        values["names"] = mark.names
-    return values
-
-
-def _surface(mark: Surface, panel: Panel) -> dict[str, Any]:
-    doubtful = np.zeros(mark.z.shape, bool) if mark.doubtful is None else mark.doubtful
-    low, high = mark.low, mark.high
-    if mark.diverging:
-        low, high = (-1.0 if math.isnan(low) else low), (1.0 if math.isnan(high) else high)
-    values: dict[str, Any] = {
-        "type": "surface",
-        "z": [_numbers(row) for row in mark.z.T],
-        "log": mark.log,
-        "doubtful": np.argwhere(doubtful).tolist(),
-        "criterion": number(mark.criterion),
-        "low": number(low),
-        "high": number(high),
-        "colours": DIVERGING if mark.diverging else None,
-    }
-    if has_cells(panel):
-        values["edges"] = [
-            _numbers(edges_of(mark.x, panel.x.log)),
-            _numbers(edges_of(mark.y, panel.y.log)),
+        if album is None or scene is None:
+            raise ValueError("a gallery is drawn with an album and the scene of its pictures.")
+        items = [
+            {"picture": album.number(each.picture, scene), "title": each.title, "text": each.text}
+            for each in mark.items
         ]
+        return {"type": "gallery", "label": "", "items": items}
+    values: dict[str, Any] = {"type": type(mark).__name__.lower()}
+    for name, value in vars(mark).items():
+        if isinstance(value, np.ndarray):
+            places = np.argwhere(value) if value.ndim > 1 else np.flatnonzero(value)
+            values[name] = places.tolist() if value.dtype == bool else _numbers(value.T)
+        elif isinstance(value, float):
+            values[name] = number(value)
+        elif value not in (None, ()) and not isinstance(value, Axis):
+            values[name] = value
+    match mark:
+        case Vertical():
+            known = not (math.isnan(mark.low) or math.isnan(mark.high))
+            ends = [values.pop("low"), values.pop("high")]  # open ends have no number
+            values |= {"at": values.pop("x"), "interval": ends if known else None}
+        case Points() if mark.colour is not None:
+            values["colourAxis"] = _axis(mark.colour_axis)
+        case Surface():
+            values.setdefault("doubtful", [])
+            values["colours"] = DIVERGING if mark.diverging else None
+            if mark.diverging:
+                values["low"] = -1.0 if math.isnan(mark.low) else number(mark.low)
+                values["high"] = 1.0 if math.isnan(mark.high) else number(mark.high)
+            if has_cells(panel):
+                edges = (edges_of(mark.x, panel.x.log), edges_of(mark.y, panel.y.log))
+                values["edges"] = [_numbers(each) for each in edges]
     return values
 
 
-def _vertical(mark: Vertical) -> dict[str, Any]:
-    known = not (math.isnan(mark.low) or math.isnan(mark.high))
-    return {
-        "type": "vertical",
-        "at": number(mark.x),
-        # Open ends have no number.
-        "interval": [number(mark.low), number(mark.high)] if known else None,
-        "label": mark.label,
-        "group": mark.group,
-        "human": mark.human,
-    }
-
-
-def _gallery(mark: Gallery, album: Album | None, scene: Scene | None) -> dict[str, Any]:
-    if album is None or scene is None:
-        raise ValueError("a gallery is drawn with an album and the scene of its pictures.")
-    return {
-        "type": "gallery",
-        "label": "",
-        "items": [
-            {
-                "picture": album.number(item.picture, scene),
-                "title": item.title,
-                "text": item.text,
-            }
-            for item in mark.items
-        ],
-    }
-
-
-def _numbers(values: NDArray[Any]) -> list[float | None]:
+def _numbers(values: NDArray[Any]) -> list[Any]:
+    if values.ndim > 1:
+        return [_numbers(row) for row in values]
     return [number(value) for value in values.tolist()]
 
 

@@ -25,16 +25,7 @@ from starlette.routing import Route
 
 from fechner.errors import FechnerError
 from fechner.report.html import templates
-from fechner.report.serving.explorer import (
-    PRESETS,
-    SETTINGS,
-    Number,
-    Point,
-    judge,
-    limits,
-    picture,
-    plot,
-)
+from fechner.report.serving import explorer
 from fechner.report.serving.runs import (
     LEDGER,
     Found,
@@ -210,16 +201,16 @@ class _Pages:
         point = _point(request)
 
         def page() -> Response:
-            verdict = judge(point)
+            verdict = explorer.judge(point)
             return self._page(
                 "stimuli.html",
                 point=point,
-                settings=SETTINGS,
-                is_number=lambda setting: isinstance(setting, Number),
+                settings=explorer.SETTINGS,
+                is_number=lambda setting: isinstance(setting, explorer.Number),
                 verdict=verdict,
-                warning=limits(point),
-                plot=plot(verdict),
-                presets=PRESETS,
+                warning=explorer.limits(point),
+                plot=explorer.plot(verdict),
+                presets=explorer.PRESETS,
             )
 
         return await self._drawn(page)
@@ -230,7 +221,7 @@ class _Pages:
 
         def drawn() -> Response:
             cached = {"cache-control": "private, max-age=600"}
-            return Response(picture(point), media_type="image/png", headers=cached)
+            return Response(explorer.picture(point), media_type="image/png", headers=cached)
 
         return await self._drawn(drawn)
 
@@ -268,12 +259,12 @@ class _Pages:
         return self._page("refused.html", 500, sentence=sentence)
 
 
-def _point(request: Request) -> Point:
+def _point(request: Request) -> explorer.Point:
     pairs = request.query_params.multi_items()
     values = dict(pairs)
     if len(values) != len(pairs):
         raise HTTPException(400, "Every setting stands in an address once.")
-    return Point.of(values)
+    return explorer.Point.of(values)
 
 
 def _sentence(text: str) -> str:

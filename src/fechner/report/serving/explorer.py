@@ -10,29 +10,13 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from fechner import human
+from fechner import human, stimuli
 from fechner.errors import FechnerError
 from fechner.experiments import Detection
 from fechner.experiments.abscissae import abscissa
 from fechner.experiments.limits import REASONS, flag_contrasts
 from fechner.references import reference
 from fechner.report.html import as_file
-from fechner.stimuli import (
-    OPPONENT,
-    Disk,
-    Display,
-    Field,
-    Gabor,
-    Grating,
-    Layer,
-    Noise,
-    OctaveNoise,
-    Pattern,
-    Stimulus,
-    displays,
-    gamut_limit,
-    paint,
-)
 from fechner.stimuli.colour import DIRECTIONS
 from fechner.stimuli.patterns import area_deg2
 
@@ -124,7 +108,7 @@ SETTINGS: dict[str, Number | Choice] = {
         {
             name: f"{name}: {each.black_cdm2:g} to {each.peak_cdm2:g} cd/m², "
             + ("no quantisation" if each.bits is None else f"{each.bits} bits")
-            for name, each in displays().items()
+            for name, each in stimuli.displays().items()
         },
         "encoders",
     ),
@@ -185,14 +169,14 @@ class Point:
         return urlencode([(k, v if isinstance(v, str) else f"{v:.12g}") for k, v in values])
 
     @property
-    def field(self) -> Field:
+    def field(self) -> stimuli.Field:
         """The field that is drawn."""
-        return Field(int(self.size), int(self.size), self.ppd)
+        return stimuli.Field(int(self.size), int(self.size), self.ppd)
 
     @property
-    def screen(self) -> Display:
+    def screen(self) -> stimuli.Display:
         """The display."""
-        return displays()[self.display]
+        return stimuli.displays()[self.display]
 
     @property
     def unit(self) -> str:
@@ -202,44 +186,46 @@ class Point:
         return "Michelson contrast" if self.direction == "ach" else "DKL amplitude"
 
     @property
-    def reference(self) -> Stimulus:
+    def reference(self) -> stimuli.Stimulus:
         """The background with its mask."""
-        masks: tuple[Layer, ...] = ()
+        masks: tuple[stimuli.Layer, ...] = ()
         if self.mask != "none":
-            mask: Pattern = (
-                Grating(self.frequency, self.orientation, self.phase)
+            mask: stimuli.Pattern = (
+                stimuli.Grating(self.frequency, self.orientation, self.phase)
                 if self.mask == "grating"
-                else Noise(0.0, NOISE_MASK_CPD, seed=1)
+                else stimuli.Noise(0.0, NOISE_MASK_CPD, seed=1)
             )
-            modulation = OPPONENT.modulation_xyz(self.direction, self.luminance)
-            masks = (Layer(mask, modulation, self.mask_contrast),)
-        return Stimulus(OPPONENT.background_xyz(self.luminance), masks)
+            modulation = stimuli.OPPONENT.modulation_xyz(self.direction, self.luminance)
+            masks = (stimuli.Layer(mask, modulation, self.mask_contrast),)
+        return stimuli.Stimulus(stimuli.OPPONENT.background_xyz(self.luminance), masks)
 
     @property
-    def target(self) -> Layer:
+    def target(self) -> stimuli.Layer:
         """What is to be seen."""
-        modulation = OPPONENT.modulation_xyz(self.direction, self.luminance)
-        return Layer(self._pattern(), modulation, self.contrast)
+        modulation = stimuli.OPPONENT.modulation_xyz(self.direction, self.luminance)
+        return stimuli.Layer(self._pattern(), modulation, self.contrast)
 
     @property
-    def stimulus(self) -> Stimulus:
+    def stimulus(self) -> stimuli.Stimulus:
         """The target on its reference."""
         reference = self.reference
-        return Stimulus(reference.background_xyz, (*reference.layers, self.target))
+        return stimuli.Stimulus(reference.background_xyz, (*reference.layers, self.target))
 
-    def _pattern(self) -> Pattern:
+    def _pattern(self) -> stimuli.Pattern:
         if self.pattern == "gabor":
-            return Gabor(self.frequency, self.sigma, self.orientation, self.phase)
+            return stimuli.Gabor(self.frequency, self.sigma, self.orientation, self.phase)
         if self.pattern == "grating":
-            return Grating(self.frequency, self.orientation, self.phase)
-        return OctaveNoise(self.frequency) if self.pattern == "noise" else Disk(self.sigma)
+            return stimuli.Grating(self.frequency, self.orientation, self.phase)
+        if self.pattern == "noise":
+            return stimuli.OctaveNoise(self.frequency)
+        return stimuli.Disk(self.sigma)
 
 
 def picture(point: Point) -> bytes:
     """Paint a point and return it as a PNG of 8 bits, dithered so that faint patterns survive."""
     from fechner.report.tiles import visible
 
-    (pixels,) = visible(paint([point.stimulus], point.field, point.screen))
+    (pixels,) = visible(stimuli.paint([point.stimulus], point.field, point.screen))
     return as_file(pixels, "PNG", compress_level=1)
 
 
@@ -251,7 +237,7 @@ def limits(point: Point) -> str:
     reason = REASONS[int(flag)]
     highest = max(layer.pattern.highest_cpd for layer in (*reference.layers, target))
     low, high = display.limits_cdm2()
-    room = gamut_limit(display, reference.background_xyz, target.modulation_xyz)
+    room = stimuli.gamut_limit(display, reference.background_xyz, target.modulation_xyz)
     room -= sum(mask.contrast for mask in reference.layers)
     strongest = (
         f"the strongest contrast it can show here is {room:.3g}"
@@ -388,7 +374,7 @@ def _detected(point: Point, over: str, x: Floats) -> Floats:
         direction=point.direction,
         luminance_cdm2=point.luminance,
     )
-    return task.human_thresholds(point.field, OPPONENT)
+    return task.human_thresholds(point.field, stimuli.OPPONENT)
 
 
 def _same_conditions(point: Point, data: human.HumanData) -> bool:
