@@ -304,30 +304,28 @@ class _Prompts:
         mean = middle = theta[:, :points].mean(axis=0)
         vague = np.eye(points) * _PRIOR_SD_DECADES**-2.0
         objective = replace(self, centre=middle)
+        own = _own(self._without_prior(theta)[1], points)
         for _ in range(_ROUNDS):
             if prompts > 1:
                 tight = np.linalg.inv(_between(points, sigma, tau))
                 centre = np.linalg.solve(tight + vague, tight @ mean + vague @ middle)
                 objective = replace(objective, centre=centre, precision=tight + vague)
-            objective = replace(objective, fitted=objective._determined(theta))
+            objective = replace(objective, fitted=objective._determined(own))
             theta = fisher_scoring(objective, theta, limits, longest, _GAIN, _STEPS)[0]
-            information, pull = replace(objective, fitted=objective._determined(theta))._marginal(
-                theta
-            )
+            own, information, pull = objective._marginal(theta)
             if prompts > 1:
                 sigma, tau = _restricted(information, pull, vague, middle)
-            weighed, precision = _pooled(information, pull, _between(points, sigma, tau))[1:]
-            found = np.linalg.solve(
-                precision.sum(axis=0) + vague, weighed.sum(axis=0) + vague @ middle
-            )
+            _, weighed, each = _pooled(information, pull, _between(points, sigma, tau))
+            precision = _even(each.sum(axis=0)) + vague
+            found = np.linalg.solve(precision, weighed.sum(axis=0) + vague @ middle)
             change = np.abs(
                 np.clip(found, self.low, self.high) - np.clip(mean, self.low, self.high)
             )
             mean = np.clip(found, *ends)
             if change.max() < _DONE:
                 break
-        alone = _pooled(information, pull, _between(points, 0.0, tau))[2]
-        shape, total = (np.linalg.inv(each.sum(axis=0) + vague) for each in (alone, precision))
+        alone = _pooled(information, pull, _between(points, 0.0, tau))[2].sum(axis=0)
+        shape, total = np.linalg.inv(_even(alone) + vague), np.linalg.inv(precision)
         return theta, sigma, tau, (mean, shape, total)
 
     def _start(self) -> Floats:
@@ -350,20 +348,20 @@ class _Prompts:
         usual = np.full((2, len(x)), [[np.log(3.0)], [-3.0]])
         return np.column_stack([best, usual[0], logit, usual[1]])
 
-    def _determined(self, theta: Floats) -> Floats:
+    def _determined(self, own: Floats) -> Floats:
         """Return how many thresholds answers determine, rather than what is held beforehand."""
-        own = self.likelihood.derivatives(self._functions(theta))[1][:, 0, 0].reshape(
-            -1, self.points
-        )
         return np.asarray((own / (own + np.diag(self.precision))).sum(axis=1))
 
-    def _marginal(self, theta: Floats) -> tuple[Floats, Floats]:
+    def _marginal(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the information about thresholds alone, and times where the likelihood is highest.
 
-        Slope and rates are summed out: [prompts, points, points] and [prompts, points].
+        Slope and rates are summed out: [prompts, points, points] and [prompts, points]. The first
+        of three is the information of every threshold by itself, [prompts, points].
         """
         points = self.points
         gradient, information = self._without_prior(theta)
+        each = _own(information, points)
+        gradient[:, points] += self.fitted - self._determined(each)
         # Slopes at a limit that the gradient points beyond stay there.
         slope, steeper = theta[:, points], gradient[:, points] > 0
         held = np.where(steeper, slope >= self.steepest, slope <= np.log(_FLATTEST))
@@ -380,7 +378,11 @@ class _Prompts:
         steep = slope > self.steepest - _AT_LIMIT
         less = np.linalg.inv(np.eye(points) + own[steep] * self.gap**2 / 12)
         own[steep], pulled[steep] = _even(less @ own[steep]), less @ pulled[steep]
-        return own, (own @ theta[:, :points, None] + pulled)[..., 0]
+        return each, own, (own @ theta[:, :points, None] + pulled)[..., 0]
+
+
+def _own(information: Floats, points: int) -> Floats:
+    return np.array(np.einsum("pii->pi", information)[:, :points])
 
 
 def _even(matrix: NDArray[Any]) -> Floats:
@@ -402,9 +404,9 @@ def _pooled(information: Floats, pull: Floats, between: Floats) -> tuple[Floats,
     [.., P, points] and as the first.
     """
     inner = np.eye(information.shape[-1]) + information @ between[..., None, :, :]
-    weighed = np.linalg.solve(inner, np.broadcast_to(pull[..., None], (*inner.shape[:-1], 1)))
-    precision = np.linalg.solve(inner, np.broadcast_to(information, inner.shape))
-    return inner, np.asarray(weighed[..., 0], dtype=float), _even(precision)
+    both = np.concatenate([information, pull[..., None]], axis=-1)
+    solved = np.linalg.solve(inner, np.broadcast_to(both, (*inner.shape[:-1], both.shape[-1])))
+    return inner, np.asarray(solved[..., -1], float), np.asarray(solved[..., :-1], float)
 
 
 def _restricted(

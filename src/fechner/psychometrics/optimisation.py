@@ -67,8 +67,9 @@ def fisher_scoring(
     # Those that are done are left out: how far one gets does not depend on the others.
     going = np.arange(len(points))
     for _ in range(rounds):
+        some = objective if len(going) == len(points) else objective.some(going)
         now = (points[going], height[going], limits[going], longest[going])
-        points[going], reached = _step(objective.some(going), *now)
+        points[going], reached = _step(some, *now)
         gained = reached - height[going]
         height[going] = reached
         going = going[gained > gain]
