@@ -19,10 +19,13 @@ from fechner.observers.abilities import Compares, Encodes, Wants
 from fechner.observers.devices import is_out_of_memory
 from fechner.observers.questions import Answer, Question, Reads, Usage
 from fechner.observers.taps import OUTPUT
+from fechner.observers.weights import hash_weights
 from fechner.stimuli import Frames
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from fechner.observers.network import LoadOptions
 
 Result = TypeVar("Result")
 
@@ -151,6 +154,18 @@ class Contrastive:
         )
         self._read = read
         self._known: dict[str, Tensor] = {}
+
+    @classmethod
+    def of_tower(
+        cls, tower: Any, read: Callable[[Sequence[str]], Tensor], words: str, options: LoadOptions
+    ) -> Contrastive:
+        """Make one of a tower for words, what reads labels with it, and what that depends on."""
+        import torch
+
+        scale = float(tower.logit_scale.detach().exp())
+        reading = f"weights={hash_weights(tower)} {words}"
+        tower.to(device=options.device, dtype=getattr(torch, options.dtype)).eval()
+        return cls(options.see(), read, scale=scale, reading=reading)
 
     def choose(self, frames: Frames, questions: Sequence[Question]) -> Iterator[Answer]:
         """Answer each question; the words of its prompt beside the labels are not read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Any, Protocol, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from fechner.errors import FechnerError, ObserverError, UnknownNameError
 from fechner.observers.abilities import Answers, Dtype, LayerInfo, Tap, Wants
@@ -32,14 +32,13 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 
-class Answering(Protocol):
-    """Makes the observer that answers, of a model whose part that sees is an encoder."""
+class LoadOptions(NamedTuple):
+    """How the observer that answers is made; ``see`` returns the encoder of the same model."""
 
-    def __call__(
-        self, *, name: str, device: str, dtype: Dtype, see: Callable[[], NetworkEncoder]
-    ) -> Answers:
-        """Make it; ``see`` returns the encoder, and loads it if nobody has."""
-        ...
+    name: str
+    device: str
+    dtype: Dtype
+    see: Callable[[], NetworkEncoder]
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ class Network:
     classes: tuple[str, ...] = ()
     weights_id: str | None = None
     unsure: str = ""
-    answering: Answering | None = None
+    answering: Callable[[LoadOptions], Answers] | None = None
     later: Callable[[], Network] | None = None
     known: tuple[str, ...] = ()
 
@@ -301,9 +300,7 @@ def encoder(
 
     if network.answering is None:
         return see()
-    answer = partial(
-        network.answering, name=name, device=check_device(device), dtype=dtype, see=see
-    )
+    answer = partial(network.answering, LoadOptions(name, check_device(device), dtype, see))
     if network.module is None and network.later is None:
         return answer()
     if network.module is not None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fechner.errors import MissingExtraError, ObserverError, UnknownNameError
-from fechner.observers.abilities import Dtype
 from fechner.observers.decisions import Contrastive
 from fechner.observers.hub import fetching, quietly
 from fechner.observers.inputs import Normalisation
-from fechner.observers.network import Network, NetworkEncoder
+from fechner.observers.network import LoadOptions, Network
 from fechner.observers.taps import first_tensor, natural_stages
 from fechner.observers.torchvision_fix import import_torchvision
-from fechner.observers.weights import cause_of, fit_weights, hash_weights, read_weights
+from fechner.observers.weights import cause_of, fit_weights, read_weights
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -71,13 +70,8 @@ def load(
     )
 
 
-def _contrastive(
-    model: _Model, *, name: str, device: str, dtype: Dtype, see: Callable[[], NetworkEncoder]
-) -> Contrastive:
+def _contrastive(model: _Model, options: LoadOptions) -> Contrastive:
     """Make an observer that answers by labels; the tower for words is loaded here."""
-    import torch
-
-    encoder = see()
     try:
         with fetching(f"open_clip/{model.architecture}", "its tokenizer"):
             import open_clip
@@ -87,18 +81,15 @@ def _contrastive(
     except ObserverError as error:
         if not isinstance(error.__cause__, ImportError) and "transformers`" not in str(error):
             raise
-        what, cause = f"reading labels with '{name}'", cause_of(error.__cause__ or error)
+        what, cause = f"reading labels with '{options.name}'", cause_of(error.__cause__ or error)
         raise MissingExtraError(what, "transformers", cause) from error
-    scale = float(tower.logit_scale.detach().exp())
-    text = model.config["text_cfg"]
-    reading = f"weights={hash_weights(tower)} {type(tokenizer).__name__} {text}"
-    tower.to(device=device, dtype=getattr(torch, dtype)).eval()
 
     def read(labels: Sequence[str]) -> Tensor:
-        embeddings: Tensor = tower.encode_text(tokenizer(list(labels)).to(device))
+        embeddings: Tensor = tower.encode_text(tokenizer(list(labels)).to(options.device))
         return embeddings
 
-    return Contrastive(encoder, read, scale=scale, reading=reading)
+    words = f"{type(tokenizer).__name__} {model.config['text_cfg']}"
+    return Contrastive.of_tower(tower, read, words, options)
 
 
 class _Model:

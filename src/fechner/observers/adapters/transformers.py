@@ -11,16 +11,15 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fechner.errors import ObserverError
-from fechner.observers.abilities import Dtype
 from fechner.observers.adapters.transformers_files import Repository
 from fechner.observers.chat.generative import Decoding, Generative
 from fechner.observers.chat.processor import Processor, identity_of_tokenizer
 from fechner.observers.decisions import Contrastive
 from fechner.observers.inputs import NONE, Normalisation
-from fechner.observers.network import Network, NetworkEncoder
+from fechner.observers.network import LoadOptions, Network
 from fechner.observers.questions import Reads
 from fechner.observers.torchvision_fix import import_torchvision
-from fechner.observers.weights import cause_of, hash_weights
+from fechner.observers.weights import cause_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -300,64 +299,44 @@ def _configured_size(config: Any) -> tuple[int, int] | None:
 
 
 def _generative(
-    place: Repository,
-    size: int | None,
-    decoding: Decoding,
-    *,
-    name: str,
-    device: str,
-    dtype: Dtype,
-    see: Callable[[], NetworkEncoder],
+    place: Repository, size: int | None, decoding: Decoding, options: LoadOptions
 ) -> Generative:
     """Make an observer of a model that writes; its weights are loaded when it is asked."""
     import transformers
 
     def load() -> Any:
-        model, lacking = place.load(_WRITER, dtype)
+        model, lacking = place.load(_WRITER, options.dtype)
         place.check(lacking, "writes")
-        return model.to(device)
+        return model.to(options.device)
 
     processor = place.processor("AutoProcessor", "preprocessor_config.json")
     return Generative(
         load,
         Processor(place.name, processor, size),
-        name=name,
+        name=options.name,
         library=f"transformers {transformers.__version__}",
         decoding=decoding,
     )
 
 
-def _contrastive(
-    place: Repository,
-    kind: _Kind,
-    *,
-    name: str,
-    device: str,
-    dtype: Dtype,
-    see: Callable[[], NetworkEncoder],
-) -> Contrastive:
+def _contrastive(place: Repository, kind: _Kind, options: LoadOptions) -> Contrastive:
     """Make an observer of a model with two towers; the one for words is loaded here."""
-    import torch
-
     model, lacking = place.load()
     place.check([key for key in lacking if not key.startswith(_SEEING)], "reads")
     _remove(model, _SEEING)
-    scale = float(model.logit_scale.detach().exp())
-    weights = hash_weights(model)
-    model.to(device=device, dtype=getattr(torch, dtype))
     tokenizer = place.processor("AutoTokenizer", "tokenizer.json")
     longest = place.config.text_config.max_position_embeddings
     words = {"padding": kind.reads, "max_length": longest}
 
     def read(labels: Sequence[str]) -> Tensor:
         tokens = tokenizer(list(labels), truncation=True, return_tensors="pt", **words)
-        found = model.get_text_features(**tokens.to(device))
+        found = model.get_text_features(**tokens.to(options.device))
         # Up to transformers 4 the features themselves were returned.
         features: Tensor = getattr(found, "pooler_output", found)
         return features
 
-    reading = f"weights={weights} tokenizer={identity_of_tokenizer(tokenizer)} {words}"
-    return Contrastive(see(), read, scale=scale, reading=reading)
+    depends = f"tokenizer={identity_of_tokenizer(tokenizer)} {words}"
+    return Contrastive.of_tower(model, read, depends, options)
 
 
 #: Makes what a model is called with of pictures, its configuration and whether it is masked.
