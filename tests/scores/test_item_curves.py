@@ -10,13 +10,14 @@ from fechner.psychometrics import Prior, fit
 from fechner.scores.item_curves import (
     area_interval,
     class_areas,
+    clustered_interval,
     counted,
     human_points,
     pooled_curve,
     pooled_fit,
     smoothed,
 )
-from fechner.scores.statistics import cluster_counts, clustered_interval, wilson
+from fechner.scores.statistics import cluster_counts, wilson
 
 
 def test_counting_a_table_of_trials_in_any_order() -> None:

@@ -327,7 +327,7 @@ def test_what_is_all_in_common_stays_as_it_is() -> None:
 def test_common_places_come_in_the_same_order() -> None:
     a = xr.Dataset({"v": ("x", [1.0, 2.0, 3.0])}, coords={"at": ("x", [3.0, 1.0, 2.0])})
     b = xr.Dataset({"v": ("x", [30.0, 20.0])}, coords={"at": ("x", [2.0, 3.0])})
-    first, second = in_common(a, b, x="at")
+    first, second = in_common(a, b, {"x": "at"})
     assert first["at"].values.tolist() == second["at"].values.tolist() == [2.0, 3.0]
     assert (first["v"].values.tolist(), second["v"].values.tolist()) == ([3.0, 1.0], [30.0, 20.0])
 

@@ -3,20 +3,18 @@
 import numpy as np
 import pytest
 
-from fechner.scores.curve_distance import (
-    Estimate,
-    MeasuredCurve,
-    correlation_with,
-    gain,
-    linear_rms_from,
-    rms_from,
-)
 from fechner.scores.statistics import (
     RESAMPLES,
+    Estimate,
+    MeasuredCurve,
     Scale,
     cluster_counts,
+    correlation_with,
+    gain,
     interval,
+    linear_rms_from,
     normal_errors,
+    rms_from,
     spread,
 )
 

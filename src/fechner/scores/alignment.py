@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -16,13 +16,10 @@ from fechner.experiments.abscissae import abscissa, is_log
 from fechner.psychometrics import find_crossing
 from fechner.scores.panels import Axis, Floats, Line, Panel, Points, Surface, spans_decades
 from fechner.scores.score import (
-    SAME_ANSWERS,
-    TOO_FEW,
-    UNDEFINED,
     Resampled,
     Score,
     Scorer,
-    in_common,
+    Why,
     join_notes,
     left_out,
     outputs,
@@ -64,6 +61,7 @@ class Alignment(Scorer):
     absolute: bool = False
 
     kind = unmeasured("alignment", "abscissae")
+    along: ClassVar = {"point": "abscissa", "ratio": "ratio"}
 
     def __call__(self, data: xr.Dataset, *others: Any) -> Sequence[Score]:
         """Score every layer and read-out; nothing where there are no human thresholds."""
@@ -78,7 +76,7 @@ class Alignment(Scorer):
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
         """Leave the points that both were shown."""
-        parts = in_common(first, second, point="abscissa", ratio="ratio")
+        parts = super().shared(first, second)
         flags = [part["dropped"].values for part in parts]
         if np.array_equal(flags[0] > 0, flags[1] > 0):
             return parts
@@ -126,7 +124,7 @@ class _Points:
     def _alignment(self, data: xr.Dataset) -> Resampled:
         note = self.note
         y = data["response"].values[self.kept]
-        why = TOO_FEW if len(self.abscissae) < 2 else UNDEFINED if np.isnan(y).any() else ""
+        why = Why.TOO_FEW if len(self.abscissae) < 2 else Why.UNDEFINED if np.isnan(y).any() else ""
         if why:
             score = replace(Alignment.kind, note=join_notes(note, why))
             return Resampled(score, np.empty(0), self.abscissae, "correlation")
@@ -134,9 +132,9 @@ class _Points:
         if self.absolute and value < 0:
             y, value = -y, -value
             note = join_notes(note, "absolute value: it answers less to more contrast")
-        score = replace(Alignment.kind, value=value, n=len(y), note=note)
+        score = Alignment.kind.with_value(value, n=len(y), note=note)
         if np.isnan(value):
-            score = replace(score, note=join_notes(note, SAME_ANSWERS))
+            score = replace(score, note=join_notes(note, Why.SAME_ANSWERS))
         if self.human is not None:
             moved = self.human(y)
             low, high = spread(np.clip(value + moved - np.median(moved), -1, 1))
@@ -186,7 +184,7 @@ def _threshold_error(data: xr.Dataset) -> Resampled:
         "threshold-error-db", "abscissae", higher_is_better=False, best=0.0, chance=chance
     )
     return Resampled(
-        replace(of, value=float(np.sqrt(squares.mean())), n=len(points), note=note),
+        of.with_value(float(np.sqrt(squares.mean())), n=len(points), note=note),
         np.sqrt((counts * squares).sum(axis=1) / counts.sum(axis=1)),
         points.astype(float),
         "error",
@@ -221,7 +219,7 @@ def _best_shift(data: xr.Dataset) -> Resampled:
     value, shift, (x, y, clusters) = best
     point = np.repeat(np.arange(clusters), len(ratios))
     note = f"human curve moved by {shift:+.2f} octaves along frequency; chosen to be best"
-    score = replace(Alignment.kind, name="alignment-best-shift", value=value, n=len(x), note=note)
+    score = unmeasured("alignment-best-shift", "abscissae").with_value(value, n=len(x), note=note)
     resamples = Spearman(x, cluster_counts(clusters)[:, point])(y)
     return Resampled(score, resamples, np.arange(float(clusters)), "correlation").with_interval()
 

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -21,15 +21,13 @@ from fechner.scores.score import (
     Score,
     Scorer,
     at_place_of,
-    in_common,
     join_notes,
     left_out,
     place,
-    share_score,
     unmeasured,
 )
 from fechner.scores.sensitivity import FEWEST, ContrastSensitivity, correlation
-from fechner.scores.statistics import NAN, RESAMPLES, change_interval, cluster_counts
+from fechner.scores.statistics import RESAMPLES, change_interval, cluster_counts
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -59,7 +57,8 @@ class BandAccuracy(Scorer):
 
     # No change is best for a classifier, but nobody knows what people would lose: there is no
     # distance from human.
-    kind = unmeasured("accuracy-change", "pictures", best=NAN, chance=-1.0)
+    along: ClassVar = {"band": "band", "rmse": "rmse", "picture": "picture"}
+    kind = unmeasured("accuracy-change", "pictures", best=np.nan, chance=-1.0)
 
     def scores(self, data: xr.Dataset, *others: Any) -> Iterator[Score | Resampled]:
         """Yield changes of accuracy of one layer and read-out, and how they go with sensitivity."""
@@ -71,8 +70,8 @@ class BandAccuracy(Scorer):
         for band, cpd in enumerate(found.bands_cpd[found.bands]):
             value, values = found.by_band[band], found.resampled_by_band[:, band]
             yield found.score(f"accuracy-change-{cpd:.3g}-cpd", float(value), values)
-        unperturbed = unmeasured("accuracy-unperturbed", "pictures", chance=found.chance)
-        yield share_score(unperturbed, found.unperturbed.sum(), len(found.names))
+        of = unmeasured("accuracy-unperturbed", "pictures", chance=found.chance)
+        yield of.of_share(found.unperturbed.sum(), len(found.names))
         if data.attrs["reads"] != "nothing":
             yield _invalid(data)
         known = log_sensitivity(self.sensitivity, detection, found.bands_cpd, data)
@@ -88,7 +87,7 @@ class BandAccuracy(Scorer):
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
         """Leave the pictures, bands and RMSEs that both were shown."""
-        a, b = in_common(first, second, band="band", rmse="rmse", picture="picture")
+        a, b = super().shared(first, second)
         known, other = np.isfinite(a["right"].values), np.isfinite(b["right"].values)
         if np.array_equal(known, other):
             return a, b
@@ -141,7 +140,7 @@ class Changes:
     @property
     def accuracy(self) -> float:
         """Share of unperturbed pictures that are recognised."""
-        return float(self.unperturbed.mean()) if len(self.unperturbed) else NAN
+        return float(self.unperturbed.mean()) if len(self.unperturbed) else np.nan
 
     def averaged(self, bands: Flags, levels: Flags, counts: Floats | None = None) -> Floats:
         """Return the mean change over pictures and RMSEs for bands, [.., bands].
@@ -177,7 +176,7 @@ class Changes:
     def mean(self) -> float:
         """Mean change over bands; NaN where there is nothing to lose."""
         above_chance = self.bands.any() and self.accuracy > self.chance
-        return float(self.by_band.mean()) if above_chance else NAN
+        return float(self.by_band.mean()) if above_chance else np.nan
 
     @property
     def resampled_mean(self) -> Floats:
@@ -199,7 +198,9 @@ class Changes:
             why = "not computable: no band could be changed in most pictures"
         elif not self.accuracy > self.chance:
             why = "not computable: unperturbed pictures are not recognised above chance"
-        score = replace(BandAccuracy.kind, name=name, n=n, chance=NAN, note=join_notes(note, why))
+        score = replace(
+            BandAccuracy.kind, name=name, n=n, chance=np.nan, note=join_notes(note, why)
+        )
         if why:
             return score
         low, high = change_interval(value, values, n)
@@ -234,7 +235,7 @@ def _invalid(data: xr.Dataset) -> Score:
     asked[0, 1:] = False
     n, k = float(asked.sum()), float((asked & (data["chosen"].values == -1)).sum())
     of = unmeasured("invalid-replies", "trials", higher_is_better=False, best=0.0, chance=1.0)
-    return share_score(of, k, n, f"none of the classes: {k:g} of {n:g}")
+    return of.of_share(k, n, f"none of the classes: {k:g} of {n:g}")
 
 
 class LogSensitivity(NamedTuple):
@@ -305,17 +306,16 @@ def correlate(
     """
     bands = bands & np.isfinite(known.value)
     n = int(bands.sum())
-    value, why = NAN, ""
+    value, why = np.nan, ""
     if n < FEWEST:
         why = "not computable: too few bands" if np.isfinite(known.value).any() else ""
     else:
         value = correlation(-found.averaged(bands, levels), known.value[bands])
         if np.isnan(value):
             why = "not computable: accuracy drops by the same at every band"
-    low, high = fisher_interval(value, n)
     rmse = "RMSE " + ", ".join(f"{level:g}" for level in found.rmse[levels])
     note = join_notes(rmse, known.note, why)
-    return replace(unmeasured(name, "bands"), value=value, low=low, high=high, n=n, note=note)
+    return unmeasured(name, "bands").with_value(value, fisher_interval(value, n), n, note)
 
 
 def fisher_interval(value: float, n: int) -> tuple[float, float]:
@@ -327,7 +327,7 @@ def fisher_interval(value: float, n: int) -> tuple[float, float]:
     [0.29, 0.956]
     """
     if n <= 3 or np.isnan(value):
-        return NAN, NAN
+        return np.nan, np.nan
     centre, half = np.arctanh(np.clip(value, -1 + 1e-9, 1 - 1e-9)), 1.959964 / np.sqrt(n - 3)
     return min(value, float(np.tanh(centre - half))), max(value, float(np.tanh(centre + half)))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from fechner.scores.score import Resampled, Score, Scorer, distance, rounded
-from fechner.scores.statistics import NAN, Source, cluster_counts, difference_interval, student
+from fechner.scores.statistics import Source, cluster_counts, difference_interval, student
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -83,7 +83,7 @@ def difference(first: Resampled, second: Resampled) -> Difference:
     values = (first.score.value, second.score.value)
     clusters = len(first.clusters)
     if np.isnan(values).any():  # nothing was resampled
-        return Difference(first.score, second.score, NAN, NAN, NAN, NAN, clusters)
+        return Difference(first.score, second.score, np.nan, np.nan, np.nan, np.nan, clusters)
     further = [
         Source(np.stack([a.values, b.values]), a.clusters)
         for a, b in zip(first.further, second.further, strict=True)
@@ -120,9 +120,9 @@ def mean_distance(scores: Sequence[Score]) -> MeanDistance:
     [0.35, 0.145, 0.555, 4.0]
     """
     found = _known([distance(score) for score in scores])
-    n, value = len(found), float(found.mean()) if len(found) else NAN
+    n, value = len(found), float(found.mean()) if len(found) else np.nan
     if n < FEWEST:
-        return MeanDistance(value, NAN, NAN, n)
+        return MeanDistance(value, np.nan, np.nan, n)
     half = float(student(n - 1) * found.std(ddof=1) / np.sqrt(n))
     return MeanDistance(value, max(0.0, value - half), value + half, n)
 
@@ -160,9 +160,9 @@ def mean_difference(first: Sequence[Score], second: Sequence[Score]) -> MeanDiff
     from scipy.special import stdtr
 
     apart = _known([distance(a) - distance(b) for a, b in zip(first, second, strict=True)])
-    n, value = len(apart), float(apart.mean()) if len(apart) else NAN
+    n, value = len(apart), float(apart.mean()) if len(apart) else np.nan
     if n < FEWEST:
-        return MeanDifference(value, NAN, NAN, NAN, n)
+        return MeanDifference(value, np.nan, np.nan, np.nan, n)
     resampled = cluster_counts(n) @ apart / n
     error = float(resampled.std() * np.sqrt(n / (n - 1)))
     half = student(n - 1) * error
@@ -240,7 +240,7 @@ def alike(first: Sequence[float], second: Sequence[float]) -> Alike:
 
     a, b = _known(first), _known(second)
     if not len(a) or not len(b):
-        return Alike(NAN, NAN, (len(a), len(b)))
+        return Alike(np.nan, np.nan, (len(a), len(b)))
     found = ks_2samp(a, b, method="exact")
     return Alike(float(found.statistic), float(found.pvalue), (len(a), len(b)))
 
@@ -266,13 +266,13 @@ class Regression:
 
     x: Floats
     y: Floats
-    r: float = NAN
-    low: float = NAN
-    high: float = NAN
-    p: float = NAN
-    slope: float = NAN
-    slope_low: float = NAN
-    slope_high: float = NAN
+    r: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    p: float = np.nan
+    slope: float = np.nan
+    slope_low: float = np.nan
+    slope_high: float = np.nan
     note: str = ""
 
     @property

@@ -23,28 +23,17 @@ from fechner.scores.consistency import (
     with_people,
 )
 from fechner.scores.items import names_of
-from fechner.scores.panels import (
-    Axis,
-    Floats,
-    Gallery,
-    Item,
-    Line,
-    Mark,
-    Panel,
-    Points,
-    Vertical,
-)
+from fechner.scores.panels import Axis, Floats, Gallery, Item, Line, Mark, Panel, Points, Vertical
 from fechner.scores.score import (
-    NOTHING_SHOWN,
     Resampled,
     Score,
     Scorer,
+    Why,
     join_notes,
-    share_score,
     unmeasured,
     unshown_pictures,
 )
-from fechner.scores.statistics import NAN, Source
+from fechner.scores.statistics import Source
 from fechner.stimuli.conditions import known_experiment
 
 if TYPE_CHECKING:
@@ -87,20 +76,17 @@ class ViewScores(Scorer):
         """Yield accuracy with its bootstrap over classes, and that of preferred pictures."""
         views = Views(data)
         found = share_of(views.right, np.ones(len(views.right)), views.cluster)
-        note = join_notes(unshown_pictures(data), "" if found.clusters else NOTHING_SHOWN)
-        low, high = found.ends
+        note = join_notes(unshown_pictures(data), "" if found.clusters else Why.NOTHING_SHOWN)
         chance, n = float(data.attrs["chance"]), len(views.classes)
-        accuracy = replace(
-            self.kind, value=found.value, low=low, high=high, n=len(views.right), note=note
-        )
-        main = replace(accuracy, chance=chance)
+        of = unmeasured("accuracy", "classes", chance=chance)
+        main = of.with_value(found.value, found.ends, len(views.right), note)
         yield Resampled(main, found.draws, views.classes * 1.0, "share")
         highest = views.score[views.best]
         ties = np.bincount(views.cluster, views.score == highest[views.cluster]) > 1
         known = float((highest > 0).sum())
         note = f"{ties.sum()} of {n} classes have ties" if n else ""
         of = unmeasured("preferred-recognised", "classes", chance=chance)
-        yield share_score(of, known, n, note)
+        yield of.of_share(known, n, note)
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
         """Leave the pictures that both were shown."""
@@ -204,7 +190,7 @@ class ConditionScores(ViewScores):
     """
 
     people: HumanTrials | None = field(default=None, compare=False)
-    undefined: float = NAN
+    undefined: float = np.nan
 
     kind = unmeasured("accuracy", "categories", chance=1 / 16)
 
@@ -220,16 +206,18 @@ class ConditionScores(ViewScores):
         yield _accuracy(data, answers, scored)
         if answers.has_conflict:
             theirs = [each.shape_bias().value for each in people if each.has_conflict]
-            best = float(np.mean(theirs)) if theirs else NAN
+            best = float(np.mean(theirs)) if theirs else np.nan
             of = unmeasured("shape-bias", "categories", None, best, 0.5)
-            yield _estimated(of, answers.shape_bias(), len(answers), _of_people(theirs))
+            bias = answers.shape_bias()
+            yield of.with_value(bias.value, bias.ends, len(answers), _of_people(theirs))
         if people:
             yield from self._consistency(answers, people, scored)
         for name in conditions if len(conditions) > 1 else ():
             own = answers.within([name])
             note = _of_people([each.within([name]).accuracy().value for each in people])
             of = unmeasured(f"accuracy-{name}", "categories", chance=answers.chance)
-            yield _estimated(of, own.accuracy(), len(own), note)
+            accuracy = own.accuracy()
+            yield of.with_value(accuracy.value, accuracy.ends, len(own), note)
 
     def _consistency(
         self, answers: GivenAnswers, people: Sequence[GivenAnswers], conditions: Sequence[str]
@@ -241,8 +229,8 @@ class ConditionScores(ViewScores):
         if not ours.trials:
             yield replace(error, note="not computable: people saw none of the pictures")
             return
-        observed = unmeasured("observed-consistency", "categories", chance=NAN)
-        difference = unmeasured("accuracy-difference", "categories", False, 0.0, NAN)
+        observed = unmeasured("observed-consistency", "categories", chance=np.nan)
+        difference = unmeasured("accuracy-difference", "categories", False, 0.0, np.nan)
         for of, found, reference in (
             (error, ours.error, theirs.error),
             (observed, ours.observed, theirs.observed),
@@ -250,12 +238,8 @@ class ConditionScores(ViewScores):
         ):
             low, high = reference.ends
             note = f"people with each other {reference.value:.3f} [{low:.3f}, {high:.3f}]"
-            yield _estimated(of, found, ours.trials, note if theirs.trials else "")
-
-
-def _estimated(of: Score, found: Estimate, n: int, note: str) -> Score:
-    low, high = found.ends
-    return replace(of, value=found.value, low=low, high=high, n=n, note=note)
+            note = note if theirs.trials else ""
+            yield of.with_value(found.value, found.ends, ours.trials, note)
 
 
 def _accuracy(data: xr.Dataset, answers: GivenAnswers, scored: Sequence[str]) -> Resampled:
@@ -267,8 +251,8 @@ def _accuracy(data: xr.Dataset, answers: GivenAnswers, scored: Sequence[str]) ->
     )
     own = answers.within(scored)
     found = own.accuracy()
-    of = replace(ConditionScores.kind, chance=answers.chance)
-    main = _estimated(of, found, len(own), note)
+    of = unmeasured("accuracy", "categories", chance=answers.chance)
+    main = of.with_value(found.value, found.ends, len(own), note)
     places = np.arange(found.clusters, dtype=float)
     if not found.clusters:
         return Resampled(main, found.draws, places, "share")

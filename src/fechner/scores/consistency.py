@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fechner.errors import FechnerError
-from fechner.scores.statistics import NAN, RESAMPLES, Scale, cluster_counts, interval, wilson
+from fechner.scores.statistics import RESAMPLES, Scale, cluster_counts, interval, wilson
 from fechner.stimuli.conditions import picture_name
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Estimate(NamedTuple):
     def ends(self) -> tuple[float, float]:
         """The 95 % interval."""
         if np.isnan(self.value):
-            return NAN, NAN
+            return np.nan, np.nan
         low, high = interval(self.value, self.draws, self.clusters, self.scale)
         low, high = float(np.fmin(low, self.least)), float(np.fmax(high, self.most))
         return (max(0.0, low), min(1.0, high)) if self.scale == "share" else (low, high)
@@ -66,7 +66,7 @@ def share_of(k: Floats, n: Floats, category: NDArray[Any]) -> Estimate:
     by = by[:, by[1] > 0]
     total = by.sum(axis=1)
     if not total[1]:
-        return Estimate(NAN)
+        return Estimate(np.nan)
     counts = cluster_counts(by.shape[1])
     draws = (counts @ by[0]) / (counts @ by[1])
     return Estimate(float(total[0] / total[1]), draws, by.shape[1], "share", *wilson(*total))
@@ -76,7 +76,7 @@ def mean_of(estimates: Sequence[Estimate]) -> Estimate:
     """Return the mean of figures that are resampled together, such as those of experiments."""
     known = [each for each in estimates if not np.isnan(each.value)]
     if len(known) < 2:
-        return known[0] if known else Estimate(NAN)
+        return known[0] if known else Estimate(np.nan)
     value = float(np.mean([each.value for each in known]))
     # Categories that agree in every experiment do not make a mean certain, either.
     ends = np.array([each.ends for each in known])
@@ -217,7 +217,7 @@ class Consistency:
 def consistency_of(
     pairs: Sequence[tuple[GivenAnswers, GivenAnswers]],
     conditions: Sequence[str],
-    undefined: float = NAN,
+    undefined: float = np.nan,
 ) -> Consistency:
     """Compare pairs in each condition, and average over conditions and pairs.
 
@@ -231,7 +231,7 @@ def consistency_of(
     shape = (len(pairs), len(conditions), len(names), 4)
     tables = np.array([_table(a, b, conditions, names) for a, b in pairs]).reshape(shape)
     if not tables.sum():
-        return Consistency(Estimate(NAN), Estimate(NAN), Estimate(NAN), 0)
+        return Consistency(Estimate(np.nan), Estimate(np.nan), Estimate(np.nan), 0)
     drawn = np.tensordot(cluster_counts(len(names)), tables, axes=(1, 2))
     value, draws = (_figures(each, undefined) for each in (tables.sum(axis=2), drawn))
     scales: tuple[Scale, Scale, Scale] = ("correlation", "share", "share")
@@ -287,14 +287,14 @@ def with_people(
     observer: GivenAnswers,
     people: Sequence[GivenAnswers],
     conditions: Sequence[str],
-    undefined: float = NAN,
+    undefined: float = np.nan,
 ) -> Consistency:
     """Compare an observer with each person."""
     return consistency_of([(observer, each) for each in people], conditions, undefined)
 
 
 def among_people(
-    people: Sequence[GivenAnswers], conditions: Sequence[str], undefined: float = NAN
+    people: Sequence[GivenAnswers], conditions: Sequence[str], undefined: float = np.nan
 ) -> Consistency:
     """Compare all pairs of people."""
     return consistency_of(list(combinations(people, 2)), conditions, undefined)
@@ -367,7 +367,7 @@ def error_consistency(
     classes = len(names)
     table = _cells(a > 0, b > 0, place, classes)
     observed, expected, kappa, accuracies = kappa_of(table.sum(axis=0))
-    low = high = NAN
+    low = high = np.nan
     if classes > 1:
         drawn = kappa_of(cluster_counts(classes, resamples) @ table)[2]
         low, high = interval(float(kappa), drawn, classes, "correlation")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fechner.scores.score import CHECK, TOO_FEW, Score, share_score, unmeasured
+from fechner.scores.score import CHECK, Score, Why, unmeasured
 from fechner.scores.statistics import cluster_counts
 
 if TYPE_CHECKING:
@@ -68,9 +68,7 @@ class CurveSet(NamedTuple):
             return np.where(np.isfinite(raised), np.where(raised > least, raised, floor), np.nan)
 
         return self._replace(
-            response=elevated(self.response),
-            human=elevated(self.human),
-            ideal=elevated(self.ideal),
+            response=elevated(self.response), human=elevated(self.human), ideal=elevated(self.ideal)
         ).rows(others)
 
     def over_largest(self) -> CurveSet:
@@ -286,8 +284,8 @@ class Check:
         """Return the share that passes, with Wilson's interval over curves."""
         passed = list(self.passes(curves))
         of = replace(unmeasured(f"{CHECK}{self.name}", "curves"), rule=self.rule)
-        score = share_score(of, sum(map(bool, passed)), len(passed))
-        return replace(score, note=f"{score.verdict}: {self.rule}" if passed else TOO_FEW)
+        score = of.of_share(sum(map(bool, passed)), len(passed))
+        return replace(score, note=f"{score.verdict}: {self.rule}" if passed else Why.TOO_FEW)
 
 
 def _measured(curves: CurveSet, rows: Flags | None = None) -> Iterator[tuple[Floats, Floats, int]]:
@@ -452,9 +450,7 @@ PEAKS_AT_ADAPTOR = Check(
     _peaks_at_adaptor,
 )
 ATTENUATES = Check(
-    "attenuates",
-    "responses on a mask, summed over contrasts, are below those without",
-    _attenuates,
+    "attenuates", "responses on a mask, summed over contrasts, are below those without", _attenuates
 )
 DISCOUNTS_LIGHT = Check(
     "discounts-light",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -24,18 +24,8 @@ from fechner.scores.curve_checks import (
     draws_resampled,
 )
 from fechner.scores.panels import Axis, Flags, Floats, Line, Palette, Panel
-from fechner.scores.score import (
-    TOO_FEW,
-    UNDEFINED,
-    Resampled,
-    Score,
-    Scorer,
-    in_common,
-    join_notes,
-    left_out,
-    unmeasured,
-)
-from fechner.scores.statistics import NAN, Scale, Source, cluster_counts, interval, student
+from fechner.scores.score import Resampled, Score, Scorer, Why, join_notes, left_out, unmeasured
+from fechner.scores.statistics import Scale, Source, cluster_counts, interval, student
 from fechner.stimuli.colour import DIRECTION_NAMES
 
 if TYPE_CHECKING:
@@ -83,6 +73,7 @@ class CurveAgreement(Scorer):
     checks: tuple[Check, ...] = ()
 
     kind = unmeasured("agreement", "abscissae")
+    along: ClassVar = {"x": "abscissa"}
 
     def __call__(self, data: xr.Dataset, *others: Any) -> Sequence[Score]:
         """Score every layer and read-out, and each read-out at a layer chosen beforehand."""
@@ -115,22 +106,16 @@ class CurveAgreement(Scorer):
             Source(np.mean([a.values, b.values], axis=0), a.clusters)
             for a, b in zip(*(each.further for each in chosen), strict=True)
         ]
-        low, high = interval(value, resamples, data.sizes["x"], "correlation", further=further)
+        ends = interval(value, resamples, data.sizes["x"], "correlation", further=further)
         where = " and ".join(dict.fromkeys(layers[number] for number in best[::-1]))
-        return replace(
-            unmeasured("agreement-committed", chosen[0].score.resampled),
-            value=value,
-            low=low,
-            high=high,
-            n=sum(each.score.n for each in chosen),
-            layer=layers[-1],
-            readout=str(data["readout"].values),
-            note=f"at {where}, chosen on the other half of the abscissae",
-        )
+        note = f"at {where}, chosen on the other half of the abscissae"
+        of = unmeasured("agreement-committed", chosen[0].score.resampled)
+        score = of.with_value(value, ends, sum(each.score.n for each in chosen), note)
+        return replace(score, layer=layers[-1], readout=str(data["readout"].values))
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
         """Leave the points that both were shown, and the curves that both have."""
-        a, b = _same_curves(*in_common(first, second, x="abscissa"))
+        a, b = _same_curves(*super().shared(first, second))
         either = np.maximum(a["dropped"].values, b["dropped"].values)
         if all(np.array_equal(part["dropped"].values > 0, either > 0) for part in (a, b)):
             return a, b
@@ -168,9 +153,9 @@ class CurveAgreement(Scorer):
         cells = cells_of(np.ones(len(curves.group), dtype=bool))
         is_undefined = _is_undefined(data)
         if is_undefined:
-            note, cells = join_notes(note, UNDEFINED), []
+            note, cells = join_notes(note, Why.UNDEFINED), []
         elif len(curves.abscissae) < _FEWEST_POINTS or not cells:
-            note = join_notes(note, TOO_FEW)
+            note = join_notes(note, Why.TOO_FEW)
         elif np.nanmax(curves.response) == np.nanmin(curves.response):
             note = join_notes(note, _FLAT)
         note = join_notes(note, _without_a_point(curves))
@@ -180,8 +165,7 @@ class CurveAgreement(Scorer):
             further = (Source(cell.by_draw, draws),) if draws else ()
             at = curves.abscissae[cell.at] if cells else curves.abscissae
             scale: Scale = "concordance" if cell.name.startswith("order") else "correlation"
-            of = unmeasured(cell.name, over)
-            score = replace(of, value=cell.value, n=cell.n, note=note)
+            score = unmeasured(cell.name, over).with_value(cell.value, n=cell.n, note=note)
             found = Resampled(score, cell.by_abscissa, at, scale, further=further)
             return found.with_interval()
 
@@ -193,15 +177,17 @@ class CurveAgreement(Scorer):
         yield scored(main, note_of_main)
         # One cell is the main score itself.
         yield from (scored(cell, note) for cell in cells if len(cells) > 1)
-        if is_undefined:
+        channels = (
+            [] if is_undefined else [c for c in DIRECTION_NAMES if (curves.channel == c).any()]
+        )
+        if len(channels) < 2:
             return
-        channels = [c for c in DIRECTION_NAMES if (curves.channel == c).any()]
-        for channel in channels if len(channels) > 1 else ():
+        for channel in channels:
             rows = curves.channel == channel
             cell = _pearson(curves.rows(rows), drawn.rows(rows))
             if cell is not None:
                 yield scored(cell._replace(name=f"pearson-{channel}"), "")
-        if "ach" in channels and len(channels) > 1:
+        if "ach" in channels:
             achromatic = curves.channel == "ach"
             for name, rows in (("ach", achromatic), ("chromatic", ~achromatic)):
                 if found := cells_of(rows):
@@ -219,10 +205,7 @@ def _is_undefined(data: xr.Dataset) -> bool:
 
 
 class Cell(NamedTuple):
-    """A part of an agreement, also on bootstrap samples of abscissae and of draws.
-
-    ``at`` are the abscissae it is of.
-    """
+    """A part of an agreement, also on samples of abscissae and draws; it is of some abscissae."""
 
     name: str
     value: float
@@ -235,7 +218,7 @@ class Cell(NamedTuple):
 def mean_of(name: str, cells: Sequence[Cell]) -> Cell:
     """Return the plain mean of cells."""
     if not cells:
-        return Cell(name, NAN, np.empty(0), np.empty(0), 0, np.zeros(0, dtype=bool))
+        return Cell(name, np.nan, np.empty(0), np.empty(0), 0, np.zeros(0, dtype=bool))
     return Cell(
         name,
         float(np.mean([cell.value for cell in cells])),
@@ -247,7 +230,6 @@ def mean_of(name: str, cells: Sequence[Cell]) -> Cell:
 
 
 def _in_words(cells: Sequence[Cell]) -> str:
-    """Say which cells a mean is of."""
     parts = " and ".join(cell.name for cell in cells)
     return f"mean of {parts}" if len(cells) > 1 else parts
 
@@ -346,7 +328,7 @@ def _magnitudes(data: xr.Dataset) -> Iterator[Score]:
         )
         value = float((own - people).mean())
         resamples = (others - people).mean(axis=0)
-        low, high = interval(value, resamples, data.sizes["seed"], "share")
+        ends = interval(value, resamples, data.sizes["seed"], "share")
         told = [
             ", ".join(f"{10 ** (each / 20) - 1:.2g}" for each in values.ravel())
             for values in (own, people)
@@ -354,7 +336,7 @@ def _magnitudes(data: xr.Dataset) -> Iterator[Score]:
         name = f"magnitude-db-{group}" if group else "magnitude-db"
         of = unmeasured(name, "draws", None, best=0.0, chance=float(-people.mean()))
         note = f"largest elevations {told[0]}; people's {told[1]}"
-        yield replace(of, value=value, low=low, high=high, n=int(rows.sum()), note=note)
+        yield of.with_value(value, ends, int(rows.sum()), note)
 
 
 def _same_curves(first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
@@ -504,7 +486,6 @@ def _name(experiment: Curves, group: str) -> str:
 
 
 def _ranks(values: Floats) -> NDArray[np.int64]:
-    """Return places from the smallest on, equal ones for equal values."""
     return np.unique(values, return_inverse=True)[1]
 
 

@@ -8,20 +8,14 @@ these steps. So whatever is said of a curve is resampled over classes, never ove
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fechner.errors import FechnerError
-from fechner.scores.statistics import (
-    NAN,
-    RESAMPLES,
-    cluster_counts,
-    clustered_interval,
-    student,
-    wilson,
-)
+from fechner.scores.statistics import RESAMPLES, cluster_counts, student, wilson
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -240,7 +234,7 @@ def area_interval(areas: Floats, least: float = 0.0) -> tuple[float, float]:
     """
     classes = len(areas)
     if classes < 2:
-        return NAN, NAN
+        return np.nan, np.nan
     value = areas.mean()
     if np.ptp(areas) < _ROUNDING:
         others = 1 - wilson(classes, classes)[0]
@@ -303,7 +297,7 @@ class PooledFit:
         from fechner.psychometrics.functions import from_axis, to_axis
 
         if censored == "unknown":
-            return Located(NAN, NAN, NAN, censored, NAN)
+            return Located(np.nan, np.nan, np.nan, censored, np.nan)
         known = drawn[np.isfinite(drawn)]
         scale = self.fit.scale
         first, last = (float(end) for end in self.fit.tested)
@@ -323,8 +317,8 @@ class PooledFit:
         low = none if censored == "below" or np.mean(drawn == -np.inf) > _OPEN else low
         high = np.inf if censored == "above" or np.mean(drawn == np.inf) > _OPEN else high
         if censored:
-            return Located(NAN, low, high, censored, last if censored == "above" else first)
-        return Located(float(from_axis(at, scale)), low, high, "", NAN)
+            return Located(np.nan, low, high, censored, last if censored == "above" else first)
+        return Located(float(from_axis(at, scale)), low, high, "", np.nan)
 
 
 def pooled_fit(
@@ -416,6 +410,43 @@ class HumanPoint:
         ends = (self.accuracy, self.low, self.high)
         value, low, high = ((a - self.chance) / (1 - self.chance) for a in ends)
         return value, low, high
+
+
+def clustered_interval(right: Sequence[int], n: Sequence[int]) -> tuple[float, float]:
+    """Return a 95 % interval of a share whose trials come in clusters, such as people.
+
+    It is Wilson's interval of as many trials as are worth as much as the clustered ones: their
+    number over the design effect, which is the variance of the share between clusters over that of
+    independent trials, and not below 1; Student's t with the clusters less one stands in the place
+    of z (after Korn and Graubard 1998). Of a single cluster nobody knows how others differ from it:
+    Wilson's own interval is then all there is.
+
+    In 4,000 simulations each of 24 people with 5 trials, with a standard deviation between people
+    of 0, .1 and .2, it holds an accuracy of .5 or .8 in 95 to 98 %; Wilson's alone falls to 83 %.
+    An accuracy of .95 is held in 96 % where people are alike and in 92 % where their standard
+    deviation is .1 (Wilson's alone: 85 %), since few people then make nearly all mistakes.
+
+    Parameters
+    ----------
+    right, n
+        Right answers and trials of each cluster.
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in clustered_interval([5, 5, 0, 0], [5, 5, 5, 5])]
+    [0.061, 0.939]
+    """
+    k, trials = np.asarray(right, float), np.asarray(n, float)
+    clusters, total = len(trials), trials.sum()
+    if clusters < 2:
+        return wilson(float(k.sum()), float(total))
+    share = k.sum() / total
+    apart = k - share * trials
+    between = clusters / (clusters - 1) * float(apart @ apart) / total**2
+    within = share * (1 - share) / total
+    effect = max(between / within, 1.0) if within > 0 else 1.0
+    low, high = wilson(float(k.sum() / effect), float(total / effect), student(clusters - 1))
+    return max(low, 0.0), min(high, 1.0)
 
 
 def human_points(trials: HumanTrials) -> list[HumanPoint]:

@@ -9,21 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fechner.scores.item_curves import (
-    SAME_LEVEL,
-    Counts,
-    HumanPoint,
-    Located,
-    PooledCurve,
-    PooledFit,
-    area_interval,
-    class_areas,
-    counted,
-    human_points,
-    pooled_curve,
-    pooled_fit,
-    smoothed,
-)
+from fechner.scores import item_curves
+from fechner.scores.item_curves import Counts, HumanPoint, Located
 from fechner.scores.panels import (
     Axis,
     Floats,
@@ -37,17 +24,16 @@ from fechner.scores.panels import (
     Vertical,
 )
 from fechner.scores.score import (
-    NOTHING_SHOWN,
     Resampled,
     Score,
     Scorer,
+    Why,
     at_place_of,
     join_notes,
-    share_score,
     unmeasured,
     unshown_pictures,
 )
-from fechner.scores.statistics import NAN, cluster_counts
+from fechner.scores.statistics import cluster_counts
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -90,7 +76,9 @@ class Items:
         self.names = names_of(data, self.labels)
 
         def counts(chosen: Any) -> Counts:
-            return counted(self._class[chosen], level[chosen], right[chosen], self.classes)
+            return item_curves.counted(
+                self._class[chosen], level[chosen], right[chosen], self.classes
+            )
 
         self.counts = counts(...)
         self.runs = [counts(run == each) for each in np.unique(run)]
@@ -107,14 +95,14 @@ class Items:
         return int(self.labels[place]), int(self._index[first])
 
     @cached_property
-    def curve(self) -> PooledCurve:
+    def curve(self) -> item_curves.PooledCurve:
         """Mean accuracy over classes."""
-        return pooled_curve(*self.counts)
+        return item_curves.pooled_curve(*self.counts)
 
     @cached_property
-    def fit(self) -> PooledFit:
+    def fit(self) -> item_curves.PooledFit:
         """The curve that all classes follow, fitted to raw trials."""
-        return pooled_fit(*self.counts, chance=self.chance)
+        return item_curves.pooled_fit(*self.counts, chance=self.chance)
 
     @cached_property
     def population(self) -> Population:
@@ -134,9 +122,8 @@ class Items:
         # Levels chosen one by one gather at the threshold of each class: pooled by level, every
         # one would be half-way.
         found = self.population
-        return self._possible(
-            Located(found.threshold, found.low, found.high, found.censored, found.bound)
-        )
+        ends = found.low, found.high
+        return self._possible(Located(found.threshold, *ends, found.censored, found.bound))
 
     def level_at(self, accuracy: float) -> Located:
         """Return the level at which the curve over all classes has fallen to an accuracy."""
@@ -152,7 +139,7 @@ class Items:
         Of levels that were chosen one by one, what each class adds to the mean.
         """
         if self.is_grid:
-            return class_areas(*self.counts, chance=self.chance, span=span)
+            return item_curves.class_areas(*self.counts, chance=self.chance, span=span)
         found = self.population if span == self.ends else self._population(span)
         return found.pseudo_areas
 
@@ -163,13 +150,11 @@ class Items:
         there = np.isfinite(areas)
         areas, clusters = areas[there], self.labels[there].astype(float)
         if not len(areas):
-            note = join_notes(self.note, NOTHING_SHOWN)
+            note = join_notes(self.note, Why.NOTHING_SHOWN)
             score = replace(ItemScores.kind, n=self.n, note=note)
             return Resampled(score, np.empty(0), clusters, "share")
-        low, high = area_interval(areas, least=-self.chance / (1 - self.chance))
-        score = replace(
-            ItemScores.kind, value=float(areas.mean()), low=low, high=high, n=self.n, note=self.note
-        )
+        ends = item_curves.area_interval(areas, least=-self.chance / (1 - self.chance))
+        score = ItemScores.kind.with_value(float(areas.mean()), ends, self.n, self.note)
         resampled = np.asarray(cluster_counts(len(areas)) @ areas / len(areas))
         return Resampled(score, resampled, clusters, "share")
 
@@ -184,10 +169,9 @@ class Items:
 
     @cached_property
     def lost_at(self) -> Floats:
-        """The level at which each class is lost by a curve of its own.
+        """The level at which each class is lost by a curve of its own; infinite where it is not.
 
-        Half the weakest if it is not recognised as it is, infinite if it is not lost by the
-        strongest.
+        Half the weakest if it is not recognised as it is.
         """
         levels, n, right = self.counts
         if self.is_grid:
@@ -224,7 +208,7 @@ class ItemScores(Scorer):
     Parameters
     ----------
     window
-        Levels over which curves are smoothed to be looked at; scores never are.
+        Levels over which curves are item_curves.smoothed to be looked at; scores never are.
     people
         What people answered, of all tests.
     """
@@ -239,26 +223,24 @@ class ItemScores(Scorer):
         items = Items(data)
         yield items.area
         if items.classes:
-            for score in self._further(items, at_place_of(data, others[0] if others else None)):
-                yield score if score.n else replace(score, n=items.n)
-            for score in self._against_people(items, str(data.attrs["test"])):
-                yield replace(score, n=items.n)
+            yield from self._further(items, at_place_of(data, others[0] if others else None))
+            yield from self._against_people(items, str(data.attrs["test"]))
 
     def _further(self, items: Items, opposite: xr.Dataset | None) -> Iterator[Score]:
-        yield _threshold("threshold", items.threshold, items.ends)
+        yield _threshold("threshold", items, items.threshold)
         if items.task == "2afc" and items.is_grid:
-            yield _threshold("threshold-75", items.level_at(0.75), items.ends)
+            yield _threshold("threshold-75", items, items.level_at(0.75))
         if items.is_grid:
             curve = items.curve
             for name, at in (("accuracy-original", 0), ("accuracy-end", -1)):
                 of = unmeasured(name, "classes", chance=items.chance)
                 value, low, high = (float(each[at]) for each in (curve.accuracy, *curve.band))
                 note = f"at level {curve.levels[at]:.3g}"
-                yield replace(of, value=value, low=low, high=high, note=note)
+                yield of.with_value(value, (low, high), items.n, note)
         if items.task == "2afc":
             of = unmeasured("undefined", "classes", False, best=0.0, chance=1.0)
             note = f"decisions that could not be made: {items.undefined} of {items.n}"
-            yield share_score(of, items.undefined, items.n, note)
+            yield of.of_share(items.undefined, items.n, note)
         if len(items.runs) > 1:
             yield _spread(items)
         if opposite is not None:
@@ -266,33 +248,30 @@ class ItemScores(Scorer):
 
     def points(self, test: str) -> list[HumanPoint]:
         """Return what people did in a test, by level."""
-        return human_points(self.people.of_test(test)) if self.people is not None else []
+        return (
+            item_curves.human_points(self.people.of_test(test)) if self.people is not None else []
+        )
 
     def _against_people(self, items: Items, test: str) -> Iterator[Score]:
         points = self.points(test)
         strongest = items.ends[1]
         for point in points:
             name = "people-difference" + (f"-{point.level:.3g}" if len(points) > 1 else "")
-            of = unmeasured(name, "classes", None, NAN, NAN)
-            if point.level > strongest * (1 + SAME_LEVEL):
+            of = unmeasured(name, "classes", None, np.nan, np.nan)
+            if point.level > strongest * (1 + item_curves.SAME_LEVEL):
                 note = f"not computable: nothing beyond {strongest:.3g} was shown"
-                yield replace(of, note=note)
+                yield of.with_value(np.nan, n=items.n, note=note)
             else:
                 yield _difference(of, items, point)
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
         """Leave the classes of which both were shown something."""
-        ours, theirs = (
-            np.unique(part["class_of"].values[np.isfinite(part["right"].values)])
-            for part in (first, second)
-        )
-        if np.array_equal(ours, theirs):
+        parts = first, second
+        shown = [part["class_of"].values[np.isfinite(part["right"].values)] for part in parts]
+        both = np.intersect1d(*shown)
+        if all(np.isin(each, both).all() for each in shown):
             return first, second
-        both = np.intersect1d(ours, theirs)
-        a, b = (
-            part.isel(trial=np.flatnonzero(np.isin(part["class_of"].values, both)))
-            for part in (first, second)
-        )
+        a, b = (part.isel(trial=np.isin(part["class_of"].values, both)) for part in parts)
         return a, b
 
 
@@ -302,17 +281,17 @@ def _difference(of: Score, items: Items, point: HumanPoint) -> Score:
     ours, low, high = ((a - chance) / (1 - chance) for a in items.accuracy_at(point.level))
     theirs, their_low, their_high = point.corrected
     value = ours - theirs
-    return replace(
-        of,
-        value=value,
-        low=value - float(np.hypot(ours - low, their_high - theirs)),
-        high=value + float(np.hypot(high - ours, theirs - their_low)),
-        note=f"at level {point.level:.3g}: {ours:.3f} and {theirs:.3f} of {point.people} people "
-        f"({point.trials} trials, chance {point.chance:.3g}), chance-corrected",
+    below = float(np.hypot(ours - low, their_high - theirs))
+    above = float(np.hypot(high - ours, theirs - their_low))
+    note = (
+        f"at level {point.level:.3g}: {ours:.3f} and {theirs:.3f} of {point.people} people "
+        f"({point.trials} trials, chance {point.chance:.3g}), chance-corrected"
     )
+    return of.with_value(value, (value - below, value + above), items.n, note)
 
 
-def _threshold(name: str, found: Located, ends: tuple[float, float]) -> Score:
+def _threshold(name: str, items: Items, found: Located) -> Score:
+    ends = items.ends
     is_inside = ends[0] <= found.low and found.high <= ends[1]
     beyond = f"its interval reaches beyond what was shown, {ends[0]:.3g} to {ends[1]:.3g}"
     words = {
@@ -321,14 +300,13 @@ def _threshold(name: str, found: Located, ends: tuple[float, float]) -> Score:
         "below": f"below {found.bound:.3g}, the weakest level that was shown",
         "unknown": "not computable: there is nothing to fall",
     }
-    low, high = (found.low, found.high) if found.censored != "unknown" else (NAN, NAN)
-    of = unmeasured(name, "classes", best=NAN, chance=NAN)
-    return replace(of, value=found.value, low=low, high=high, note=words[found.censored])
+    of = unmeasured(name, "classes", best=np.nan, chance=np.nan)
+    return of.with_value(found.value, (found.low, found.high), items.n, words[found.censored])
 
 
 def _spread(items: Items) -> Score:
     """Return the largest difference between two runs at any level."""
-    curves = np.array([pooled_curve(*counts).accuracy for counts in items.runs])
+    curves = np.array([item_curves.pooled_curve(*counts).accuracy for counts in items.runs])
     weights = cluster_counts(items.classes) / items.classes
     drawn = np.ptp([weights @ np.nan_to_num(counts.rates) for counts in items.runs], axis=0)
     low, high = np.percentile(drawn.max(axis=1), (2.5, 97.5))
@@ -336,8 +314,8 @@ def _spread(items: Items) -> Score:
     deviation = float(np.nanmean(curves.std(axis=0, ddof=1)))
     note = f"{len(curves)} runs; standard deviation between them {deviation:.3f} on average"
     of = unmeasured("dropout-spread", "classes", False, best=0.0, chance=1.0)
-    low, high = min(value, float(low)), max(value, float(high))
-    return replace(of, value=value, low=low, high=high, note=note)
+    ends = min(value, float(low)), max(value, float(high))
+    return of.with_value(value, ends, items.n, note)
 
 
 def _asymmetry(items: Items, opposite: Items) -> Score:
@@ -349,21 +327,18 @@ def _asymmetry(items: Items, opposite: Items) -> Score:
     _, i, j = np.intersect1d(up.labels, down.labels, return_indices=True)
     apart = up.areas_over(span)[i] - down.areas_over(span)[j]
     apart = apart[np.isfinite(apart)]
-    low, high = area_interval(apart, least=-1.0)
-    what = f"area of {up.manipulation} minus {down.manipulation}"
-    return replace(
-        unmeasured("up-minus-down", "classes", None, NAN, NAN),
-        value=float(apart.mean()) if len(apart) else NAN,
-        low=low,
-        high=high,
-        note=f"{what}, over levels {span[0]:.3g} to {span[1]:.3g}",
+    note = (
+        f"area of {up.manipulation} minus {down.manipulation}, "
+        f"over levels {span[0]:.3g} to {span[1]:.3g}"
     )
+    value = float(apart.mean()) if len(apart) else np.nan
+    of = unmeasured("up-minus-down", "classes", None, np.nan, np.nan)
+    return of.with_value(value, item_curves.area_interval(apart, least=-1.0), items.n, note)
 
 
 _ACCURACY = Axis("accuracy", low=0.0, high=1.0)
 
-#: Pictures of the gallery, and classes whose curves are drawn by themselves.
-_LOST, _MULTIPLES = 12, 16
+_LOST, _MULTIPLES = 12, 16  # pictures of the gallery, and classes with a panel of their own
 
 
 @dataclass(frozen=True)
@@ -453,7 +428,7 @@ class ItemPanels:
     def _xy(self, experiment: Any, counts: Counts) -> tuple[Floats, Floats]:
         x = _shown_at(experiment, counts.levels)
         window = min(self.scorer.window, len(x) - 1 + len(x) % 2)
-        return x, smoothed(pooled_curve(*counts).accuracy, window)
+        return x, item_curves.smoothed(item_curves.pooled_curve(*counts).accuracy, window)
 
 
 def _shown_at(experiment: Any, levels: Floats) -> Floats:
@@ -468,21 +443,11 @@ def _level_axis(experiment: Any, label: str) -> Axis:
 
 def _classes(experiment: Any, items: Items, axis: Axis) -> Panel:
     order = items.lost_first
-    surface = Surface(
-        _shown_at(experiment, items.counts.levels),
-        np.arange(len(order), dtype=float),
-        items.counts.rates[order].T,
-        label="accuracy",
-        low=0.0,
-        high=1.0,
-    )
-    return Panel(
-        "classes by level",
-        "Accuracy of each class, those that are lost first at the bottom",
-        axis,
-        Axis("class", ticks=tuple(items.names[place] for place in order)),
-        (surface,),
-    )
+    x, y = _shown_at(experiment, items.counts.levels), np.arange(len(order), dtype=float)
+    surface = Surface(x, y, items.counts.rates[order].T, label="accuracy", low=0.0, high=1.0)
+    title = "Accuracy of each class, those that are lost first at the bottom"
+    classes = Axis("class", ticks=tuple(items.names[place] for place in order))
+    return Panel("classes by level", title, axis, classes, (surface,))
 
 
 def _of_classes(experiment: Any, items: Items, axis: Axis) -> list[Panel]:
@@ -493,16 +458,10 @@ def _of_classes(experiment: Any, items: Items, axis: Axis) -> list[Panel]:
     at = np.maximum(items.lost_at[order], experiment.original_at)
     share = np.arange(1, len(order) + 1) / items.classes
     names = tuple(items.names[place] for place in order)
-    return [
-        Panel(
-            "thresholds of classes",
-            "Share of classes that are lost at a level or before",
-            axis,
-            Axis("share of classes", low=0.0, high=1.0),
-            (Points(at, share, "classes", names=names),),
-            stimuli=False,
-        )
-    ]
+    points = Points(at, share, "classes", names=names)
+    title, shares = "Share of classes that are lost at a level or before", "share of classes"
+    y = Axis(shares, low=0.0, high=1.0)
+    return [Panel("thresholds of classes", title, axis, y, (points,), stimuli=False)]
 
 
 def _lost(experiment: Any, items: Items) -> list[Panel]:
@@ -529,15 +488,13 @@ def _multiples(experiment: Any, items: Items, axis: Axis) -> list[Panel]:
     x = _shown_at(experiment, items.counts.levels)
     ends = np.array([x.min(), x.max()])
     guessing = Line(ends, np.full(2, items.chance), "chance", style="guide")
-    return [
-        Panel(
-            "curves of classes",
-            "Accuracy of some classes, from the one that is lost first on",
-            axis,
-            _ACCURACY,
-            (Line(x, items.counts.rates[place], "observer"), guessing),
-            stimuli=False,
-            name=items.names[place],
-        )
-        for place in some.tolist()
-    ]
+    kind, title = (
+        "curves of classes",
+        "Accuracy of some classes, from the one that is lost first on",
+    )
+    found = []
+    for place in some.tolist():
+        marks = (Line(x, items.counts.rates[place], "observer"), guessing)
+        name = items.names[place]
+        found.append(Panel(kind, title, axis, _ACCURACY, marks, stimuli=False, name=name))
+    return found

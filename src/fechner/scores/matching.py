@@ -9,26 +9,14 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from fechner.psychometrics import find_crossing, find_least
 from fechner.scores.panels import Axis, Flags, Floats, Line, Panel, spans_decades
-from fechner.scores.score import (
-    NOTHING_SHOWN,
-    SAME_ANSWERS,
-    TOO_FEW,
-    UNDEFINED,
-    Resampled,
-    Score,
-    Scorer,
-    in_common,
-    join_notes,
-    left_out,
-    unmeasured,
-)
-from fechner.scores.statistics import NAN, cluster_counts, normal_errors, spread
+from fechner.scores.score import Resampled, Score, Scorer, Why, join_notes, left_out, unmeasured
+from fechner.scores.statistics import cluster_counts, normal_errors, spread
 from fechner.stimuli.colour import DIRECTION_NAMES
 from fechner.stimuli.patterns import in_words
 
@@ -72,20 +60,15 @@ def _resampled(
     """Yield errors with their bootstrap over clusters, and what the error of people adds."""
     once = np.ones(len(places))
     for error in errors:
-        value, resamples, human = NAN, np.empty(0), np.array([NAN])
+        value, resamples, human = np.nan, np.empty(0), np.array([np.nan])
         if not why:
             value = float(error.of(error.values, once))
             resamples = error.of(error.values, cluster_counts(len(places)))
             human = error.of(error.moved(), once)
         low, high = spread(human)
-        score = replace(
-            unmeasured(error.name, over, higher_is_better=False, best=0.0, chance=error.chance),
-            value=value,
-            n=error.n,
-            human_low=low,
-            human_high=high,
-            note=join_notes(missing, why or error.note),
-        )
+        of = unmeasured(error.name, over, higher_is_better=False, best=0.0, chance=error.chance)
+        score = of.with_value(value, n=error.n, note=join_notes(missing, why or error.note))
+        score = replace(score, human_low=low, human_high=high)
         yield Resampled(score, resamples, places, "error", error.most).with_interval()
 
 
@@ -116,6 +99,8 @@ class MatchingError(Scorer):
     main: Literal["matching-error", "matching-error-pooled"] = "matching-error"
     gaps: bool = False
 
+    along: ClassVar = {"frequency": "frequency", "reference": "reference"}
+
     def scores(self, data: xr.Dataset, *others: Any) -> Iterator[Resampled]:
         """Yield the errors of one layer and read-out, with their bootstrap over frequencies."""
         missing = join_notes(
@@ -131,11 +116,11 @@ class MatchingError(Scorer):
         errors = np.log10(found) - np.log10(human)
         why = ""
         if np.isnan(found).all() and missing:
-            why = TOO_FEW
+            why = Why.TOO_FEW
         elif _is_undefined(data, answers):
-            why = UNDEFINED
+            why = Why.UNDEFINED
         elif np.nanmin(data[answers]) == np.nanmax(data[answers]):
-            why = SAME_ANSWERS
+            why = Why.SAME_ANSWERS
         n = 0 if why else int(np.isfinite(errors).sum())
         note = join_notes(direct, _count_matches(candidates, self.gaps))
 
@@ -152,15 +137,14 @@ class MatchingError(Scorer):
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
         """Leave the frequencies and reference contrasts at which both made matches."""
-        parts = (_shown(part) for part in (first, second))
-        return in_common(*parts, frequency="frequency", reference="reference")
+        return super().shared(_shown(first), _shown(second))
 
     def printed(self, value: float, experiment: FrequencyMatching) -> Score:
         """Return an error of which only the value is known."""
         _, references, human = experiment.human_matches()
         known = _definitions(np.array(experiment.contrasts), references, human)
         _, chance, _ = known[self.main]
-        return replace(unmeasured(self.main, "frequencies", False, 0.0, chance), value=value)
+        return unmeasured(self.main, "frequencies", False, 0.0, chance).with_value(value)
 
 
 def matches(data: xr.Dataset, of: str = "") -> tuple[Floats, NDArray[np.intp]]:
@@ -203,6 +187,11 @@ def _shown(data: xr.Dataset) -> xr.Dataset:
     return data.isel(kept)
 
 
+def _contrasts(data: xr.Dataset) -> xr.Dataset:
+    """Leave the contrasts that could be shown in all directions."""
+    return data.isel(contrast=data["dropped"].values == 0)
+
+
 def _is_undefined(data: xr.Dataset, answers: str = "response") -> bool:
     """Whether answers to stimuli that were shown are undefined."""
     return bool((data[answers].isnull() & (data["dropped"] == 0)).any())
@@ -228,17 +217,14 @@ def _definitions(
     # Matches drawn evenly over the log contrast range, and at the end of it that is farther away.
     random = np.sqrt(((high - at) ** 3 - (low - at) ** 3) / (3 * (high - low)))
     farthest = np.maximum(at - low, high - at)
+    whole = {"matching-error": _mean_of_roots, "matching-error-pooled": _root_of_mean}
     found: dict[str, tuple[Of, float, float]] = {
-        name: (of, float(of(random, once)), float(of(farthest, once)))
-        for name, of in (
-            ("matching-error", _mean_of_roots),
-            ("matching-error-pooled", _root_of_mean),
-        )
+        name: (of, float(of(random, once)), float(of(farthest, once))) for name, of in whole.items()
     }
     is_low = references <= np.median(references)
     for name, rows in (("low", is_low), ("high", ~is_low)):
-        n = len(once)
-        variances = (high - low) ** 2 / 12 * (n - 1) / n + at[rows].var(axis=1)
+        of_random = (high - low) ** 2 / 12 * (len(once) - 1) / len(once)
+        variances = of_random + at[rows].var(axis=1)
         spans = high - low + np.ptp(at[rows], axis=1)  # errors cannot be farther apart
         found[f"shape-error-{name}-contrast"] = (
             partial(_shape, rows=rows),
@@ -252,17 +238,15 @@ def _definitions(
 
 
 def _mean_of_roots(errors: Floats, weights: Floats) -> Floats:
-    squares, there = _squares(errors)
-    any_there = there.any(axis=-2)
-    roots = np.sqrt(_divided(squares.sum(axis=-2), there.sum(axis=-2)))
-    weights = weights * any_there
-    return _divided((weights * np.where(any_there, roots, 0.0)).sum(-1), weights.sum(-1))
+    there = np.isfinite(errors).sum(axis=-2)
+    roots = np.sqrt(_divided(np.nansum(errors**2, axis=-2), there))
+    weights = weights * (there > 0)
+    return _divided((weights * np.nan_to_num(roots)).sum(-1), weights.sum(-1))
 
 
 def _root_of_mean(errors: Floats, weights: Floats) -> Floats:
-    squares, there = _squares(errors)
-    total = (weights * squares.sum(axis=-2)).sum(-1)
-    return np.sqrt(_divided(total, (weights * there.sum(axis=-2)).sum(-1)))
+    total = (weights * np.nansum(errors**2, axis=-2)).sum(-1)
+    return np.sqrt(_divided(total, (weights * np.isfinite(errors).sum(axis=-2)).sum(-1)))
 
 
 def _shape(errors: Floats, weights: Floats, rows: Flags) -> Floats:
@@ -273,11 +257,6 @@ def _shape(errors: Floats, weights: Floats, rows: Flags) -> Floats:
     mean = _divided((weight * np.where(there, chosen, 0.0)).sum(-1), weight.sum(-1))
     squares = np.where(there, np.square(chosen - mean[..., None]), 0.0)
     return np.sqrt(_divided((weight * squares).sum(axis=(-2, -1)), weight.sum(axis=(-2, -1))))
-
-
-def _squares(errors: Floats) -> tuple[Floats, Flags]:
-    there = np.isfinite(errors)
-    return np.where(there, np.square(errors), 0.0), there
 
 
 def _divided(sums: Floats, counts: Any) -> Floats:
@@ -308,21 +287,13 @@ def matching_panels(
         matched = np.where(beyond, np.nan, found[number]) if gaps else found[number]
         doubtful = None if gaps else beyond & scored
         marked = None if scored.all() else scored
-        lines += [
-            Line(tested, human[number], name, group=number, human=True),
-            Line(frequencies, matched, name, group=number, doubtful=doubtful, marked=marked),
-        ]
-    return [
-        Panel(
-            "matches",
-            f"Contrast that matches {in_words(experiment.pattern)}",
-            Axis(experiment.axes[0], log=True),
-            Axis(f"matched contrast ({experiment.unit_name})", log=True),
-            tuple(lines),
-            groups="contrast of the reference",
-            ordered=True,
-        )
-    ]
+        lines.append(Line(tested, human[number], name, number, human=True))
+        lines.append(Line(frequencies, matched, name, number, doubtful=doubtful, marked=marked))
+    title = f"Contrast that matches {in_words(experiment.pattern)}"
+    x = Axis(experiment.axes[0], log=True)
+    y = Axis(f"matched contrast ({experiment.unit_name})", log=True)
+    groups = "contrast of the reference"
+    return [Panel("matches", title, x, y, tuple(lines), groups=groups, ordered=True)]
 
 
 def _all_matches(data: xr.Dataset) -> tuple[Floats, Floats, NDArray[np.intp], Flags]:
@@ -378,33 +349,34 @@ class ColourMatchingError(Scorer):
     human_error_db: float
     main: Literal["colour-matching-error", "colour-matching-error-db"] = "colour-matching-error-db"
 
+    along: ClassVar = {"contrast": "contrast"}
+
     def scores(self, data: xr.Dataset, *others: Any) -> Iterator[Resampled]:
         """Yield the errors of one layer and read-out, with their bootstrap over contrasts."""
-        shown = _shown_contrasts(data)
+        shown = _contrasts(data)
         contrasts = shown["contrast"].values
         why = ""
         if not len(contrasts):
-            why = NOTHING_SHOWN
+            why = Why.NOTHING_SHOWN
         elif _is_undefined(shown):
-            why = UNDEFINED
+            why = Why.UNDEFINED
         elif np.ptp(shown["response"].values) == 0:
-            why = SAME_ANSWERS
+            why = Why.SAME_ANSWERS
         errors = sorted(self._errors(shown), key=lambda error: error.name != self.main)
         return _resampled(errors, "contrasts", contrasts, left_out(data["dropped"]), why)
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
         """Leave the contrasts that both were shown."""
-        a, b = (_shown_contrasts(part) for part in (first, second))
-        return in_common(a, b, contrast="contrast")
+        return super().shared(*(_contrasts(part) for part in (first, second)))
 
     def printed(self, value: float, experiment: ColourMatching) -> Score:
         """Return an error of which only the value is known."""
         if self.main in _PAIRS:
-            chance = _chance(self.main)
+            chance = math.sqrt(len(_PAIRS[self.main]) / 6)
         else:
             sought = np.stack(list(experiment.sought_amplitudes().values()))
             chance = _chance_db(*_range_db(sought, experiment.matched_amplitudes()[:, 1:]))
-        return replace(unmeasured(self.main, "contrasts", False, 0.0, chance), value=value)
+        return unmeasured(self.main, "contrasts", False, 0.0, chance).with_value(value)
 
     def _errors(self, data: xr.Dataset) -> Iterator[_Error]:
         """Yield the errors that can be computed from what was measured."""
@@ -419,9 +391,11 @@ class ColourMatchingError(Scorer):
             return np.asarray(responses + slopes * self._human_errors(3) / 20)
 
         for name, pairs in _PAIRS.items():
-            most = math.sqrt(2)  # two of the three at one end of the range, one at the other
+            # Two responses drawn evenly differ by 1/6 in the square; at most, two of the three are
+            # at one end of the range and one at the other.
+            chance, most = math.sqrt(len(pairs) / 6), math.sqrt(2)
             of = partial(_rmse, pairs=pairs)
-            yield _Error(name, of, responses, moved, _chance(name), most, responses.size)
+            yield _Error(name, of, responses, moved, chance, most, responses.size)
 
     def _in_db(self, data: xr.Dataset) -> _Error:
         found, candidates = colour_matches(data)
@@ -443,10 +417,6 @@ class ColourMatchingError(Scorer):
     def _human_errors(self, directions: int) -> Floats:
         """Return errors of the human ratios in dB: one for all contrasts of a direction."""
         return normal_errors((_HUMAN_DRAWS, 1, directions)) * self.human_error_db
-
-
-def _shown_contrasts(data: xr.Dataset) -> xr.Dataset:
-    return data.isel(contrast=data["dropped"].values == 0)
 
 
 def colour_matches(data: xr.Dataset) -> tuple[Floats, NDArray[np.intp]]:
@@ -475,12 +445,7 @@ def _range_db(sought: Floats, human: Floats) -> tuple[Floats, Floats]:
 def _chance_db(low: Floats, high: Floats) -> float:
     """Return the error of matches drawn evenly over the log contrast range."""
     squares = (high**2 + high * low + low**2) / 3  # the mean square of what is uniform
-    return float(np.sqrt(squares.mean())) if squares.size else NAN
-
-
-def _chance(name: str) -> float:
-    """Return the error of responses drawn evenly: two of them differ by 1/6 in the square."""
-    return math.sqrt(len(_PAIRS[name]) / 6)
+    return float(np.sqrt(squares.mean())) if squares.size else np.nan
 
 
 # Of values [..., contrasts, directions] with weights [..., contrasts].
@@ -507,44 +472,29 @@ def colour_matching_panels(experiment: ColourMatching, data: xr.Dataset) -> list
     known = responses[np.isfinite(responses)]
     lines: list[Line] = []
     for number, contrast in enumerate(data["contrast"].values):
-        name = f"{contrast:.3g}"
-        level = np.full(len(places), responses[number].mean())
-        lines += [
-            Line(places, level, name, group=number, human=True),
-            Line(places, responses[number], name, group=number),
-        ]
-    return [
-        *([_matches_panel(data)] if "sought_response" in data else []),
-        Panel(
-            "directions",
-            "Response to contrasts that people match across colour directions",
-            Axis("", ticks=tuple(DIRECTION_NAMES[name] for name in directions)),
-            Axis("response", log=spans_decades(known) and bool((known > 0).all())),
-            tuple(lines),
-            groups="achromatic contrast",
-            ordered=True,
-        ),
-    ]
+        name, level = f"{contrast:.3g}", np.full(len(places), responses[number].mean())
+        lines.append(Line(places, level, name, number, human=True))
+        lines.append(Line(places, responses[number], name, number))
+    title = "Response to contrasts that people match across colour directions"
+    x = Axis("", ticks=tuple(DIRECTION_NAMES[name] for name in directions))
+    y = Axis("response", log=spans_decades(known) and bool((known > 0).all()))
+    groups = "achromatic contrast"
+    panel = Panel("directions", title, x, y, tuple(lines), groups=groups, ordered=True)
+    return [*([_matches_panel(data)] if "sought_response" in data else []), panel]
 
 
 def _matches_panel(data: xr.Dataset) -> Panel:
     """Return the contrasts that match an achromatic one, a colour per direction, people dashed."""
-    shown = _shown_contrasts(data)
+    shown = _contrasts(data)
     found, candidates = colour_matches(shown)
     contrasts, human = shown["contrast"].values, shown["human_matched"].values
     lines: list[Line] = []
     for number, direction in enumerate(shown["chromatic"].values):
         name = DIRECTION_NAMES[str(direction)]
         beyond = candidates[:, number] == 0
-        lines += [
-            Line(contrasts, human[:, number], name, group=number, human=True),
-            Line(contrasts, found[:, number], name, group=number, doubtful=beyond),
-        ]
-    return Panel(
-        "matches",
-        "Chromatic contrast that matches an achromatic one",
-        Axis("achromatic contrast (Michelson)", log=True),
-        Axis("matched contrast (DKL amplitude)", log=True),
-        tuple(lines),
-        groups="colour direction",
-    )
+        lines.append(Line(contrasts, human[:, number], name, number, human=True))
+        lines.append(Line(contrasts, found[:, number], name, number, doubtful=beyond))
+    title = "Chromatic contrast that matches an achromatic one"
+    x = Axis("achromatic contrast (Michelson)", log=True)
+    y = Axis("matched contrast (DKL amplitude)", log=True)
+    return Panel("matches", title, x, y, tuple(lines), groups="colour direction")

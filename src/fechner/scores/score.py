@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from fechner.scores.statistics import NAN, Scale, Source, interval, wilson
+from fechner.scores.statistics import Scale, Source, interval, wilson
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -71,6 +71,22 @@ class Score:
     rule: str = ""
     of: int = 0
     beside: Score | None = None
+
+    def with_value(
+        self,
+        value: float,
+        ends: tuple[float, float] = (math.nan, math.nan),
+        n: int = 0,
+        note: str = "",
+    ) -> Score:
+        """Return a score of the same kind that was measured."""
+        return replace(self, value=value, low=ends[0], high=ends[1], n=n, note=note)
+
+    def of_share(self, k: float, n: float, note: str = "") -> Score:
+        """Return a score of the same kind: the share of ``k`` in ``n``, with Wilson's interval."""
+        low, high = wilson(k, n)
+        value = float(k / n) if n else math.nan
+        return self.with_value(value, (max(low, 0.0), min(high, 1.0)), int(n), note)
 
     @property
     def arrow(self) -> str:
@@ -136,15 +152,8 @@ def unmeasured(
     best: float = 1.0,
     chance: float = 0.0,
 ) -> Score:
-    """Return a score of which only the meaning is known; `dataclasses.replace` adds the rest."""
-    return Score(name, NAN, NAN, NAN, higher_is_better, best, chance, resampled, 0)
-
-
-def share_score(of: Score, k: float, n: float, note: str = "") -> Score:
-    """Return the share of ``k`` in ``n`` as a score of a kind, with Wilson's interval."""
-    low, high = wilson(k, n)
-    value = float(k / n) if n else NAN
-    return replace(of, value=value, low=max(low, 0.0), high=min(high, 1.0), n=int(n), note=note)
+    """Return a score of which only the meaning is known."""
+    return Score(name, np.nan, np.nan, np.nan, higher_is_better, best, chance, resampled, 0)
 
 
 @dataclass(frozen=True)
@@ -193,6 +202,9 @@ class Scorer:
     #: The main score, of which nothing was measured.
     kind: ClassVar[Score]
 
+    #: Coordinates in which answers of two observers are compared, by dimension.
+    along: ClassVar[Mapping[str, str]] = {}
+
     def scores(self, data: xr.Dataset, *others: Any) -> Iterable[Score | Resampled]:
         """Yield the scores of one layer and read-out; of the main one, also its bootstrap.
 
@@ -205,7 +217,7 @@ class Scorer:
 
         Where that is everything, the answers themselves are returned.
         """
-        raise NotImplementedError
+        return in_common(first, second, self.along)
 
     def __call__(self, data: xr.Dataset, *others: Any) -> Sequence[Score]:
         """Score all layers and read-outs."""
@@ -221,7 +233,7 @@ class Scorer:
 
     def printed(self, value: float, experiment: Any) -> Score:
         """Return a main score of which only the value is known, as from a paper."""
-        return replace(self.kind, value=value)
+        return self.kind.with_value(value)
 
 
 def placed(found: Score | Resampled, data: xr.Dataset) -> Score:
@@ -258,7 +270,9 @@ def at_place_of(data: xr.Dataset, other: xr.Dataset | None) -> xr.Dataset | None
 _DIGITS = 9
 
 
-def in_common(first: xr.Dataset, second: xr.Dataset, **along: str) -> tuple[xr.Dataset, xr.Dataset]:
+def in_common(
+    first: xr.Dataset, second: xr.Dataset, along: Mapping[str, str]
+) -> tuple[xr.Dataset, xr.Dataset]:
     """Leave what two data sets have in common, in the same order.
 
     Parameters
@@ -291,14 +305,18 @@ def rounded(places: NDArray[Any]) -> NDArray[Any]:
 
 # What a reader of a score must know, in words.
 
-#: Why a score is NaN.
-SAME_ANSWERS = "not computable: the observer answered the same to every stimulus"
-TOO_FEW = "not computable: too few points left"
-NOTHING_SHOWN = "not computable: nothing could be shown"
-UNDEFINED = (
-    "not computable: the read-out is undefined against a reference whose features are silent, "
-    "constant or a single number; use --readout l2"
-)
+
+class Why:
+    """Why a score is NaN."""
+
+    SAME_ANSWERS = "not computable: the observer answered the same to every stimulus"
+    TOO_FEW = "not computable: too few points left"
+    NOTHING_SHOWN = "not computable: nothing could be shown"
+    UNDEFINED = (
+        "not computable: the read-out is undefined against a reference whose features are silent, "
+        "constant or a single number; use --readout l2"
+    )
+
 
 #: What to do where nothing could be shown.
 _ADVICE = {

@@ -11,37 +11,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from fechner.experiments.abscissae import abscissa
-from fechner.scores.curve_distance import (
-    Estimate,
-    MeasuredCurve,
-    correlation_with,
-    gain,
-    linear_rms_from,
-    rms_from,
-)
 from fechner.scores.panels import Axis, Bars, Floats, Line, Panel, Points, Surface
 from fechner.scores.score import (
-    SAME_ANSWERS,
-    TOO_FEW,
     Resampled,
     Score,
     Scorer,
-    in_common,
+    Why,
     join_notes,
     left_out,
     placed,
     unmeasured,
 )
 from fechner.scores.statistics import (
-    NAN,
     RESAMPLES,
+    Estimate,
+    MeasuredCurve,
     cluster_counts,
+    correlation_with,
+    gain,
+    linear_rms_from,
     normal_errors,
+    rms_from,
     student,
     wilson,
 )
@@ -78,7 +73,7 @@ _STEP = 1e4
 #: A difference that the note on a correlation mentions.
 _WORTH_SAYING = 0.005
 
-_UNKNOWN = Estimate(NAN, NAN, NAN, NAN)
+_UNKNOWN = Estimate(np.nan, np.nan, np.nan, np.nan)
 
 
 @dataclass(frozen=True)
@@ -102,6 +97,7 @@ class ContrastSensitivity(Scorer):
     published: bool = False
 
     kind = unmeasured("csf-correlation", "prompts")
+    along: ClassVar = {"point": "abscissa"}
 
     def measured(self, data: xr.Dataset) -> Thresholds:
         """Return the thresholds of one layer and read-out."""
@@ -145,9 +141,9 @@ class ContrastSensitivity(Scorer):
         curve = found.curve.at(usable)
         note = join_notes(left_out(data["dropped"]), found.note)
         enough = _is_curve(found)
-        why = "" if enough else TOO_FEW
+        why = "" if enough else Why.TOO_FEW
         if found.n.any() and found.k.sum() in (0, found.n.sum()):
-            why = SAME_ANSWERS
+            why = Why.SAME_ANSWERS
 
         def score(
             name: str,
@@ -163,20 +159,16 @@ class ContrastSensitivity(Scorer):
                 words = join_notes(words, f"{estimate.measured:.3f} without correction for error")
             is_correlation = chance == 0
             over = "prompts" if found.log10.shape[1] > 1 else "trials"
-            return replace(
-                unmeasured(name, over, is_correlation, 1.0 if is_correlation else 0.0, chance),
-                value=value,
-                low=min(estimate.low, value),
-                high=max(estimate.high, value),
-                n=int(usable.sum()),
-                of=int(found.shown.sum()),
-                note=join_notes(note, reason, words),
-            )
+            of = unmeasured(name, over, is_correlation, 1.0 if is_correlation else 0.0, chance)
+            ends = min(estimate.low, value), max(estimate.high, value)
+            n = int(usable.sum())
+            measured = of.with_value(value, ends, n, join_notes(note, reason, words))
+            return replace(measured, of=int(found.shown.sum()))
 
         people = _people(found, found.human)
         by_value, by_log = (partial(_correlation, linear=linear) for linear in (True, False))
         # One that sees nothing but the strongest contrasts, and one that sees nothing at all.
-        least, blind = NAN, NAN
+        least, blind = np.nan, np.nan
         if len(people):
             least = float(np.log10(people * np.nanmax(found.contrasts)).mean())
             blind = float(np.sqrt(np.square(people).mean()))
@@ -220,7 +212,7 @@ class ContrastSensitivity(Scorer):
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
         """Leave out frequencies at which only one has a threshold, or a bound of it."""
-        a, b = in_common(first, second, point="abscissa")
+        a, b = super().shared(first, second)
         same = self.measured(a).usable == self.measured(b).usable
         return (a, b) if same.all() else (a.isel(point=same), b.isel(point=same))
 
@@ -237,7 +229,7 @@ def _people(found: Thresholds, thresholds: Floats) -> Floats:
 def _spread(found: Thresholds, thresholds: Floats) -> float:
     """Return the error of an observer that is as sensitive to everything as people on average."""
     people = _people(found, thresholds)
-    return float(np.log10(people).std()) if len(people) else NAN
+    return float(np.log10(people).std()) if len(people) else np.nan
 
 
 def _correlation(curve: MeasuredCurve, people: Floats, *, linear: bool) -> Estimate:
@@ -268,7 +260,7 @@ def correlation(a: Floats, b: Floats) -> float:
 def _weighted(a: Floats, b: Floats, weights: Floats) -> float:
     # A fit is good to a millionth or so, which is no variation.
     if any(np.ptp(x) <= _FLAT * np.abs(x).max() for x in (a, b)):
-        return NAN
+        return np.nan
     a, b = (x - np.average(x, weights=weights) for x in (a, b))
     with np.errstate(invalid="ignore"):  # a bootstrap sample may be of one point
         scale = np.sqrt((weights * a * a).sum() * (weights * b * b).sum())
@@ -315,12 +307,12 @@ def curve_shape(x: Floats, sensitivity: Floats) -> tuple[float, float, float]:
     def crossing(side: slice) -> float:
         us, vs = u[side], v[side]
         if len(us) < 2 or vs[-1] > half:
-            return NAN
+            return np.nan
         i = int(np.argmax(vs <= half))
         share = (vs[i - 1] - half) / (vs[i - 1] - vs[i])
         return float(np.exp(us[i - 1] + share * (us[i] - us[i - 1])))
 
-    below = crossing(slice(at, None, -1)) if at else NAN
+    below = crossing(slice(at, None, -1)) if at else np.nan
     return float(np.exp(peak)), below, crossing(slice(at, None))
 
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fechner.scores.curve_distance import MeasuredCurve
 from fechner.scores.score import Score, join_notes, unmeasured
-from fechner.scores.statistics import NAN, cluster_counts, interval, spread, wilson
+from fechner.scores.statistics import MeasuredCurve, cluster_counts, interval, spread, wilson
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -297,9 +296,8 @@ def rate_score(of: Score, by_prompt: Floats, words: str) -> Score:
         # Prompts that agree do not make a rate of nothing certain.
         low, high = min(low, between[0]), max(high, between[1])
         of = replace(of, resampled="prompts")
-    low, high = min(max(low, 0.0), value), max(high, value)
-    note = f"{words}: {yes:g} of {asked:g}"
-    return replace(of, value=value, low=low, high=high, n=int(asked), note=note)
+    ends = min(max(low, 0.0), value), max(high, value)
+    return of.with_value(value, ends, int(asked), f"{words}: {yes:g} of {asked:g}")
 
 
 # How well something is told from nothing at stated contrasts: d', whatever the bias.
@@ -383,7 +381,7 @@ def d_prime_scores(found: Thresholds, guess: float | None) -> Iterator[Score]:
             note = f"{around}: right in {k:g} of {n:g}"
         best = float(_d_primes((n, n, 0, blanks), guess).d_prime)
         of = unmeasured(name, own.over, best=best)
-        yield replace(of, value=own.value, low=own.low, high=own.high, n=int(n), note=note)
+        yield of.with_value(own.value, (own.low, own.high), int(n), note)
 
 
 # How much answers depend on the wording of the question: by how much answers to different prompts
@@ -470,19 +468,13 @@ def wording_scores(yes: Floats, contrasts: Floats, threshold: Floats) -> Iterato
         def mean(counts: tuple[Floats, ...]) -> float:
             values = of(*counts)[chosen]
             known = values[np.isfinite(values)]
-            return float(known.mean()) if len(known) else NAN
+            return float(known.mean()) if len(known) else np.nan
 
         value = mean(counted)
         low, high = interval(value, np.array([mean(each) for each in resampled]), prompts, "share")
         better = of is not entropy
-        ends = (1.0, 0.5) if better else (0.0, 1.0)
-        return replace(
-            unmeasured(name, "prompts", better, *ends),
-            value=value,
-            low=max(low, 0.0),
-            high=min(high, 1.0),
-            n=int(np.isfinite(yes).sum()),
-        )
+        kind = unmeasured(name, "prompts", better, *((1.0, 0.5) if better else (0.0, 1.0)))
+        return kind.with_value(value, (max(low, 0.0), min(high, 1.0)), int(np.isfinite(yes).sum()))
 
     yield score("prompt-entropy", entropy)
     yield score("prompt-consistency", consistency)
