@@ -154,7 +154,7 @@ class Measured:
     def why_incomplete(self, observer: str, test: str, otherwise: str = "") -> str:
         return otherwise
 
-    def data(self, observer: str, test: str) -> xr.Dataset | None:
+    def data(self, observer: str, test: str, for_scores: bool | None = None) -> xr.Dataset | None:
         if (observer, test) == ("alex", "2afc-noise"):
             return None
         number = self.observers.index(observer)

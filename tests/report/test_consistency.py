@@ -27,7 +27,7 @@ class Known(Measured):
     names: tuple[str, ...] = ("mafc-blur", "2afc-blur")
     observers: tuple[str, ...] = ("vgg", "twin", "alone", "elsewhere")
 
-    def data(self, observer: str, test: str) -> xr.Dataset:
+    def data(self, observer: str, test: str, for_scores: bool | None = None) -> xr.Dataset:
         task = test.split("-")[0]
         seed = {"alone": 1, "elsewhere": 0}.get(observer, 0)
         found = answers(test, seed=seed, task=task)
@@ -89,7 +89,7 @@ def test_independent_errors_have_no_kappa(run: Known) -> None:
         for name in ("vgg", "alone")
     }
     run.observers = ("vgg", "alone")
-    run.data = lambda observer, test: one[observer]
+    run.data = lambda observer, test, for_scores=None: one[observer]
     (pair,) = consistency([run], tests=["mafc-blur"])[0]
     assert pair.low < 0 < pair.high
 
@@ -156,7 +156,7 @@ def test_other_pictures_are_not_compared(run: Known, tmp_path: Path) -> None:
 
 
 def test_dropout_is_compared_run_by_run_and_with_people_once(run: Known) -> None:
-    def dropped(observer: str, test: str) -> xr.Dataset:
+    def dropped(observer: str, test: str, for_scores: bool | None = None) -> xr.Dataset:
         parts = [answers(test, seed=seed) for seed in (1, 2)]
         for number, part in enumerate(parts, 1):
             part["dropout_run"] = part["dropout_run"] + number
@@ -176,7 +176,7 @@ def test_who_is_always_right_tells_nothing(run: Known) -> None:
     perfect["right"] = perfect["right"] * 0 + 1
     whole = {"vgg": run.data("vgg", "mafc-blur"), "twin": perfect, "alone": perfect}
     run.observers = tuple(whole)
-    run.data = lambda observer, test: whole[observer]
+    run.data = lambda observer, test, for_scores=None: whole[observer]
     by = pairs(consistency([run], tests=["mafc-blur"])[0])
     one = by["vgg", "twin"]
     assert one.second_accuracy == 1 > one.first_accuracy

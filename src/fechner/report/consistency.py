@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fechner.errors import FechnerError, RunFolderError, UnknownNameError
+from fechner.errors import FechnerError, UnknownNameError
+from fechner.report.contenders import Contender, read_answers
 from fechner.report.tables import Summary, Table, interval, number
 from fechner.runs import Run
 from fechner.runs.manifest import parameters
@@ -146,8 +147,9 @@ def _answers(
                 "left out there."
             )
             continue
+        (own_test,) = [each for each in run.tests if each.id == test]
         for observer in run.observers:
-            data = _data(run, observer, test, problems)
+            data = read_answers(Contender(observer, run, observer), own_test, problems)
             if data is None:
                 continue
             name = observer if observer not in taken else f"{observer} ({run.folder.name})"
@@ -180,21 +182,6 @@ def _shown(experiment: ItemResponse) -> tuple[Any, ...]:
     manipulation = experiment.manipulation
     seed = experiment.seed if manipulation.random else None
     return experiment.pictures.digest, parameters(manipulation), experiment.task.name, seed
-
-
-def _data(run: Run, observer: str, test: str, problems: list[str]) -> xr.Dataset | None:
-    """Return the answers of an observer, or say why there are none."""
-    (found,) = [each for each in run.tests if each.id == test]
-    if not run.asked(observer, found):
-        return None
-    try:
-        data = run.data(observer, test)
-    except RunFolderError as error:
-        problems.append(f"{observer} {test}: {error}")
-        return None
-    if data is None:
-        problems.append(f"{observer} {test}: {run.why_incomplete(observer, test)}")
-    return data
 
 
 def _of_observer(data: xr.Dataset, natural: str | None) -> pd.DataFrame:

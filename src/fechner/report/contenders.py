@@ -49,20 +49,12 @@ class Contender:
 
     def answers(self, tests: Sequence[str], problems: list[str]) -> dict[str, xr.Dataset]:
         """Return its answers by test, and add what is not there to the problems."""
-        found = {}
-        asked = [test for test in self.tests if self.run.asked(self.observer, test)]
-        for test in (test.id for test in asked if test.id in tests):
-            try:
-                data = self.run.data(self.observer, test, for_scores=True)
-            except RunFolderError as error:
-                problems.append(f"{self.label} {test}: {error}")
-                continue
-            if data is None:
-                why = self.run.why_incomplete(self.observer, test)
-                problems.append(f"{self.label} {test}: {why}")
-            else:
-                found[test] = data
-        return found
+        found = {
+            test.id: read_answers(self, test, problems, for_scores=True)
+            for test in self.tests
+            if test.id in tests
+        }
+        return {name: data for name, data in found.items() if data is not None}
 
     @property
     def tests(self) -> list[Test]:
@@ -112,6 +104,23 @@ class Contender:
         """Say which of some tests need what it lacks."""
         own = [test for test in self.tests if test.id in tests]
         return list(not_asked(self.label, own, self._lacks))
+
+
+def read_answers(
+    contender: Contender, test: Test, problems: list[str], for_scores: bool | None = None
+) -> xr.Dataset | None:
+    """Return answers to a test; None if there are none, and why is added to the problems."""
+    run, observer = contender.run, contender.observer
+    if not run.asked(observer, test):
+        return None
+    try:
+        data = run.data(observer, test.id, for_scores)
+        why = run.why_incomplete(observer, test.id) if data is None else ""
+    except RunFolderError as error:
+        data, why = None, str(error)
+    if why:
+        problems.append(f"{contender.label} {test.id}: {why}")
+    return data
 
 
 @dataclass(frozen=True)

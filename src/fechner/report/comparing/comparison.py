@@ -51,6 +51,11 @@ MOST = 6
 #: Names longer than this would make columns of numbers too wide.
 _LONGEST = 20
 
+_PRINTED = (
+    "Printed scores have no answers behind them to resample, so with them there are distances over "
+    "tests only, and no differences test by test."
+)
+
 #: Columns of the CSV.
 _WHOSE = ("what", "first", "second", "suite", "test", "score", "higher_is_better")
 _NUMBERS = ("first_value", "second_value", "value", "low", "high", "p", "corrected_p", "n")
@@ -219,9 +224,14 @@ def compare(
     if observers is None:
         runs = {each.run.folder: each.run for each in chosen if isinstance(each, Contender)}
         problems = [*(line for run in runs.values() for line in run.left_out), *problems]
-    notes, warnings = [*not_asked, *_without_answers(pairs)], _asked(standings)
+    notes = [*not_asked, *([] if all(each.tests for each in standings) else [_PRINTED])]
     return Comparison(
-        tuple(pairs), distances, correction, tuple(notes), tuple(warnings), tuple(problems)
+        tuple(pairs),
+        distances,
+        correction,
+        tuple(notes),
+        tuple(_asked(standings)),
+        tuple(problems),
     )
 
 
@@ -282,30 +292,16 @@ def _asked(standings: Sequence[Standing]) -> list[str]:
     asked: dict[str, list[str]] = {}
     for each in standings:
         asked.setdefault(each.asked, []).append(each.label)
-    if len(asked) == 1 or _same(standings):
-        return []
-    words = "; ".join(f"{', '.join(who)}: {what}" for what, who in asked.items())
-    return [f"Not all were asked the same questions. {words}."]
-
-
-def _same(standings: Sequence[Standing]) -> bool:
-    """Whether all were asked the same in every test, as figures want it."""
     known: dict[str, Test] = {}
-    return all(each.tests for each in standings) and all(
+    same = all(each.tests for each in standings) and all(
         same_questions(known.setdefault(name, test), test)
         for each in standings
         for name, test in each.tests.items()
     )
-
-
-def _without_answers(pairs: Sequence[Pair]) -> list[str]:
-    printed = [each for pair in pairs for each in (pair.first, pair.second) if not each.tests]
-    if not printed:
+    if len(asked) == 1 or same:
         return []
-    return [
-        "Printed scores have no answers behind them to resample, so with them there are distances "
-        "over tests only, and no differences test by test."
-    ]
+    words = "; ".join(f"{', '.join(who)}: {what}" for what, who in asked.items())
+    return [f"Not all were asked the same questions. {words}."]
 
 
 # Tables
@@ -382,15 +378,8 @@ def _differences(pair: Pair, comparison: Comparison) -> Table:
         heading = f"{names[0]} (first) against {names[1]} (second)"
         names = ["first", "second"]
     noted = any(finding.note for finding in pair.findings)
-    header = [
-        "test",
-        "score",
-        *names,
-        "difference",
-        *p_header(comparison.correction),
-        f"closer to {goal_of([pair.first.best])}",
-        *(["note"] if noted else []),
-    ]
+    header = ["test", "score", *names, "difference", *p_header(comparison.correction)]
+    header += [f"closer to {goal_of([pair.first.best])}", *(["note"] if noted else [])]
     body = []
     for finding in pair.findings:
         found = finding.difference
@@ -444,28 +433,20 @@ def _distances(comparison: Comparison) -> Table:
 
 
 def _over_tests(comparison: Comparison) -> Table:
-    return Table(
+    header = ["first", "second", "tests", "mean difference", "largest gap"]
+    rows = [
         [
-            "first",
-            "second",
-            "tests",
-            "mean difference",
-            "largest gap",
-            *p_header(comparison.correction),
-        ],
-        [
-            [
-                pair.first.label,
-                pair.second.label,
-                str(min(pair.alike.n)),
-                interval(pair.mean.value, pair.mean.low, pair.mean.high),
-                number(pair.alike.statistic),
-                *p_values(pair.alike.p, pair.alike_corrected, comparison.correction),
-            ]
-            for pair in comparison.pairs
-        ],
-        "Two observers' distances over tests: paired means, and Kolmogorov-Smirnov",
-    )
+            pair.first.label,
+            pair.second.label,
+            str(min(pair.alike.n)),
+            interval(pair.mean.value, pair.mean.low, pair.mean.high),
+            number(pair.alike.statistic),
+            *p_values(pair.alike.p, pair.alike_corrected, comparison.correction),
+        ]
+        for pair in comparison.pairs
+    ]
+    heading = "Two observers' distances over tests: paired means, and Kolmogorov-Smirnov"
+    return Table([*header, *p_header(comparison.correction)], rows, heading)
 
 
 def _over_tests_in_words(pair: Pair, comparison: Comparison) -> str:
@@ -483,25 +464,16 @@ def _over_tests_in_words(pair: Pair, comparison: Comparison) -> str:
 
 def _rows(comparison: Comparison) -> list[dict[str, Any]]:
     """Return the rows of the CSV, one per number."""
-    rows = [_record(pair, finding) for pair in comparison.pairs for finding in pair.findings]
+    pairs = comparison.pairs
+    rows = [_record(pair, finding) for pair in pairs for finding in pair.findings]
     for each, mean in comparison.distances:
-        about = {"what": "mean-distance", "first": each.label, "suite": each.suite}
-        ends = {"value": mean.value, "low": mean.low, "high": mean.high}
-        rows.append({**about, **ends, "n": mean.n})
-    for pair in comparison.pairs:
-        found = pair.mean
-        ends = {"value": found.value, "low": found.low, "high": found.high}
-        rows.append(_whose("mean-difference", pair) | ends | {"p": found.p, "n": found.n})
-    for pair in comparison.pairs:
-        rows.append(
-            _whose("kolmogorov-smirnov", pair)
-            | {
-                "value": pair.alike.statistic,
-                "p": pair.alike.p,
-                "corrected_p": pair.alike_corrected,
-                "n": min(pair.alike.n),
-            }
-        )
+        whose = {"what": "mean-distance", "first": each.label, "suite": each.suite}
+        rows.append(whose | mean._asdict())
+    rows += [_whose("mean-difference", pair) | pair.mean._asdict() for pair in pairs]
+    for pair in pairs:
+        alike = {"value": pair.alike.statistic, "p": pair.alike.p, "n": min(pair.alike.n)}
+        alike["corrected_p"] = pair.alike_corrected
+        rows.append(_whose("kolmogorov-smirnov", pair) | alike)
     return [dict.fromkeys(COLUMNS, "") | row for row in rows]
 
 
@@ -518,10 +490,7 @@ def _record(pair: Pair, finding: Finding) -> dict[str, Any]:
         "higher_is_better": found.first.higher_is_better,
         "first_value": found.first.value,
         "second_value": found.second.value,
-        "value": found.value,
-        "low": found.low,
-        "high": found.high,
-        "p": found.p,
+        **{name: getattr(found, name) for name in ("value", "low", "high", "p")},
         "corrected_p": finding.corrected,
         "n": found.clusters,
         "closer": {1: pair.first.label, -1: pair.second.label, 0: ""}[finding.significant],

@@ -447,16 +447,8 @@ def _verdict(figure: str, trends: list[Trend]) -> str:
 
 def _table(figure: str, trends: list[Trend], found: Trends) -> Table:
     noted = any(each.regression.note for each in trends)
-    header = [
-        "test",
-        "score",
-        "n",
-        "r",
-        *p_header(found.correction),
-        "slope",
-        f"with more {trends[0].figure}",
-        *(["note"] if noted else []),
-    ]
+    header = ["test", "score", "n", "r", *p_header(found.correction), "slope"]
+    header += [f"with more {trends[0].figure}", *(["note"] if noted else [])]
     body = []
     for each in trends:
         line, goal = each.regression, goal_of([one.best for one in each.observers[:1]])
