@@ -3,9 +3,11 @@
 import itertools
 
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
-from fechner.report.paper.style import paper_style
+from fechner.report.figures.style import paper_style, width_mm
 
 
 def writing(figure: Figure) -> list[Text]:
@@ -18,6 +20,33 @@ def words(figure: Figure) -> list[str]:
     return [each.get_text() for each in writing(figure)]
 
 
+def lines_on(figure: Figure) -> list[str]:
+    """Return the lines of words on a figure."""
+    return [line for text in words(figure) for line in text.split("\n")]
+
+
+def legends(figure: Figure) -> list[Legend]:
+    """Return the legends of a figure, the uppermost first."""
+    found = [each for each in figure.findobj(Legend) if each.axes is None]
+    return sorted(found, key=lambda legend: -legend.get_window_extent().y0)
+
+
+def _boxes(text: Text, mm: float) -> list[tuple[str, Bbox]]:
+    """Return the lines of a text with their boxes; of turned text, all of them."""
+    box, lines = text.get_window_extent(), text.get_text().split("\n")
+    if len(lines) == 1 or text.get_rotation():
+        return [(text.get_text(), box)]
+    share = {"left": 0.0, "center": 0.5, "right": 1.0}[text.get_horizontalalignment()]
+    found = []
+    for k, line in enumerate(lines):
+        width = min(width_mm(line, text.get_fontsize()) * mm, box.width) if line.strip() else 0.0
+        left, top = box.x0 + share * (box.width - width), box.y1 - k * box.height / len(lines)
+        found.append(
+            (line, Bbox.from_extents(left, top - box.height / len(lines), left + width, top))
+        )
+    return found
+
+
 def size_mm(figure: Figure) -> tuple[float, float]:
     """Return width and height as printed."""
     width, height = figure.get_size_inches() * 25.4
@@ -28,7 +57,8 @@ def check_legible(figure: Figure) -> None:
     """Nothing is too small, leaves the page, or lies over something else."""
     with paper_style():
         figure.draw_without_rendering()  # legends find their place
-        boxes = [(each.get_text(), each.get_window_extent()) for each in writing(figure)]
+        mm = figure.dpi / 25.4
+        boxes = [box for each in writing(figure) for box in _boxes(each, mm)]
     assert boxes
     assert min(each.get_fontsize() for each in writing(figure)) >= 7
     page, tolerance = figure.bbox, figure.dpi / 72 / 4

@@ -13,7 +13,7 @@ from photographs import write_album
 from fechner.experiments import BandRobustness, Presenter, Scene
 from fechner.experiments.bands import PROBLEMS
 from fechner.observers import Answer, Question, Wants, lift, resolve
-from fechner.report.contact_sheet import contact_sheet
+from fechner.report.figures import contact_sheet
 from fechner.report.page.stimuli import sprite
 from fechner.runs.manifest import parameters
 from fechner.runs.store import read_dataset, write_dataset

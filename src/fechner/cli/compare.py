@@ -61,7 +61,7 @@ def compare(
     ] = None,
 ) -> None:
     """Say which differences between observers are significant, and in which direction."""
-    from fechner.report.paper.style import check_path, save
+    from fechner.report.figures.style import check_path, save
 
     if column is not None and against is None:
         raise typer.BadParameter("--column names a column of a CSV: give that by --against.")
@@ -92,7 +92,7 @@ def compare(
     for problem in problems:
         typer.echo(problem, err=True)
     if out is not None:
-        from fechner.report.comparing.figures import difference_figure, trend_figure
+        from fechner.report.figures.compare import difference_figure, trend_figure
 
         save(difference_figure(pairs) if against is None else trend_figure(trends), out)
         typer.echo(f"The figure is in {out}.", err=True)

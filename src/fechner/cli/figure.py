@@ -64,7 +64,7 @@ def figure(
     """Draw a figure for a paper."""
     from fechner.report.figures import check_path, save
     from fechner.report.figures import figure as draw
-    from fechner.report.printed import is_table
+    from fechner.report.figures.scores import is_table
 
     parts = (run[1:] if is_table(run) else "", test, kind)
     name = "-".join(part for part in parts if part) or "scores"
@@ -97,7 +97,7 @@ def _show(
 ) -> None:
     """Write a contact sheet of a suite's stimuli as a PNG."""
     from fechner.errors import FechnerError
-    from fechner.report.contact_sheet import contact_sheet
+    from fechner.report.figures import contact_sheet
     from fechner.suites.base import suite as find_suite
 
     own = find_suite(suite)

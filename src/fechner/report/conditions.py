@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fechner.errors import FechnerError, RunFolderError
-from fechner.report.paper.cells import Cell
-from fechner.report.paper.grid import draw_grid
-from fechner.report.paper.style import check_path, paper_style, save
+from fechner.report.figures.grid import Cell, draw_grid
+from fechner.report.figures.style import check_path, paper_style, save
 from fechner.report.tables import Summary, Table, interval
 from fechner.runs.people import given_to_people, people_of
 from fechner.scores.conditions import answers_in, conditions_of, scored_conditions, shape_panel

@@ -274,3 +274,30 @@ def listed(names: Sequence[str], most: int = 12) -> str:
     """
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def choose_place(what: str, name: str | None, there: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return which layer or read-out is shown of each observer.
+
+    Observers that have only one are shown with it, whatever is asked for.
+
+    Parameters
+    ----------
+    there
+        What each observer has, the one to show by default first.
+
+    Examples
+    --------
+    >>> choose_place("layer", "b", {"pixels": ["pixels"], "net": ["a", "b"]})
+    {'pixels': 'pixels', 'net': 'b'}
+    """
+    for label, known in there.items():
+        if name is not None and len(known) > 1 and name not in known:
+            raise UnknownNameError(what, name, known, f"{label} has {', '.join(known)}")
+    every = dict.fromkeys(each for known in there.values() for each in known)
+    if name is not None and name not in every:
+        raise UnknownNameError(what, name, every, f"there are {', '.join(every)}")
+    return {
+        label: name if name is not None and name in known else known[0]
+        for label, known in there.items()
+    }

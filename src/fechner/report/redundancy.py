@@ -12,10 +12,9 @@ import numpy as np
 
 from fechner.errors import UnknownNameError
 from fechner.physiology.redundancy import Estimate, LayerRedundancy, Redundancy, mean_interval
-from fechner.report.paper.cells import Cell
-from fechner.report.paper.grid import draw_grid
-from fechner.report.paper.style import SUFFIXES as FIGURES
-from fechner.report.paper.style import paper_style, save
+from fechner.report.figures.grid import Cell, draw_grid
+from fechner.report.figures.style import SUFFIXES as FIGURES
+from fechner.report.figures.style import paper_style, save
 from fechner.runs.store import write_atomically
 from fechner.scores.panels import Axis, Line, Panel
 

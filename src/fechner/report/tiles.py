@@ -2,28 +2,45 @@
 
 A tile shows a field as it is, or the same degrees with fewer pixels where its finest pattern still
 has enough of them, or else the centre of the field, pixel for pixel. What flickers is shown at the
-moment of its largest contrast. Tiles are for sRGB screens: what another display shows is turned
-into what such a screen shows of it.
+moment of its largest contrast.
+
+Tiles are for sRGB screens: encoded values mean other colours on other displays, so the light of a
+display with its own primaries and exponents is turned into values for such a screen. White of the
+display is white of the screen in luminance; on HDR displays, the reference white of ITU-R BT.2408
+is. What looks grey on the display is grey on the screen, by scaling cone responses (von Kries).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fechner.errors import PictureError
-from fechner.experiments import Experiment
-from fechner.report.screens import OTHER_SCREEN, on_screen, shows_srgb
-from fechner.stimuli import Field, Frames, Picture, Stimulus, paint
-from fechner.stimuli.colour import Triple
+from fechner.experiments import Experiment, Scene
+from fechner.scores.panels import Item
+from fechner.stimuli import Display, Field, Frames, Picture, Stimulus, paint
+from fechner.stimuli.colour import (
+    D65_XYZ,
+    SRGB_TO_XYZ,
+    XYZ_TO_LMS2006,
+    Matrix,
+    Triple,
+    as_matrix,
+    as_triple,
+    inverse,
+    transform,
+)
 from fechner.stimuli.painting import Part
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from torch import Tensor
+
+Pixels = NDArray[np.uint8]
 
 #: Side of the square that a tile has about as many pixels as; fields a little larger stay whole.
 _SIDE_PX = 256
@@ -36,6 +53,16 @@ _GREY = 128
 PHASES = 12
 
 _FRACTIONS = {2: "half", 3: "a third", 4: "a quarter", 5: "a fifth", 6: "a sixth", 8: "an eighth"}
+#: What is said of pictures that are not what the display was sent.
+OTHER_SCREEN = (
+    "for an sRGB screen: white is the display's, 203 cd/m2 at most; grey is neutral, and what is "
+    "beyond the screen is cut"
+)
+
+#: Luminance of HDR reference white (ITU-R BT.2408).
+_REFERENCE_WHITE_CDM2 = 203.0
+#: What stands in the place of a picture whose file is gone.
+GONE = "picture cannot be drawn any more"
 
 
 @dataclass(frozen=True)
@@ -124,7 +151,7 @@ def _centre(field: Field) -> Part:
     return Part(top, top + height, left, left + width, share)
 
 
-def tile_rows(experiment: Experiment) -> list[NDArray[np.uint8]]:
+def tile_rows(experiment: Experiment) -> list[Pixels]:
     """Paint the samples of a test, at the moment of largest contrast: rows of [n, h, w, 3]."""
     view, field = view_of(experiment), experiment.scene.field
     return [
@@ -133,9 +160,7 @@ def tile_rows(experiment: Experiment) -> list[NDArray[np.uint8]]:
     ]
 
 
-def painted(
-    stills: Sequence[Stimulus | Picture], experiment: Experiment, view: View
-) -> NDArray[np.uint8]:
+def painted(stills: Sequence[Stimulus | Picture], experiment: Experiment, view: View) -> Pixels:
     """Paint stills as tiles, [n, h, w, 3]; a picture whose file is gone is grey."""
     scene = experiment.scene
     try:
@@ -147,7 +172,7 @@ def painted(
     return visible(frames, scene.space.white_xyz)
 
 
-def visible(frames: Frames, grey_xyz: Triple | None = None) -> NDArray[np.uint8]:
+def visible(frames: Frames, grey_xyz: Triple | None = None) -> Pixels:
     """Return 8-bit pictures [n, h, w, 3] for a screen, dithered so that low contrasts are not lost.
 
     Parameters
@@ -160,7 +185,7 @@ def visible(frames: Frames, grey_xyz: Triple | None = None) -> NDArray[np.uint8]
     pixels = on_screen(frames, grey_xyz)
     noise = torch.rand(pixels.shape[-2:], generator=torch.Generator().manual_seed(0)) - 0.5
     levels = (pixels * 255 + noise).round().clamp(0, 255)
-    pictures: NDArray[np.uint8] = levels.to(torch.uint8).permute(0, 2, 3, 1).contiguous().numpy()
+    pictures: Pixels = levels.to(torch.uint8).permute(0, 2, 3, 1).contiguous().numpy()
     return pictures
 
 
@@ -222,3 +247,103 @@ def _seen(still: Stimulus | Picture) -> Stimulus | Picture:
         return still
     rounded = (replace(layer, contrast=round(layer.contrast, 9)) for layer in still.layers)
     return replace(still, layers=tuple(layer for layer in rounded if layer.contrast))
+
+
+# Galleries
+
+
+class Pictures:
+    """Pictures of one scene as they are looked at.
+
+    Parameters
+    ----------
+    side_px
+        Longest side; larger pictures are resampled to it. None keeps every pixel.
+    """
+
+    def __init__(self, scene: Scene, side_px: int | None = None) -> None:
+        self.scene = scene
+        self.side_px = side_px
+        self._drawn: dict[Picture | Stimulus, Pixels | None] = {}
+
+    def __getitem__(self, picture: Picture | Stimulus) -> Pixels | None:
+        """Return pixels, [h, w, 3]; None for what cannot be drawn any more."""
+        if picture not in self._drawn:
+            self._drawn[picture] = self._draw(picture)
+        return self._drawn[picture]
+
+    def of(self, items: Iterable[Item]) -> list[Pixels | None]:
+        """Return the pixels of some items."""
+        return [self[item.picture] for item in items]
+
+    def _draw(self, picture: Picture | Stimulus) -> Pixels | None:
+        from PIL import Image
+
+        field = self.scene.field
+        still = picture.at(peak_time_s(picture, field))
+        try:
+            frames = paint([still], field.still(), self.scene.display)
+        except PictureError:
+            return None
+        pixels: Pixels = visible(frames, self.scene.space.white_xyz)[0]
+        longest = max(pixels.shape[:2])
+        if self.side_px is None or longest <= self.side_px:
+            return pixels
+        height, width = (max(1, round(n * self.side_px / longest)) for n in pixels.shape[:2])
+        small: Pixels = np.asarray(
+            Image.fromarray(pixels).resize((width, height), Image.Resampling.LANCZOS)
+        )
+        return small
+
+
+# Screens
+
+
+def shows_srgb(display: Display) -> bool:
+    """Whether a display shows what any screen shows of the same values.
+
+    Examples
+    --------
+    >>> from fechner.stimuli import display
+    >>> shows_srgb(display("metrics-published")), shows_srgb(display("decalogue"))
+    (True, False)
+    """
+    return display.eotf == "srgb" and display.primaries == "bt709"
+
+
+def adaptation(grey_xyz: Triple) -> Matrix:
+    """Return what turns XYZ seen by somebody adapted to a grey into XYZ on a D65 screen.
+
+    Examples
+    --------
+    >>> (transform(adaptation((2.0, 2.0, 2.0)), (1.0, 1.0, 1.0)) / D65_XYZ).round(6).tolist()
+    [1.0, 1.0, 1.0]
+    """
+    grey = np.asarray(grey_xyz) / grey_xyz[1]
+    cones, wanted = (transform(XYZ_TO_LMS2006, each) for each in (grey, D65_XYZ))
+    scaled = (wanted / cones)[:, None] * np.asarray(XYZ_TO_LMS2006)
+    return as_matrix(np.asarray(inverse(XYZ_TO_LMS2006)) @ scaled)
+
+
+def on_screen(frames: Frames, grey_xyz: Triple | None = None) -> Tensor:
+    """Return values for an sRGB screen, 0..1, that look as the frames do on their display.
+
+    Parameters
+    ----------
+    grey_xyz
+        What looks grey on the display; None takes its white.
+    """
+    import torch
+
+    display = frames.display
+    if frames.light == "display" and shows_srgb(display):
+        return frames.pixels
+    white = as_triple(np.sum(display.rgb_to_xyz, axis=1))
+    matrix = (
+        np.asarray(inverse(SRGB_TO_XYZ))
+        @ np.asarray(adaptation(grey_xyz or white))
+        @ np.asarray(display.rgb_to_xyz)
+    )
+    light = frames.cdm2() / min(display.peak_cdm2, _REFERENCE_WHITE_CDM2)
+    linear = torch.einsum("ij,njhw->nihw", light.new_tensor(matrix), light)
+    return Display("screen", peak_cdm2=1.0).encode(linear)

@@ -13,7 +13,6 @@ from scipy import stats
 
 from fechner import Run
 from fechner.errors import FechnerError
-from fechner.report.comparing.figures import trend_figure
 from fechner.report.comparing.trends import (
     COLUMNS,
     Trends,
@@ -23,6 +22,7 @@ from fechner.report.comparing.trends import (
     summarise_trends,
 )
 from fechner.report.contenders import entrants
+from fechner.report.figures.compare import trend_figure
 from fechner.report.tables import FORMATS
 from fechner.scores.comparisons import corrected
 from fechner.suites import preset

@@ -11,7 +11,7 @@ import pytest
 import torch
 from gabor_bank import CONDITIONS, gabor_bank, planted
 from PIL import Image
-from printed import check_legible, size_mm, words
+from printed import check_legible, lines_on, size_mm, words
 from torch import nn
 
 from fechner import observe
@@ -46,12 +46,12 @@ def test_a_sheet_can_be_read(tunings: list[Tuning], columns: int) -> None:
     for page in pages:
         check_legible(page)
         assert size_mm(page)[0] == pytest.approx({1: 85, 2: 178}[columns])
-    written = [each for page in pages for each in words(page)]
+    written = [each for page in pages for each in lines_on(page)]
     assert any(each.endswith(" 2") for each in written)
     for tuning in tunings:
         for line in caption(tuning):
             assert line in written
-    assert sum(len(page.axes) for page in pages) == len(tunings)
+    assert sum(len(axes.images) for page in pages for axes in page.axes) == len(tunings)
 
 
 def test_captions_have_frequency_orientation_and_what_is_explained(tunings: list[Tuning]) -> None:
@@ -100,9 +100,8 @@ def test_windows_fit_fields_and_bars_their_scale() -> None:
         assert largest.argmax() == pytest.approx(largest.size / 2, abs=largest.shape[1])
         assert largest[0].max() < 0.1 * largest.max()
     (figure,) = draw_sheets([narrow, wide])
-    lengths_mm = [float(np.ptp(each.get_xdata())) * 178 for each in figure.artists]
-    expected = [28 * scale_bar(side / 64) / (side / 64) for side in sides]
-    assert lengths_mm == pytest.approx(expected)
+    shares = [float(np.ptp(axes.lines[0].get_xdata())) for axes in figure.axes if axes.lines]
+    assert shares == pytest.approx([scale_bar(side / 64) / (side / 64) for side in sides])
 
 
 def test_sheets_fit_a_page_and_say_what_is_not_on_them() -> None:
@@ -116,9 +115,9 @@ def test_sheets_fit_a_page_and_say_what_is_not_on_them() -> None:
     for page in pages:
         check_legible(page)
         assert size_mm(page)[1] <= 225
-    assert any(each.startswith("70 of 80 units: ") for each in words(pages[0]))
+    assert any(each.startswith("70 of 80 units: ") for each in lines_on(pages[0]))
     assert any("10 silent (not drawn)" in each for each in words(pages[0]))
-    assert any(each.endswith("(continued)") for each in words(pages[1]))
+    assert any(each.endswith("(continued)") for each in lines_on(pages[1]))
 
 
 def test_pictures_are_weights_around_grey(tunings: list[Tuning]) -> None:

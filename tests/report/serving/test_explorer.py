@@ -9,7 +9,6 @@ import pytest
 from PIL import Image
 
 from fechner import human
-from fechner.report.screens import shows_srgb
 from fechner.report.serving.explorer import (
     PRESETS,
     SETTINGS,
@@ -21,6 +20,7 @@ from fechner.report.serving.explorer import (
     picture,
     plot,
 )
+from fechner.report.tiles import shows_srgb
 from fechner.stimuli import OPPONENT, convert_contrast, displays
 
 

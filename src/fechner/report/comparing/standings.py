@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from fechner.errors import FechnerError
 from fechner.references import reference
-from fechner.report.contenders import Contender, Entrant, Printed, groups
-from fechner.report.paper.choice import choose_place
+from fechner.report.contenders import Contender, Entrant, Printed, choose_place, groups
 from fechner.report.tables import number
 from fechner.runs.progress import followed
 from fechner.scores import Score

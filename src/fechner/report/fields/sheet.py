@@ -3,55 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fechner.physiology import Tuning
 from fechner.report.fields.words import Section, caption, scale_bar, sections
-from fechner.report.paper.lettering import (
-    LINE_MM,
-    SMALL_PT,
-    TITLE_PT,
-    fitted,
-    number,
-    units,
-    width_mm,
-    wrapped,
-)
-from fechner.report.paper.style import (
+from fechner.report.figures.style import (
     HEIGHT_MM,
     INK,
-    axes_at,
+    LINE_MM,
+    SMALL_PT,
     check_columns,
+    finish,
+    fit_height,
+    fitted,
+    new_page,
+    number,
     paper_style,
-    settle,
-    sheet,
+    units,
+    wrapped,
 )
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Width of a field with its caption, room between them, margins, and room between layers.
-_CELL_MM, _GAP_MM, _MARGIN_MM, _BETWEEN_MM = 28.0, 1.4, 1.0, 3.0
-_CAPTION_LINES = 3
-_CELL_HEIGHT_MM = _CELL_MM + _CAPTION_LINES * LINE_MM + 2.0
+#: From one line of a caption to the next, as matplotlib sets them.
+_LINE_MM = 1.2 * SMALL_PT / 72 * 25.4
+#: Side of a field, and the height of a row with captions; room around rows.
+_SIDE_MM, _ROW_MM, _BETWEEN_MM = 27.5, 27.5 + 3 * LINE_MM + 3.0, 1.5
 
 
-@dataclass(frozen=True)
-class _Block:
-    """Rows of one layer on one page, below its head."""
+class _Row(NamedTuple):
+    """Fields of one layer beside each other, below its head where they are the first."""
 
     section: Section
-    head: tuple[tuple[str, float], ...]
-    rows: tuple[tuple[Tuning, ...], ...]
-
-    @property
-    def head_mm(self) -> float:
-        return len(self.head) * LINE_MM + 1.0
+    head: str
+    fields: tuple[Tuning, ...]
 
     @property
     def height_mm(self) -> float:
-        return self.head_mm + len(self.rows) * _CELL_HEIGHT_MM
+        """About how high it is."""
+        return bool(self.fields) * _ROW_MM + (self.head.count("\n") + 1) * LINE_MM * bool(self.head)
 
 
 def draw_sheets(tunings: Sequence[Tuning], columns: int = 2, dpi: float = 300.0) -> list[Figure]:
@@ -71,93 +63,71 @@ def draw_sheets(tunings: Sequence[Tuning], columns: int = 2, dpi: float = 300.0)
         As many pages as it takes, of 225 mm at most each.
     """
     width = check_columns(columns)
-    pages = _paginate(sections(tunings), width)
-    with paper_style():
-        return [_draw_page(page, width, dpi) for page in pages]
-
-
-def _paginate(blocks: Sequence[Section], width: float) -> list[list[_Block]]:
-    """Share out rows of fields over pages; a layer that goes on has its head again."""
-    room = width - 2 * _MARGIN_MM
-    across = int((room + _GAP_MM) // (_CELL_MM + _GAP_MM))
-    pages: list[list[_Block]] = [[]]
-    left = HEIGHT_MM - 2 * _MARGIN_MM
-    for section in blocks:
+    across = int(width // (_SIDE_MM + _BETWEEN_MM))
+    pages: list[list[_Row]] = [[]]
+    for section in sections(tunings):
         drawn = section.drawn
-        rows = [drawn[k : k + across] for k in range(0, len(drawn), across)]
-        begun = False
-        while rows or not begun:
-            block = _Block(section, _head(section, room, begun), ())
-            fits = int((left - block.head_mm) // _CELL_HEIGHT_MM)
-            if fits < min(len(rows), 1) and pages[-1]:
+        for start in range(0, max(len(drawn), 1), across):
+            row = _Row(
+                section,
+                _head(section, width - 4.0, False) * (start == 0),
+                drawn[start : start + across],
+            )
+            if sum(each.height_mm for each in pages[-1]) + row.height_mm > HEIGHT_MM - 4.0:
                 pages.append([])
-                left = HEIGHT_MM - 2 * _MARGIN_MM
-                continue
-            block = _Block(section, block.head, tuple(rows[: max(fits, 1)]))
-            del rows[: max(fits, 1)]
-            pages[-1].append(block)
-            left -= block.height_mm + _BETWEEN_MM
-            begun = True
-    return pages
+                row = row._replace(head=row.head or _head(section, width - 4.0, True))
+            pages[-1].append(row)
+    with paper_style():
+        return [_draw_page(page, width, across, dpi) for page in pages]
 
 
-def _head(section: Section, room_mm: float, begun: bool) -> tuple[tuple[str, float], ...]:
-    """Return the lines above a layer's fields, with their sizes."""
-    name = f"{section.observer}  {section.layer}" + (" (continued)" if begun else "")
-    (title,) = fitted([name], room_mm, TITLE_PT)
-    below = () if begun else (section.counts, section.method)
-    lines = [line for text in below for line in wrapped(units(text), room_mm).split("\n")]
-    return ((title, TITLE_PT), *((line, SMALL_PT) for line in lines))
+def _head(section: Section, room_mm: float, again: bool) -> str:
+    """Return the lines above a layer's fields; one that goes on is named again."""
+    (name,) = fitted([f"{section.observer}  {section.layer}{' (continued)' * again}"], room_mm)
+    more = () if again else (section.counts, section.method)
+    return "\n".join([name, *(wrapped(units(text), room_mm) for text in more)])
 
 
-def _draw_page(blocks: Sequence[_Block], width: float, dpi: float) -> Figure:
-    heights = [block.height_mm for block in blocks]
-    height = sum(heights) + (len(blocks) - 1) * _BETWEEN_MM + 2 * _MARGIN_MM
-    figure = sheet(width, height, dpi)
-    top = height - _MARGIN_MM
-    for block in blocks:
-        for k, (line, size) in enumerate(block.head):
-            _write(figure, _MARGIN_MM, top - k * LINE_MM, line, size)
-        for k, row in enumerate(block.rows):
-            upper = top - block.head_mm - k * _CELL_HEIGHT_MM
-            for place, tuning in enumerate(row):
-                left = _MARGIN_MM + place * (_CELL_MM + _GAP_MM)
-                _draw_cell(figure, block.section, tuning, left, upper)
-        top -= block.height_mm + _BETWEEN_MM
-    return settle(figure)
+def _draw_page(rows: Sequence[_Row], width: float, across: int, dpi: float) -> Figure:
+    figure = new_page(width, sum(row.height_mm for row in rows) + 4.0, dpi)
+    grid = figure.add_gridspec(len(rows), across)
+    for number_of_row, row in enumerate(rows):
+        for column in range(across):
+            axes = figure.add_subplot(grid[number_of_row, column])
+            axes.set(xticks=[], yticks=[])
+            axes.spines[:].set_visible(False)
+            if column == 0 and row.head:
+                axes.set_title(row.head)
+            if column < len(row.fields):
+                _draw_field(axes, row.section, row.fields[column])
+    fit_height(figure, len(rows), aspect=1.0)
+    return finish(figure)
 
 
-def _draw_cell(
-    figure: Figure, section: Section, tuning: Tuning, left_mm: float, top_mm: float
-) -> None:
-    rows, columns = section.window(tuning).size_px
-    pixel = _CELL_MM / max(rows, columns)
-    wide, high = columns * pixel, rows * pixel
-    axes = axes_at(figure, left_mm, top_mm - high, wide, high)
-    axes.set_axis_off()
-    axes.imshow(section.picture(tuning), interpolation="nearest", aspect="auto")
-    below = top_mm - _CELL_MM - 0.6
-    for k, line in enumerate(fitted(caption(tuning), _CELL_MM)):
-        _write(figure, left_mm, below - k * LINE_MM, line, SMALL_PT)
-    _draw_bar(figure, section.side_deg(tuning), left_mm, below - (_CAPTION_LINES - 1) * LINE_MM)
-
-
-def _draw_bar(figure: Figure, side_deg: float, left_mm: float, top_mm: float) -> None:
-    """Draw a scale bar at the right end of the last line below a field."""
-    from matplotlib.lines import Line2D
-
-    across, up = (float(side) * 25.4 for side in figure.get_size_inches())
+def _draw_field(axes: Axes, section: Section, tuning: Tuning) -> None:
+    """Draw a field at the upper left of its place, with a caption and a scale bar below."""
+    high, wide = section.window(tuning).size_px
+    side = max(high, wide)
+    axes.imshow(
+        section.picture(tuning),
+        interpolation="nearest",
+        aspect="auto",
+        extent=(0, wide, side - high, side),
+    )
+    axes.set(xlim=(0, side), ylim=(0, side))
+    axes.set_xlabel("\n".join(fitted(caption(tuning), _SIDE_MM)), loc="left", fontsize=SMALL_PT)
+    # At the right end of the last line of the caption.
+    side_deg = section.side_deg(tuning)
     length = scale_bar(side_deg)
-    label = f"{number(length)}°"
-    right = left_mm + _CELL_MM
-    start = right - length / side_deg * _CELL_MM
-    y = (top_mm - 1.4) / up
-    bar = Line2D((start / across, right / across), (y, y), color=INK, linewidth=1.6)
-    bar.set_solid_capstyle("butt")
-    figure.add_artist(bar)
-    _write(figure, start - 0.8 - width_mm(label), top_mm, label, SMALL_PT)
-
-
-def _write(figure: Figure, x_mm: float, y_mm: float, words: str, size: float) -> None:
-    width, height = (float(side) * 25.4 for side in figure.get_size_inches())
-    figure.text(x_mm / width, y_mm / height, words, fontsize=size, va="top")
+    down = -(2.5 * _LINE_MM + 0.8) / _SIDE_MM
+    ends = [1 - length / side_deg, 1.0]
+    axes.plot(ends, [down] * 2, color=INK, lw=1.6, clip_on=False, transform=axes.transAxes)
+    axes.annotate(
+        f"{number(length)}°",
+        (ends[0], down),
+        (-2, 0),
+        "axes fraction",
+        "offset points",
+        ha="right",
+        va="center",
+    )

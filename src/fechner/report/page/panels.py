@@ -11,12 +11,21 @@ import numpy as np
 from fechner.errors import RunFolderError
 from fechner.experiments import Scene
 from fechner.report.contenders import Contender
-from fechner.report.depth import depth_panel, readout_panels
-from fechner.report.extents import Which, axis_of, edges_of, has_cells, numbered
-from fechner.report.gallery import Pictures
 from fechner.report.html import as_uri
 from fechner.report.page.content import Chapter, Place, Standing, place_of
-from fechner.report.palettes import DIVERGING, GROUNDS, group_colours
+from fechner.report.panels import (
+    DIVERGING,
+    GROUNDS,
+    Which,
+    axis_of,
+    depth_panel,
+    edges_of,
+    group_colours,
+    has_cells,
+    numbered,
+    readout_panels,
+)
+from fechner.report.tiles import Pictures
 from fechner.scores import distance
 from fechner.scores.panels import (
     Axis,

@@ -1,0 +1,5 @@
+"""Figures for papers, on matplotlib's own layout."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

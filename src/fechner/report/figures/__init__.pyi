@@ -1,0 +1,11 @@
+from .compare import difference_figure as difference_figure
+from .compare import trend_figure as trend_figure
+from .fits import draw_function as draw_function
+from .fits import draw_joint as draw_joint
+from .fits import draw_marginals as draw_marginals
+from .kinds import KINDS as KINDS
+from .kinds import PANELS as PANELS
+from .kinds import figure as figure
+from .pictures import contact_sheet as contact_sheet
+from .style import check_path as check_path
+from .style import save as save

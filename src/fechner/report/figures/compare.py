@@ -1,0 +1,198 @@
+"""Figures of comparisons: differences with their intervals, and scores over outside figures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fechner.errors import FechnerError
+from fechner.report.comparing.comparison import Comparison, Finding, Pair
+from fechner.report.comparing.standings import goal_of, p_header
+from fechner.report.comparing.trends import Trend, Trends
+from fechner.report.figures.grid import Cell, draw_grid
+from fechner.report.figures.marks import line_sample
+from fechner.report.figures.style import paper_style
+from fechner.report.tables import interval
+from fechner.scores import Panel
+from fechner.scores.comparisons import LEVEL
+from fechner.scores.panels import Axis, Floats, Line, Points
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Groups by their colours: black is for lines through all points; of the grey ones, which are for
+#: what is not known, this has a shape that points nowhere.
+_BLUE, _ORANGE, _BLACK, _GREY = 0, 1, 6, 39
+
+#: Points of a line: more than are marked one by one.
+_FINE = 101
+
+
+# Differences
+
+
+def difference_panel(pair: Pair) -> Panel:
+    """Return the differences of two observers by test, to the right where the first is closer.
+
+    Where less is better the first is subtracted from the second, so that the side says the same
+    in all tests.
+    """
+    n, goal = len(pair.findings), goal_of([pair.first.best])
+    marks: list[Line | Points] = [
+        Line(
+            np.zeros(_FINE), np.linspace(-0.5, n - 0.5, _FINE), "no difference", _BLACK, human=True
+        )
+    ]
+    looks = {
+        1: (f"first is closer to {goal}", _BLUE),
+        -1: (f"second is closer to {goal}", _ORANGE),
+        0: ("not told apart", _GREY),
+    }
+    for row, finding in enumerate(reversed(pair.findings)):
+        found = finding.difference
+        if np.isnan(found.value):
+            continue
+        sign = 1 if found.first.higher_is_better else -1
+        label, colour = looks[finding.significant]
+        ends = np.linspace(sign * found.low, sign * found.high, _FINE)
+        marks.append(Line(ends, np.full(_FINE, float(row)), "", colour))
+        marks.append(
+            Points(np.array([sign * found.value]), np.array([float(row)]), label, group=colour)
+        )
+    return Panel(
+        "differences",
+        f"{pair.first.label} against {pair.second.label}",
+        Axis(
+            f"first minus second (↑), or second minus first (↓): "
+            f"right of 0 the first is closer to {goal}"
+        ),
+        Axis("", ticks=tuple(map(_name, reversed(pair.findings)))),
+        tuple(marks),
+    )
+
+
+def difference_figure(comparison: Comparison, columns: int = 2, dpi: float = 300.0) -> Figure:
+    """Draw all differences for a paper, a panel for each pair."""
+    pairs = [pair for pair in comparison.pairs if pair.findings]
+    if not pairs:
+        raise FechnerError(
+            "there is nothing to draw: printed scores have no differences test by test."
+        )
+    panels = [difference_panel(pair) for pair in pairs]
+    with paper_style():
+        return draw_grid([Cell(panel.title, panel) for panel in panels], columns, dpi)
+
+
+def _name(finding: Finding) -> str:
+    return f"{finding.test} {finding.difference.first.arrow}"
+
+
+# Trends
+
+
+def trend_panel(trend: Trend, families: Mapping[str, str], label: str) -> Panel:
+    """Return the scores of a test over a figure, with the regression line and its band.
+
+    Parameters
+    ----------
+    families
+        What each observer is coloured as, all of them in the order of their colours.
+    label
+        What the line is.
+    """
+    line = trend.regression
+    marks: list[Line | Points] = []
+    if np.isfinite(line.slope):
+        x = np.linspace(line.x.min(), line.x.max(), _FINE)
+        y, low, high = line.line(x)
+        ends = _ends(trend, y)
+        low, high = np.clip(low, *ends), np.clip(high, *ends)
+        marks.append(Line(trend.drawn(x), y, label, _BLACK, low=low, high=high))
+    for number, family in enumerate(dict.fromkeys(families.values())):
+        own = np.array([families[each.label] == family for each in trend.observers], dtype=bool)
+        if own.any():
+            colour = number + number // _BLACK  # black is the line's
+            marks.append(Points(trend.drawn(line.x[own]), line.y[own], family, group=colour))
+    return Panel(
+        "trend",
+        f"{trend.test} against {trend.figure}",
+        Axis(trend.figure, log=trend.log),
+        Axis(f"{trend.score.name} {trend.score.arrow}"),
+        tuple(marks),
+    )
+
+
+def _ends(trend: Trend, line: Floats) -> tuple[float, float]:
+    """Return how far a band is drawn: from the best score to chance, or to the worst there is."""
+    side = np.max if trend.score.best < trend.score.chance else np.min
+    far = float(side([trend.score.chance, *trend.regression.y, *line]))
+    return min(trend.score.best, far), max(trend.score.best, far)
+
+
+def families_of(found: Trends) -> dict[str, str]:
+    """Return what each observer is coloured as: its family, or itself where it is the only one."""
+    every = {each.label: each for trend in found.trends for each in trend.observers}
+    often = Counter(each.family for each in every.values())
+    return {
+        label: each.family if each.family and often[each.family] > 1 else label
+        for label, each in every.items()
+    }
+
+
+def _line_label(found: Trends) -> str:
+    band = any(np.isfinite(trend.regression.low) for trend in found.trends)
+    star = any(trend.significant for trend in found.trends)
+    words = "regression line" + (" with its 95 % band" if band else "")
+    return words + (f"; * {p_header(found.correction)[-1]} < {LEVEL:g}" if star else "")
+
+
+def trend_figure(found: Trends, columns: int = 2, dpi: float = 300.0) -> Figure:
+    """Draw all trends for a paper, a panel for each; every figure begins a new row."""
+    families, label = families_of(found), _line_label(found)
+    several = len(found.figures) > 1
+    rows = [
+        [
+            Cell(
+                f"{trend.test}, {trend.figure}" if several else trend.test,
+                trend_panel(trend, families, label) if trend.regression.n else None,
+            )
+            for trend in found.trends
+            if trend.title == name
+        ]
+        for name in found.figures
+    ]
+    with paper_style():
+        figure = _draw_rows(rows, columns, dpi)
+        for axes, trend in zip(figure.axes, found.trends, strict=False):
+            _write_correlation(axes, trend)
+    return figure
+
+
+def _draw_rows(rows: Sequence[Sequence[Cell]], columns: int, dpi: float) -> Figure:
+    """Draw panels so that each group of them begins a row, if a page has the room."""
+    across = 2 * columns
+    if len(rows) > 1 and max(map(len, rows)) > 1:
+        hole = Cell("", None, nothing="")
+        padded = [cell for row in rows for cell in [*row, *[hole] * (-len(row) % across)]]
+        with suppress(FechnerError):
+            return draw_grid(padded, columns, dpi, across=across)
+    return draw_grid([cell for row in rows for cell in row], columns, dpi)
+
+
+def _write_correlation(axes: Axes, trend: Trend) -> None:
+    """Write r with its interval where it hides the fewest points."""
+    line = trend.regression
+    if np.isfinite(line.r):
+        words = f"r {interval(line.r, line.low, line.high, _two_digits)}"
+        words += " *" if trend.significant else ""
+        bare = {"handlelength": 0.0, "handletextpad": 0.0, "borderaxespad": 0.2}
+        axes.legend([line_sample(linestyle="")], [words], loc="best", **bare).set_zorder(1.5)
+
+
+def _two_digits(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")

@@ -1,0 +1,306 @@
+"""What pages and figures for papers share: extents of panels, colours of groups, scores by depth.
+
+Colours of groups that stand for something are those of Vila-Tomás et al. (2026): channels in ink,
+red and blue; curves by adaptor from blue, without one, over greys to red; curves on coloured
+backgrounds from one end of their channel over ink to the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from fechner.runs import Result
+from fechner.scores import Score
+from fechner.scores.panels import (
+    Axis,
+    Bars,
+    Floats,
+    Gallery,
+    Line,
+    Mark,
+    Panel,
+    Points,
+    Surface,
+    Vertical,
+)
+
+Which = Literal["x", "y"]
+Ground = Literal["light", "dark"]
+
+#: Grounds in the order in which pages have colours for them.
+GROUNDS: tuple[Ground, Ground] = ("light", "dark")
+
+#: From below 0 to above: red, white and blue, which any kind of colour vision tells apart
+#: (ColorBrewer's RdBu).
+DIVERGING = (
+    "#67001f",
+    "#b2182b",
+    "#d6604d",
+    "#f4a582",
+    "#fddbc7",
+    "#f7f7f7",
+    "#d1e5f0",
+    "#92c5de",
+    "#4393c3",
+    "#2166ac",
+    "#053061",
+)
+
+
+# Extents
+
+
+def axis_of(panel: Panel, which: Which) -> Axis:
+    """Return one axis of a panel."""
+    return panel.x if which == "x" else panel.y
+
+
+def has_cells(panel: Panel) -> bool:
+    """Whether a surface of a panel has cells of their own: what has names has nothing between."""
+    return bool(panel.x.ticks or panel.y.ticks)
+
+
+def values_of(panel: Panel, which: Which) -> Floats:
+    """Return the values that lie on an axis; those of a surface alone where there is one.
+
+    Those that the axis has no place for are left out.
+    """
+    axis = axis_of(panel, which)
+    surfaces = [mark for mark in panel.marks if isinstance(mark, Surface)]
+    parts = [part for mark in surfaces or panel.marks for part in _parts(mark, which)]
+    if surfaces and has_cells(panel) and not axis.ticks:
+        parts = [edges_of(part, axis.log) for part in parts]
+    values = np.concatenate([np.ravel(part) for part in parts]) if parts else np.empty(0)
+    known: Floats = values[np.isfinite(values) & ((values > 0) | (not axis.log))]
+    return known
+
+
+def is_positive(panel: Panel, which: Which) -> bool:
+    """Whether every mark has a place on a logarithmic axis."""
+    parts = (part for mark in panel.marks for part in _parts(mark, which)[:1])
+    return not any((part <= 0).any() for part in parts)
+
+
+def _parts(mark: Mark, which: Which) -> list[Floats]:
+    match mark:
+        case Gallery():
+            return []
+        case Vertical():
+            return [np.array([mark.x])] if which == "x" else []
+        case Bars() if which == "y":
+            return [mark.y, mark.low, mark.high, np.zeros(1)]
+        case Line() | Points() if which == "y":
+            return [mark.y, *(ends for ends in (mark.low, mark.high) if ends is not None)]
+        case _:
+            return [mark.x if which == "x" else mark.y]
+
+
+def numbered(panel: Panel, which: Which) -> tuple[float, float]:
+    """Return between which values an axis has numbers: half-way to a name outside they end.
+
+    Examples
+    --------
+    >>> line = Line(np.array([0.1, 1.0, 10.0]), np.zeros(3), "")
+    >>> axis = Axis("level", log=True, named=((0.1, "original"),))
+    >>> numbered(Panel("curve", "", axis, Axis("share"), (line,)), "x")
+    (0.31622776601683794, 10.0)
+    """
+    axis = axis_of(panel, which)
+    places = [place for place, _ in axis.named]
+    values = [v for v in values_of(panel, which).tolist() if not _is_one_of(v, places)]
+    if not places or not values:
+        return -math.inf, math.inf
+    low, high = min(values), max(values)
+    return (
+        min([low, *(_half_way(place, low, axis.log) for place in places if place < low)]),
+        max([high, *(_half_way(place, high, axis.log) for place in places if place > high)]),
+    )
+
+
+def _half_way(one: float, other: float, log: bool) -> float:
+    return math.sqrt(one * other) if log else (one + other) / 2
+
+
+def _is_one_of(value: float, places: list[float]) -> bool:
+    return any(math.isclose(value, place, rel_tol=1e-6) for place in places)
+
+
+def edges_of(centres: Floats, log: bool) -> Floats:
+    """Return where cells meet that have these centres, and where the outer ones end.
+
+    Examples
+    --------
+    >>> edges_of(np.array([1.0, 100.0]), log=True).round(6).tolist()
+    [0.1, 10.0, 1000.0]
+    >>> edges_of(np.array([3.0]), log=False).tolist()
+    [2.5, 3.5]
+    """
+    if len(centres) == 0:
+        return np.empty(0)
+    at = np.log(centres) if log else np.asarray(centres, float)
+    if len(at) == 1:
+        edges: Floats = at[0] + np.array([-0.5, 0.5])
+    else:
+        inner = (at[:-1] + at[1:]) / 2
+        edges = np.array([2 * at[0] - inner[0], *inner, 2 * at[-1] - inner[-1]])
+    back: Floats = np.exp(edges) if log else edges
+    return back
+
+
+# Colours
+
+
+class _Tones(NamedTuple):
+    """Colours that stand out on a ground; greys from the one nearest to ink on."""
+
+    ink: str
+    pale: str
+    red: str
+    green: str
+    blue: str
+    yellow: str
+
+
+_TONES: dict[Ground, _Tones] = {
+    "light": _Tones("#222222", "#b0b0b0", "#d4351c", "#008a63", "#0072b2", "#c48800"),
+    "dark": _Tones("#eeeef2", "#7c808c", "#ff6a4d", "#2fc79a", "#56b4e9", "#e8b94a"),
+}
+
+
+def group_colours(panel: Panel, ground: Ground = "light") -> tuple[str, ...]:
+    """Return a colour for each group of a panel; none where groups are told apart in other ways.
+
+    Examples
+    --------
+    >>> from fechner.scores.panels import Axis
+    >>> lines = tuple(Line(np.zeros(2), np.zeros(2), "", group=k) for k in range(4))
+    >>> panel = Panel("curves", "", Axis(""), Axis(""), lines, palette="adaptors")
+    >>> group_colours(panel)
+    ('#0072b2', '#222222', '#b0b0b0', '#d4351c')
+    """
+    if not panel.palette:
+        return ()
+    tones = _TONES[ground]
+    marks = [mark for mark in panel.marks if isinstance(mark, Line | Points | Bars)]
+    n = 1 + max((mark.group for mark in marks), default=0)
+    match panel.palette:
+        case "channels":
+            return tones.ink, tones.red, tones.blue
+        case "adaptors":
+            greys = _between([tones.ink, tones.pale], n - 2) if n > 3 else [tones.pale] * (n - 2)
+            return (tones.blue, *greys, tones.red)[:n]
+        case "red-green":
+            return tuple(_between([tones.green, tones.ink, tones.red], n))
+        case "yellow-blue":
+            return tuple(_between([tones.blue, tones.ink, tones.yellow], n))
+
+
+def _between(stops: Sequence[str], n: int) -> list[str]:
+    """Return so many colours in equal steps from the first stop over the others to the last."""
+    values = np.array([list(bytes.fromhex(stop[1:])) for stop in stops])
+    at = np.linspace(0, len(stops) - 1, n)
+    mixed = [np.interp(at, range(len(stops)), part) for part in values.T]
+    return [f"#{bytes(each).hex()}" for each in np.rint(mixed).astype(np.uint8).T.tolist()]
+
+
+# Scores by depth
+
+
+def depth_panel(labelled: Sequence[tuple[str, Result]]) -> Panel | None:
+    """Return a line for each observer and read-out that has several layers, None if none has.
+
+    Parameters
+    ----------
+    labelled
+        The results of one test with the label of their observer, layers in order.
+    """
+    lines: dict[tuple[str, str], list[Result]] = {}
+    for label, result in labelled:
+        if result.main:
+            lines.setdefault((label, result.score.readout), []).append(result)
+    deep = {key: found for key, found in lines.items() if len(found) > 1}
+    if not deep:
+        return None
+    several = len({readout for _, readout in deep}) > 1
+    score = next(iter(deep.values()))[0].score
+    layers = {tuple(each.score.layer for each in found) for found in deep.values()}
+    alike = len(layers) == 1
+    return Panel(
+        "depth",
+        "Score by depth",
+        Axis("layer", ticks=next(iter(layers)))
+        if alike
+        else Axis("depth (share of the layers measured)"),
+        Axis(_named(score)),
+        tuple(
+            Line(
+                np.arange(float(len(found))) if alike else np.linspace(0, 1, len(found)),
+                np.array([each.score.value for each in found]),
+                f"{label} {readout}" if several else label,
+                group=number,
+                low=np.array([each.score.low for each in found]),
+                high=np.array([each.score.high for each in found]),
+                names=tuple(each.score.layer for each in found),
+            )
+            for number, ((label, readout), found) in enumerate(deep.items())
+        ),
+    )
+
+
+def readout_panels(
+    labelled: Sequence[tuple[str, Result]], ends: tuple[float, float] | None = None
+) -> dict[str, Panel]:
+    """Return a heat map over layers and read-outs for each observer that has several of both.
+
+    Parameters
+    ----------
+    labelled
+        The results of one test with the label of their observer, layers in order.
+    ends
+        Ends of the scale of colours; those of all these heat maps if None.
+    """
+    by_label: dict[str, list[Score]] = {}
+    for label, result in labelled:
+        if result.main:
+            by_label.setdefault(label, []).append(result.score)
+    tables = {
+        label: (layers, readouts, {(each.layer, each.readout): each.value for each in scores})
+        for label, scores in by_label.items()
+        if len(layers := tuple(dict.fromkeys(each.layer for each in scores))) > 1
+        and len(readouts := tuple(dict.fromkeys(each.readout for each in scores))) > 1
+    }
+    low, high = ends or ends_of(value for *_, cells in tables.values() for value in cells.values())
+    return {
+        label: Panel(
+            "readouts",
+            "Score by layer and read-out",
+            Axis("layer", ticks=layers),
+            Axis("read-out", ticks=readouts),
+            (
+                Surface(
+                    np.arange(float(len(layers))),
+                    np.arange(float(len(readouts))),
+                    np.array([[cells.get((a, b), np.nan) for b in readouts] for a in layers]),
+                    _named(by_label[label][0]),
+                    low=low,
+                    high=high,
+                ),
+            ),
+            stimuli=False,
+        )
+        for label, (layers, readouts, cells) in tables.items()
+    }
+
+
+def ends_of(values: Iterable[float]) -> tuple[float, float]:
+    """Return the smallest and largest of numbers; NaN where there are none."""
+    known = [value for value in values if np.isfinite(value)]
+    return (min(known), max(known)) if known else (np.nan, np.nan)
+
+
+def _named(score: Score) -> str:
+    return f"{score.name} {score.arrow}".rstrip()

@@ -1,1 +1,0 @@
-"""Figures for papers: panels, charts and stimuli as matplotlib draws them for print."""
