@@ -74,5 +74,8 @@ def test_it_may_be_all_that_there_is(measure, tmp_path: Path) -> None:
     assert run.to_dataframe().empty
     page = run.report(tmp_path / "page.html").read_text("utf-8")
     assert "There are no human thresholds to compare with" in page
+    assert "Nothing is scored" in page
+    assert page.count("<tr data-label=") == 2  # cards are drawn for the observers of the table
+    assert 'data-plot="profile"' not in page
     with pytest.raises(FechnerError):
         compare(run)

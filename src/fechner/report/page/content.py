@@ -187,6 +187,11 @@ class Chapter:
         return self.group.tests
 
     @property
+    def scored(self) -> list[Test]:
+        """The tests that have human data to compare with."""
+        return [test for test in self.tests if test.experiment.reference]
+
+    @property
     def checks(self) -> list[Asked]:
         """What is asked by yes, partly or no, test by test; empty where nothing is."""
         rows = []
@@ -314,6 +319,14 @@ def place_of(result: Result) -> Place:
     return result.score.layer, result.score.readout
 
 
+def _was_measured_unscored(contender: Contender) -> bool:
+    """Whether a contender has answers to a test that has no human data to compare with."""
+    with suppress(RunFolderError):  # said among the problems already
+        tests = [test.id for test in contender.run.tests if not test.experiment.reference]
+        return any(contender.data(test) is not None for test in tests)
+    return False
+
+
 def _standings(group: Group, results: Sequence[tuple[int, Result]]) -> list[Standing]:
     together: dict[tuple[int, str], list[Result]] = {}
     for number, result in results:
@@ -337,6 +350,12 @@ def _standings(group: Group, results: Sequence[tuple[int, Result]]) -> list[Stan
                 contender.csf_based,
             )
         )
+    scored = {standing.contender for standing in standings}
+    standings += [
+        Standing(contender.label, number, ("", ""), {}, mean_distance([]), contender.family)
+        for number, contender in enumerate(group.contenders)
+        if number not in scored and _was_measured_unscored(contender)
+    ]
     most = max((each.mean.n for each in standings), default=0)
 
     def order(standing: Standing) -> tuple[bool, float]:

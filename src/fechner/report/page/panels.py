@@ -65,13 +65,13 @@ def drawn(chapter: Chapter) -> dict[str, Any]:
     depths = {test: depth_panel(results) for test, results in labelled.items()}
     album = Album()
     return {
-        "tests": [{"id": test.id, "title": test.experiment.title} for test in chapter.tests],
+        "tests": [{"id": test.id} for test in chapter.scored],
         "contenders": [
             {"label": contender.label, "places": found}
             for contender, found in zip(contenders, places, strict=True)
         ],
         "standings": [
-            {"label": standing.label, "distances": _distances(standing, chapter.tests)}
+            {"label": standing.label, "distances": _distances(standing, chapter.scored)}
             for standing in chapter.standings
         ],
         "scores": {

@@ -336,7 +336,7 @@
         const line = document.createElement("h4");
         line.textContent = `${alike[alike.length - 1].title} `;
         if (isSmall) line.append(Object.assign(document.createElement("small"), { textContent: `${example.y.label} by ${example.x.label}. ` }));
-        const isExplained = HEADINGS[example.kind] && isFirst && (example.kind !== "curves" || example.marks.some((mark) => mark.type === "line" && mark.human));
+        const isExplained = HEADINGS[example.kind] && isFirst && (example.kind === "directions" || example.marks.some((mark) => mark.type === "line" && mark.human));
         if (isExplained) line.append(Object.assign(document.createElement("small"), { textContent: `${HEADINGS[example.kind]} ` }));
         if (hasKey(example)) line.append(key(example));
         room.append(line);
