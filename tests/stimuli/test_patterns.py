@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ from fechner.stimuli.patterns import (
     with_parameter,
     with_seed,
 )
+from fechner.stimuli.pictures import Recent
 
 FIELD = Field.of(pixels=240, ppd=60)  # 4 deg: a whole number of cycles for multiples of 0.25 cpd
 
@@ -243,3 +245,20 @@ def test_area_and_seed_of_patterns_that_have_one() -> None:
     assert torch.equal(noise.draw(field), noise.band.draw(field))
     assert in_words(OctaveNoise(4.0, octaves=2.0)) == "noise 2 octaves wide of 4 cycles/degree"
     assert in_words(Noise(0.0, 12.0, seed=3)) == "noise up to 12 cycles/degree"
+
+
+def test_what_is_remembered_has_bounds() -> None:
+    made: list[str] = []
+
+    def make(name: str) -> str:
+        made.append(name)
+        return name
+
+    recent: Recent[str] = Recent(most=10)
+    for name in ("a", "b", "a", "c", "a", "b"):
+        assert recent.get(name, partial(make, name), lambda name: 4) == name
+    # b was not used for longest when c came.
+    assert made == ["a", "b", "c", "b"]
+    assert len(recent) == 2
+    assert recent.get("huge", lambda: "huge", lambda name: 1000) == "huge"
+    assert len(recent) == 1

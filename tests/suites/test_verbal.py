@@ -21,7 +21,7 @@ from fechner.human import standard_spatial_observer
 from fechner.observers.chat import requests
 from fechner.observers.torchvision_fix import import_torchvision
 from fechner.runs import Run, preview
-from fechner.stimuli.patterns import drawn
+from fechner.stimuli.patterns import DRAWN
 from fechner.stimuli.pictures import picture_drawn
 from fechner.suites import published_prompts, suite
 
@@ -190,7 +190,7 @@ def test_thresholds_are_recovered_from_bands_of_photographs(tmp_path: Path) -> N
     assert "One octave of the luminance of a photograph (of 6)" in test.experiment.method
     # To be looked at, what cannot be drawn any more is blank.
     picture_drawn.cache_clear()
-    drawn.cache_clear()
+    DRAWN.clear()
     shown = [sample.stimulus for row in test.experiment.samples() for sample in row]
     assert all(stimulus.layers == () for stimulus in shown)
 

@@ -152,11 +152,8 @@ def known_experiment(name: str) -> KnownExperiment:
     (('cr',), ())
     """
     found = _known()["experiments"].get(name, {})
-    return KnownExperiment(
-        found.get("axis", KnownExperiment.axis),
-        tuple(found.get("conditions", ())),
-        tuple(found.get("left_out", ())),
-    )
+    tuples = {key: tuple(found.get(key, ())) for key in ("conditions", "left_out")}
+    return KnownExperiment(found.get("axis", KnownExperiment.axis), **tuples)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -140,17 +140,15 @@ class RoundWindow:
 
     size_deg: float
 
+    #: No carrier, no limit.
+    highest_cpd: ClassVar[float] = 0.0
+
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the window with unit amplitude."""
         import torch
 
         x, y = (axis.reshape(-1).cpu().numpy() for axis in field.grid(device))
         return torch.as_tensor(_window(self.size_deg, x, y), device=device)
-
-    @property
-    def highest_cpd(self) -> float:
-        """No carrier, no limit."""
-        return 0.0
 
     def share_inside(self, field: Field) -> float:
         """Return the share of its energy inside."""

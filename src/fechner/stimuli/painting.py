@@ -236,8 +236,8 @@ def _paint_pictures(
 
 
 def _manipulation(stimulus: Stimulus | Picture) -> Manipulation | None:
-    """Return what neighbours may have in common; what may fail is drawn, and remembered, alone."""
-    if isinstance(stimulus, Manipulated) and not stimulus.manipulation.may_fail:
+    """Return what neighbours may have in common."""
+    if isinstance(stimulus, Manipulated) and not stimulus.manipulation.alone:
         return stimulus.manipulation
     return None
 
@@ -323,14 +323,7 @@ class Clips:
     def frame(self, number: int) -> Frames:
         """Paint one frame of every video, [n, 3, h, w]."""
         time = self.field.times_s[number]
-        return paint(
-            [stimulus.at(time) for stimulus in self.stimuli],
-            self.field.still(),
-            self.display,
-            light=self.light,
-            dtype=self.dtype,
-            device=self.device,
-        )
+        return self._paint([stimulus.at(time) for stimulus in self.stimuli], self.field.still())
 
     def __iter__(self) -> Iterator[Frames]:
         """Paint frame after frame."""
@@ -338,14 +331,11 @@ class Clips:
 
     def whole(self) -> Frames:
         """Paint all frames, [n, 3, t, h, w]."""
-        return paint(
-            self.stimuli,
-            self.field,
-            self.display,
-            light=self.light,
-            dtype=self.dtype,
-            device=self.device,
-        )
+        return self._paint(self.stimuli, self.field)
+
+    def _paint(self, stimuli: Sequence[Stimulus | Picture], field: Field) -> Frames:
+        settings: dict[str, Any] = {"dtype": self.dtype, "device": self.device}
+        return paint(stimuli, field, self.display, light=self.light, **settings)
 
     def rows(self, which: list[int]) -> Clips:
         """Return some of the videos, by number."""

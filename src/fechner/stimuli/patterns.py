@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass, fields, is_dataclass, replace
-from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, cast
 
 from fechner.errors import FechnerError, raised
+from fechner.stimuli.pictures import Recent
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -312,6 +311,8 @@ class Gaussian:
     y_deg: float = 0.0
 
     words: ClassVar[str] = "a Gaussian blob"
+    #: No carrier, no limit.
+    highest_cpd: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         _check_positive(sigma_deg=self.sigma_deg, sigma_along_deg=self.sigma_along_deg)
@@ -327,11 +328,6 @@ class Gaussian:
         return (across / self.sigma_deg).square().div(-2).exp() * (
             (along / sigma_along).square().div(-2).exp()
         )
-
-    @property
-    def highest_cpd(self) -> float:
-        """No carrier, no limit."""
-        return 0.0
 
     def share_inside(self, field: Field) -> float:
         """Return the share of its energy inside; exact unless it is both oblong and tilted."""
@@ -448,6 +444,8 @@ def _checked_picture(pattern: Pattern, field: Field, device: str) -> Tensor:
     try:
         picture = pattern.draw(field, device).expand(field.height_px, field.width_px)
         highest = float(picture.abs().amax())
+    except FechnerError:
+        raise
     except Exception as error:
         raise FechnerError(f"{name} could not be drawn: {raised(error)}.") from error
     if not math.isfinite(highest):
@@ -460,38 +458,14 @@ def _checked_picture(pattern: Pattern, field: Field, device: str) -> Tensor:
     return picture
 
 
-class _Drawing:
-    """Draws patterns and remembers the latest, up to so many bytes."""
-
-    def __init__(self, most_bytes: int) -> None:
-        self.most_bytes = most_bytes
-        self._known: OrderedDict[tuple[Pattern, Field, str], Tensor] = OrderedDict()
-        self._one_at_a_time = Lock()
-
-    def __call__(self, pattern: Pattern, field: Field, device: str = "cpu") -> Tensor:
-        """Draw a pattern, or remember it; [h, w]."""
-        key = (pattern, field, device)
-        with self._one_at_a_time:
-            if key in self._known:
-                self._known.move_to_end(key)
-                return self._known[key]
-        picture = _checked_picture(pattern, field, device)
-        with self._one_at_a_time:
-            self._known[key] = picture
-            # The newest stays, whatever its size.
-            while len(self._known) > 1 and self._bytes > self.most_bytes:
-                self._known.popitem(last=False)
-        return picture
-
-    @property
-    def _bytes(self) -> int:
-        return sum(picture.nbytes for picture in self._known.values())
-
-    def cache_clear(self) -> None:
-        """Forget all."""
-        with self._one_at_a_time:
-            self._known.clear()
+#: Patterns drawn, up to so many bytes: hundreds of small pictures, a few of a large display.
+DRAWN: Recent[Tensor] = Recent(1 << 27)
 
 
-#: Hundreds of small pictures, a few of a large display.
-drawn = _Drawing(most_bytes=1 << 27)
+def drawn(pattern: Pattern, field: Field, device: str = "cpu") -> Tensor:
+    """Draw a pattern, or remember it; [h, w]."""
+    return DRAWN.get(
+        (pattern, field, device),
+        lambda: _checked_picture(pattern, field, device),
+        lambda picture: picture.nbytes,
+    )

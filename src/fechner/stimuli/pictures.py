@@ -9,12 +9,15 @@ from __future__ import annotations
 import hashlib
 import stat
 from abc import ABC, abstractmethod
-from dataclasses import InitVar, dataclass
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from dataclasses import field as field_
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from threading import Lock
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
@@ -61,6 +64,43 @@ _PACKAGED = {
 ARRAY = ".npy"
 
 Same = TypeVar("Same", bound="Picture")
+Thing = TypeVar("Thing")
+
+
+class Recent(Generic[Thing]):
+    """Remembers things up to a total size; those not used for longest are forgotten first.
+
+    Parameters
+    ----------
+    most
+        Their total size; the newest stays, whatever its own.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._known: OrderedDict[Hashable, tuple[Thing, int]] = OrderedDict()
+        self._one_at_a_time = Lock()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def get(self, key: Hashable, make: Callable[[], Thing], size: Callable[[Thing], int]) -> Thing:
+        """Return what is remembered by a key, or make it."""
+        with self._one_at_a_time:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key][0]
+        thing = make()
+        with self._one_at_a_time:
+            self._known[key] = (thing, size(thing))
+            while len(self._known) > 1 and sum(n for _, n in self._known.values()) > self.most:
+                self._known.popitem(last=False)
+        return thing
+
+    def clear(self) -> None:
+        """Forget all."""
+        with self._one_at_a_time:
+            self._known.clear()
 
 
 class Picture(ABC):
@@ -114,17 +154,12 @@ class Manipulated(Picture):
 
     @property
     def source(self) -> Picture:
-        """The picture that has to be read, or this one if it may turn out that it cannot be had."""
-        return self if self.manipulation.may_fail else self.picture.source
+        """The picture that has to be read, or this one if it is drawn by itself."""
+        return self if self.manipulation.alone else self.picture.source
 
     def draw(self, field: Field, bits: int | None, device: str) -> Tensor:
         """Draw the picture and manipulate it."""
-        import torch
-
-        shown = self.manipulation.show(
-            [self.picture], [self.level], [self.seed], field, bits, device, torch.float64
-        )
-        return shown[0]
+        return self.manipulation.shown(self.picture, self.level, self.seed, field, bits, device)
 
 
 def rounded(pixels: Tensor, bits: int | None) -> Tensor:
@@ -165,17 +200,7 @@ class Photograph(Picture):
     name: str
     label: str
     sha256: str
-    folder: InitVar[str] = ""
-
-    _folder: ClassVar[str] = ""
-
-    def __post_init__(self, folder: str) -> None:
-        object.__setattr__(self, "_folder", folder)
-
-    @property
-    def place(self) -> str:
-        """Where the folder is."""
-        return self._folder
+    folder: str = field_(default="", compare=False, repr=False)
 
     def __str__(self) -> str:
         return self.name
@@ -183,7 +208,7 @@ class Photograph(Picture):
     @property
     def path(self) -> Path:
         """Where the file is."""
-        return Path(self._folder) / self.name
+        return Path(self.folder) / self.name
 
     def draw(self, field: Field, bits: int | None, device: str) -> Tensor:
         """Decode it, [3, h, w]."""
@@ -230,7 +255,7 @@ class Album:
     @property
     def folder(self) -> str:
         """Where its files are."""
-        return self.photographs[0].place if self.photographs else ""
+        return self.photographs[0].folder if self.photographs else ""
 
     @classmethod
     def known(cls, plain: dict[str, Any], folder: str) -> Album:

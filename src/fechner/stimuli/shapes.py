@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,9 @@ class Disk:
 
     radius_deg: float
 
+    #: No carrier, no limit.
+    highest_cpd: ClassVar[float] = 0.0
+
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the pattern with unit amplitude."""
         x, y = field.grid(device)
@@ -32,11 +35,6 @@ class Disk:
     def area_deg2(self) -> float:
         """Area of the disk."""
         return math.pi * self.radius_deg**2
-
-    @property
-    def highest_cpd(self) -> float:
-        """No carrier, no limit."""
-        return 0.0
 
     def share_inside(self, field: Field) -> float:
         """Return the share of its area inside.
@@ -65,6 +63,9 @@ class Square:
 
     side_deg: float
 
+    #: No carrier, no limit.
+    highest_cpd: ClassVar[float] = 0.0
+
     def __post_init__(self) -> None:
         if not self.side_deg > 0:
             raise ValueError(f"side_deg is {self.side_deg:g}; it must be above 0.")
@@ -77,11 +78,6 @@ class Square:
             for axis in field.grid(device)
         )
         return x * y
-
-    @property
-    def highest_cpd(self) -> float:
-        """No carrier, no limit."""
-        return 0.0
 
     def share_inside(self, field: Field) -> float:
         """Return the share of its area inside."""
@@ -102,16 +98,14 @@ class Edge:
 
     orientation_deg: float = 0.0
 
+    #: No carrier, no limit.
+    highest_cpd: ClassVar[float] = 0.0
+
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the pattern with unit amplitude; a pixel on the edge shows the mean of both."""
         return (2 * field.ppd * across_and_along(field, device, self.orientation_deg)[0]).clamp(
             -1, 1
         )
-
-    @property
-    def highest_cpd(self) -> float:
-        """No carrier, no limit."""
-        return 0.0
 
 
 @dataclass(frozen=True)
@@ -132,17 +126,15 @@ class Bar:
     orientation_deg: float = 0.0
     offset_deg: float = 0.0
 
+    #: No carrier, no limit.
+    highest_cpd: ClassVar[float] = 0.0
+
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the pattern with unit amplitude."""
         across = across_and_along(field, device, self.orientation_deg)[0]
         distance_px = (across - self.offset_deg).abs() * field.ppd
         width_px = self.width_deg * field.ppd
         return (width_px / 2 + 0.5 - distance_px).clamp(0, min(1.0, width_px))
-
-    @property
-    def highest_cpd(self) -> float:
-        """No carrier, no limit."""
-        return 0.0
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import torch
 
 from fechner.errors import FechnerError
 from fechner.references import references
+from fechner.stimuli import display, paint
 from fechner.stimuli.field import Field
 from fechner.stimuli.manipulations import MANIPULATIONS
 from fechner.stimuli.objects import OBJECT_MANIPULATIONS, View, random_view, view_of
@@ -21,7 +22,10 @@ def view(tmp_path_factory):
 
 
 def shown(manipulation, views, levels, dtype=torch.float64):
-    return manipulation.show(views, levels, [()] * len(views), FIELD, 8, "cpu", dtype)
+    recipes = [
+        Manipulated(view, manipulation, level) for view, level in zip(views, levels, strict=True)
+    ]
+    return paint(recipes, FIELD, display("srgb-8bit"), dtype=dtype).pixels
 
 
 def test_there_are_the_eight_of_the_paper():

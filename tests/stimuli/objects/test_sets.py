@@ -9,7 +9,6 @@ import pytest
 from fechner.errors import FechnerError, PictureError
 from fechner.stimuli.field import Field
 from fechner.stimuli.objects import View, open_objects
-from fechner.stimuli.objects.rendering import Kept
 from fechner.stimuli.objects.views import SAMPLES, SEARCH_SAMPLES
 from fechner.stimuli.picture_sets import known_pictures
 
@@ -55,7 +54,7 @@ def test_what_is_shown_is_the_same_view_of_more_paths(folder):
     found = open_objects(folder)
     searched, shown = found.picture(2, 7), found.shown(2, 7)
     assert shown == searched.seen(samples=SAMPLES)
-    assert shown.place == str(folder)
+    assert shown.folder == str(folder)
     assert found.name(2, 7).startswith("dice/first/die.ply at ")
 
 
@@ -122,20 +121,3 @@ def test_what_is_no_set_of_objects_is_refused(folder, tmp_path):
         open_objects(tmp_path / "one")
     with pytest.raises(FechnerError, match="at least one side, not 0"):
         open_objects(folder, views=0)
-
-
-def test_what_is_kept_has_bounds():
-    made = []
-
-    def make(name):
-        made.append(name)
-        return name
-
-    kept = Kept(most_triangles=10)
-    for name, triangles in (("a", 4), ("b", 4), ("a", 4), ("c", 4), ("a", 4), ("b", 4)):
-        assert kept.get(name, lambda name=name: make(name), triangles) == name
-    # b was not used for longest when c came.
-    assert made == ["a", "b", "c", "b"]
-    assert len(kept) == 2
-    assert kept.get("huge", lambda: "huge", 1000) == "huge"
-    assert len(kept) == 1

@@ -230,7 +230,7 @@ def test_a_folder_is_no_part_of_a_view(folder):
     moved = View(view.name, view.sha256, folder="elsewhere")
     assert moved == view
     assert hash(moved) == hash(view)
-    assert moved.seen(x_deg=1.0).place == "elsewhere"
+    assert moved.seen(x_deg=1.0).folder == "elsewhere"
 
 
 def test_a_mesh_that_has_changed_is_not_shown(tmp_path):

@@ -5,7 +5,7 @@
 """
 
 from fechner.errors import UnknownNameError
-from fechner.stimuli.manipulations import blur, geometry, noise, spectra, tone, weather
+from fechner.stimuli.manipulations import blur, geometry, noise, spectra, tone
 from fechner.stimuli.manipulations.base import Manipulation, pixel_manipulation
 
 #: Those of RichardWebster et al. (2018), in the paper's order.
@@ -30,9 +30,9 @@ IMAGENET_C: tuple[Manipulation, ...] = (
     blur.glass_blur,
     blur.motion_blur,
     blur.zoom_blur,
-    weather.snow,
-    weather.frost,
-    weather.fog,
+    noise.snow,
+    noise.frost,
+    noise.fog,
     tone.value,
     tone.contrast_per_channel,
     geometry.elastic,
@@ -40,7 +40,7 @@ IMAGENET_C: tuple[Manipulation, ...] = (
     tone.jpeg,
     noise.speckle_noise,
     blur.gaussian_blur,
-    weather.spatter,
+    noise.spatter,
     tone.saturation,
 )
 

@@ -86,8 +86,8 @@ class Manipulation:
     differentiable: bool = True
     ordered: bool = True
 
-    #: Whether there are pictures that cannot be changed as asked, which is a `PictureError`.
-    may_fail: ClassVar[bool] = False
+    #: Whether each picture is drawn by itself (`shown`), not many at once from their pixels.
+    alone: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         weakest, strongest = self.range
@@ -108,6 +108,21 @@ class Manipulation:
     def change(self, pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
         """Change pictures, [n, 3, h, w] in 0..1, by levels above 0, [n]; values may leave 0..1."""
         raise NotImplementedError(f"{type(self).__name__} has to define how it changes pixels.")
+
+    def shown(
+        self,
+        picture: Picture,
+        level: float,
+        seed: Seed,
+        field: Field,
+        bits: int | None,
+        device: str,
+    ) -> Tensor:
+        """Draw a picture and change it, [3, h, w]; a `PictureError` where that cannot be done."""
+        import torch
+
+        dtype = torch.float64
+        return self.show([picture], [level], [seed], field, bits, device, dtype)[0]
 
     def apply(
         self,

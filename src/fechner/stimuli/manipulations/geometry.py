@@ -92,6 +92,7 @@ class Scale(Manipulation):
 
     axis: str = "size (octaves)"
     reference: str = "richardwebster2018"
+    most: float = 16.0
     direction: Literal["up", "down"]
 
     def change(self, pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
@@ -100,26 +101,26 @@ class Scale(Manipulation):
         return zoomed(pixels - OUTSIDE, factors) + OUTSIDE
 
 
-ROTATION_UP = Rotation(
-    name="rotation-up",
-    title="Rotation, anticlockwise",
-    words="is turned anticlockwise in its plane by the level in degrees; around it there is grey",
-    opposite="rotation-down",
-    direction="up",
+_TURNS: tuple[tuple[Literal["up", "down"], str, str], ...] = (
+    ("up", "down", "anticlockwise"),
+    ("down", "up", "clockwise"),
 )
-ROTATION_DOWN = Rotation(
-    name="rotation-down",
-    title="Rotation, clockwise",
-    words="is turned clockwise in its plane by the level in degrees; around it there is grey",
-    opposite="rotation-up",
-    direction="down",
+
+ROTATION_UP, ROTATION_DOWN = (
+    Rotation(
+        name=f"rotation-{way}",
+        title=f"Rotation, {turn}",
+        words=f"is turned {turn} in its plane by the level in degrees; around it there is grey",
+        opposite=f"rotation-{other}",
+        direction=way,
+    )
+    for way, other, turn in _TURNS
 )
 SCALE_UP = Scale(
     name="scale-up",
     title="Size, increased",
     words="is enlarged about its middle by the level in octaves",
     range=(0.02, 6.0),
-    most=16.0,
     opposite="scale-down",
     direction="up",
 )
@@ -128,7 +129,6 @@ SCALE_DOWN = Scale(
     title="Size, decreased",
     words="is made smaller about its middle by the level in octaves; around it there is grey",
     range=(0.02, 7.0),
-    most=16.0,
     opposite="scale-up",
     direction="down",
 )

@@ -18,7 +18,6 @@ from fechner.stimuli.noise import Band, Noise
 from fechner.stimuli.pictures import Picture, Problem, Seed, picture_drawn, rounded
 
 if TYPE_CHECKING:
-    import torch
     from torch import Tensor
 
 #: The RMSE as shown may differ from the one asked for by this share.
@@ -297,7 +296,7 @@ class AtRmse(Manipulation):
     reference: str = "hernandez2025"
     range: tuple[float, float] = (0.01, 0.16)
 
-    may_fail: ClassVar[bool] = True
+    alone: ClassVar[bool] = True
     #: How it is done, in words before the band.
     by: ClassVar[str]
 
@@ -343,28 +342,22 @@ class AtRmse(Manipulation):
             return best[0], ""
         return best[0], "unreachable" if plain > limit else "clipped"
 
-    def show(
+    def shown(
         self,
-        pictures: Sequence[Picture],
-        levels: Sequence[float],
-        seeds: Sequence[Seed],
+        picture: Picture,
+        level: float,
+        seed: Seed,
         field: Field,
         bits: int | None,
         device: str,
-        dtype: torch.dtype,
     ) -> Tensor:
-        """Draw pictures and change them, one after the other."""
-        import torch
-
-        shown = []
-        for picture, level, seed in zip(pictures, levels, seeds, strict=True):
-            original = picture_drawn(picture, field, bits, device)
-            pixels, problem = self.changed(original, level, field, seed, bits)
-            if problem and not self.nearest:
-                how = f"by an RMSE of {level:g} by {self.by} {self.band}"
-                raise PictureError(f"{picture} cannot be changed {how}.", problem)
-            shown.append(pixels)
-        return torch.stack(shown).to(dtype)
+        """Draw a picture and change it."""
+        original = picture_drawn(picture, field, bits, device)
+        pixels, problem = self.changed(original, level, field, seed, bits)
+        if problem and not self.nearest:
+            how = f"by an RMSE of {level:g} by {self.by} {self.band}"
+            raise PictureError(f"{picture} cannot be changed {how}.", problem)
+        return pixels
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -113,10 +113,10 @@ def read_mesh(path: Path, name: str = "") -> Mesh:
             f"{name} has {size / 2**20:.0f} MB, more than the {MOST_BYTES >> 20} that are read; "
             "make it simpler"
         )
-    found = [part for part in _parts(_scene(path, name)) if len(part.positions)]
+    found = [part for part in _parts(_scene(path, name)) if len(part[0])]
     if not found:
         raise _refused(f"{name} has no faces, and so there is nothing to see of it")
-    every = np.concatenate([part.positions.reshape(-1, 3) for part in found])
+    every = np.concatenate([positions.reshape(-1, 3) for positions, _, _ in found])
     if not np.isfinite(every).all():
         raise _refused(f"{name} has corners at places that are not numbers")
     if len(every) > 3 * MOST_TRIANGLES:
@@ -128,22 +128,19 @@ def read_mesh(path: Path, name: str = "") -> Mesh:
     radius = float(np.linalg.norm(every - centre, axis=1).max())
     if not radius > 0:
         raise _refused(f"{name} is a single point, and so there is nothing to see of it")
-    return Mesh(tuple(_placed(part, centre, radius) for part in found), lacking(path, name))
+    return Mesh(tuple(_placed(*part, centre, radius) for part in found), lacking(path, name))
 
 
-@dataclass(frozen=True, eq=False)
-class _Loose:
-    """Triangles as the file has them; normals and colour may be lacking."""
-
-    positions: NDArray[np.float64]
-    normals: NDArray[np.float64] | None
-    look: dict[str, Any]
+#: Triangles as the file has them, their normals, which may be lacking, and fields of `Part`.
+_Loose = tuple["Floats", "Floats | None", dict[str, Any]]
 
 
-def _placed(part: _Loose, centre: NDArray[np.float64], radius: float) -> Part:
-    positions = (part.positions - centre) / radius
-    normals = corner_normals(positions, part.normals)
-    look = {"colour": (_GREY, _GREY, _GREY), **part.look}
+def _placed(
+    positions: Floats, given: Floats | None, look: dict[str, Any], centre: Floats, radius: float
+) -> Part:
+    positions = (positions - centre) / radius
+    normals = corner_normals(positions, given)
+    look = {"colour": (_GREY, _GREY, _GREY), **look}
     return Part(positions.astype(np.float32), normals.astype(np.float32), **look)
 
 
@@ -172,7 +169,7 @@ def _parts(scene: Any) -> Iterator[_Loose]:
         if faces is None or not len(faces):
             continue
         given = mesh.vertex_normals[faces] if "vertex_normals" in mesh._cache else None
-        yield _Loose(mesh.vertices[faces], given, _look(mesh.visual, faces))
+        yield mesh.vertices[faces], given, _look(mesh.visual, faces)
 
 
 def _look(visual: Any, faces: NDArray[np.int64]) -> dict[str, Any]:

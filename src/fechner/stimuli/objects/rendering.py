@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fechner.errors import MissingExtraError
 from fechner.stimuli.objects.meshes import Mesh, Part, linear
+from fechner.stimuli.pictures import Recent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,9 +26,7 @@ _DEPTH = 6
 _THROUGH_GLASS = 4
 
 #: So many triangles are kept ready, by each of those who keep some; about 200 bytes each.
-_MOST_TRIANGLES = 3_000_000
-
-Thing = TypeVar("Thing")
+MOST_TRIANGLES = 3_000_000
 
 
 @dataclass(frozen=True)
@@ -111,47 +108,7 @@ def _cos_sin(degrees: float) -> tuple[float, float]:
     return math.cos(angle), math.sin(angle)
 
 
-class Kept(Generic[Thing]):
-    """Things made of meshes, within bounds; those not used for longest are forgotten first.
-
-    Parameters
-    ----------
-    most_triangles
-        How many triangles they may have together; a single larger one is kept alone.
-    """
-
-    def __init__(self, most_triangles: int = _MOST_TRIANGLES) -> None:
-        self._most = most_triangles
-        self._things: OrderedDict[str, tuple[Thing, int]] = OrderedDict()
-        self._lock = RLock()
-
-    def __len__(self) -> int:
-        return len(self._things)
-
-    def get(self, key: str, make: Callable[[], Thing], triangles: int | None = None) -> Thing:
-        """Return what is remembered by a key, or make it.
-
-        Parameters
-        ----------
-        triangles
-            How many the thing has; if None, its own ``triangles``.
-        """
-        with self._lock:
-            if key not in self._things:
-                thing = make()
-                size = int(getattr(thing, "triangles", 0)) if triangles is None else triangles
-                self._things[key] = (thing, size)
-                while len(self._things) > 1 and self._triangles > self._most:
-                    self._things.popitem(last=False)
-            self._things.move_to_end(key)
-            return self._things[key][0]
-
-    @property
-    def _triangles(self) -> int:
-        return sum(triangles for _, triangles in self._things.values())
-
-
-_SCENES: Kept[Any] = Kept()
+_SCENES: Recent[Any] = Recent(MOST_TRIANGLES)
 _ONE_AT_A_TIME = RLock()
 
 
@@ -183,7 +140,7 @@ def render(
     """
     mi = _mitsuba()
     samples *= 1 if mesh.is_opaque else _THROUGH_GLASS
-    scene = _SCENES.get(key, lambda: _scene(mi, mesh), mesh.triangles)
+    scene = _SCENES.get(key, lambda: _scene(mi, mesh), lambda scene: mesh.triangles)
     # Turning the object is the same as turning everything else the other way round, which spares
     # sorting its triangles anew. Mitsuba wants the place of the camera and where it looks.
     back = turned.T

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Sequence
-from dataclasses import InitVar, dataclass, replace
+from dataclasses import dataclass, replace
+from dataclasses import field as field_
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -15,11 +15,10 @@ from fechner.errors import FechnerError, PictureError
 from fechner.stimuli.field import Field
 from fechner.stimuli.manipulations.base import Manipulation
 from fechner.stimuli.objects.meshes import Mesh, hash_mesh, read_mesh
-from fechner.stimuli.objects.rendering import Kept, Studio, render, rotation
-from fechner.stimuli.pictures import Picture, Seed, picture_drawn, rounded
+from fechner.stimuli.objects.rendering import MOST_TRIANGLES, Studio, render, rotation
+from fechner.stimuli.pictures import Picture, Recent, Seed, picture_drawn, rounded
 
 if TYPE_CHECKING:
-    import torch
     from numpy.typing import NDArray
     from torch import Tensor
 
@@ -36,7 +35,7 @@ STUDIO = Studio()
 _TOE = 0.0031308
 
 #: Meshes, or why there is none.
-_MESHES: Kept[Mesh | PictureError] = Kept()
+_MESHES: Recent[Mesh | PictureError] = Recent(MOST_TRIANGLES)
 
 
 @dataclass(frozen=True)
@@ -68,27 +67,19 @@ class View(Picture):
     scale: float = 1.0
     studio: Studio = STUDIO
     samples: int = SAMPLES
-    folder: InitVar[str] = ""
+    folder: str = field_(default="", compare=False, repr=False)
 
-    _folder: ClassVar[str] = ""
-
-    def __post_init__(self, folder: str) -> None:
+    def __post_init__(self) -> None:
         if not 0 < self.scale < float("inf"):
             raise FechnerError(f"a view has a scale above 0, not {self.scale}.")
         if self.samples < 1:
             raise FechnerError(f"a view has at least one path per pixel, not {self.samples}.")
-        object.__setattr__(self, "_folder", folder)
 
     def __str__(self) -> str:
         return (
             f"{self.name} at {self.x_deg:.0f}, {self.y_deg:.0f}, {self.z_deg:.0f} degrees, "
             f"scale {self.scale:.2f}"
         )
-
-    @property
-    def place(self) -> str:
-        """Where the folder is."""
-        return self._folder
 
     def seen(
         self,
@@ -112,7 +103,7 @@ class View(Picture):
             **({} if scale is None else {"scale": scale}),
             **({} if samples is None else {"samples": samples}),
         }
-        return replace(self, **changed, folder=self._folder)
+        return replace(self, **changed)
 
     def draw(self, field: Field, bits: int | None, device: str) -> Tensor:
         """Draw it, [3, h, w]."""
@@ -139,13 +130,14 @@ class View(Picture):
         )
 
     def _mesh(self) -> Mesh:
-        found = _MESHES.get(f"{self.sha256} {self.name} {self._folder}", self._read)
+        key = (self.sha256, self.name, self.folder)
+        found = _MESHES.get(key, self._read, lambda mesh: getattr(mesh, "triangles", 0))
         if isinstance(found, PictureError):
             raise PictureError(str(found), found.problem)
         return found
 
     def _read(self) -> Mesh | PictureError:
-        path = Path(self._folder) / self.name
+        path = Path(self.folder) / self.name
         try:
             mesh = read_mesh(path, self.name)
         except PictureError as error:
@@ -232,6 +224,8 @@ class OfViews(Manipulation):
     parameter: Parameter
     sign: int
 
+    alone: ClassVar[bool] = True
+
     def setting(self, level: float) -> float:
         """Return the factor of the size, or the angle in degrees."""
         step = self.sign * level
@@ -256,28 +250,22 @@ class OfViews(Manipulation):
         angle = f"{self.parameter}_deg"
         return view.seen(**{angle: getattr(view, angle) + step})
 
-    def show(
+    def shown(
         self,
-        pictures: Sequence[Picture],
-        levels: Sequence[float],
-        seeds: Sequence[Seed],
+        picture: Picture,
+        level: float,
+        seed: Seed,
         field: Field,
         bits: int | None,
         device: str,
-        dtype: torch.dtype,
     ) -> Tensor:
-        """Draw views at their levels, [n, 3, h, w]."""
-        import torch
-
-        shown = []
-        for picture, level in zip(pictures, levels, strict=True):
-            if not isinstance(picture, View):
-                raise FechnerError(
-                    f"{self.name} needs views of 3D objects, and {picture} is none: give objects "
-                    "instead of pictures, or another manipulation."
-                )
-            shown.append(picture_drawn(self.changed(picture, level), field, bits, device))
-        return torch.stack(shown).to(dtype)
+        """Draw a view at its level."""
+        if not isinstance(picture, View):
+            raise FechnerError(
+                f"{self.name} needs views of 3D objects, and {picture} is none: give objects "
+                "instead of pictures, or another manipulation."
+            )
+        return picture_drawn(self.changed(picture, level), field, bits, device)
 
 
 def _of_views(parameter: Parameter, sign: int) -> OfViews:
