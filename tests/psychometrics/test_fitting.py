@@ -250,7 +250,7 @@ def test_a_narrow_prior_is_believed() -> None:
 @pytest.mark.parametrize(
     ("levels", "n", "k", "message"),
     [
-        ([0.1, 0.2], [10, 10, 10], [1, 2, 3], "do not fit together"),
+        ([0.1, 0.2], [10, 10, 10], [1, 2, 3], "levels, n and k"),
         ([0.1, 0.2], [10, 10], [1, 11], "between 0 and its n"),
         ([0.1, 0.2], [10, 10], [-1, 1], "between 0 and its n"),
         ([0.1, np.nan], [10, 10], [1, 1], "finite"),

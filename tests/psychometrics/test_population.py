@@ -182,7 +182,7 @@ def test_order_of_classes_and_levels_does_not_matter() -> None:
 def test_what_cannot_be_fitted_is_said() -> None:
     with pytest.raises(FechnerError, match="chance"):
         fit_population([0, 1], ones(2)[:, :2], ones(2)[:, :2], chance=0.97)
-    with pytest.raises(FechnerError, match="class and level"):
+    with pytest.raises(FechnerError, match="classes, levels"):
         fit_population([0, 1], [1, 1], [1, 0], chance=0.1)
     with pytest.raises(FechnerError, match="above 0"):
         fit_population([0, 1], [[1, 0], [1, 0]], [[1, 0], [1, 0]], chance=0.1)

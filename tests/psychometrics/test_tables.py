@@ -87,7 +87,7 @@ def test_pooling_by_tolerance_gap_and_length() -> None:
     assert pool_blocks(levels, 10, k, trials=40).n.tolist() == [20, 10, 20, 10]
     assert pool_blocks(levels, 10, k, trials=5).n.tolist() == [10] * 6
     assert pool_blocks(levels, [10, 0, 10, 10, 10, 10], [1, 0, 8, 3, 9, 4]).n.sum() == 50
-    with pytest.raises(FechnerError, match="one row"):
+    with pytest.raises(FechnerError, match="one-dimensional"):
         pool_blocks([levels, levels], 10, 1)
 
 

@@ -105,9 +105,9 @@ def read_rows(
                 {name: cell.strip() for name, cell in zip(header, cells, strict=True)},
             )
     except csv.Error as error:
-        refuse(path, lines.line_num, f"is no row of a CSV ({error})")
+        refuse(path, lines.line_num, f"is not a valid row of CSV ({error})")
     if not header:
-        raise FechnerError(f"{path} has comments alone; it needs the columns {', '.join(columns)}.")
+        raise FechnerError(f"{path} has only comments; it needs the columns {', '.join(columns)}.")
 
 
 def number(path: Path, line: int, name: str, text: str) -> float:
@@ -118,12 +118,12 @@ def number(path: Path, line: int, name: str, text: str) -> float:
         value = math.nan
     if not math.isfinite(value):
         comma = "; write decimals with a point" if "," in text else "; write one"
-        refuse(path, line, f"has '{text}' for {name}, which is no number{comma}")
+        refuse(path, line, f"has '{text}' for {name}, which is not a number{comma}")
     return value
 
 
 def refuse(path: Path, line: int, why: str) -> NoReturn:
-    """Say what is wrong with a line."""
+    """Raise an error about a line."""
     raise FechnerError(f"{path}, line {line}: it {why}.")
 
 
@@ -148,7 +148,7 @@ def _text(path: Path, columns: Sequence[str]) -> str:
 def _check_header(
     path: Path, header: Sequence[str], columns: Sequence[str], optional: Sequence[str]
 ) -> None:
-    """Say what is wrong with the names of the columns."""
+    """Raise an error if names of columns are missing or occur twice."""
     if len(header) == 1:
         for sign, name in _SEPARATORS.items():
             if sign in header[0]:

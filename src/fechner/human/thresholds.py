@@ -419,7 +419,7 @@ def _error_db(path: Path, line: int, threshold: float, row: dict[str, str]) -> f
             )
         error = number(path, line, "error_db", row["error_db"])
         if error < 0:
-            refuse(path, line, f"has the error_db {error:g}; it is 0 or above")
+            refuse(path, line, f"has the error_db {error:g}; it must be 0 or above")
         return error
     missing = [name for name in ("low", "high") if name not in row]
     if len(missing) == 2:

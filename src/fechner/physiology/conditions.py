@@ -54,18 +54,18 @@ class Conditions:
 
     def __post_init__(self) -> None:
         if self.of not in get_args(Of):
-            raise FechnerError(f"weights are of {' or '.join(get_args(Of))}, not '{self.of}'.")
+            raise FechnerError(f"of must be {' or '.join(get_args(Of))}, not '{self.of}'.")
         if self.field.is_video:
             raise FechnerError("receptive fields are measured with still pictures, not with video.")
         if self.display.bits is not None:
             raise GamutError(
-                f"display '{self.display.name}' rounds to {self.display.bits} bits, which swallows "
-                "small steps of light; take one without."
+                f"display '{self.display.name}' rounds to {self.display.bits} bits, which hides "
+                "small steps of light; use a display without bits."
             )
         if self.of != "light" and self.display.eotf == "hlg":
             raise FechnerError(
                 f"one HLG value of display '{self.display.name}' depends on the light of all three "
-                "channels: find weights of light, or take another display."
+                "channels: use of='light', or another display."
             )
         low, high = self.display.limits_cdm2()
         if not low < self.luminance_cdm2 < high:
@@ -85,7 +85,7 @@ class Conditions:
 
     @property
     def grey(self) -> tuple[float, float, float]:
-        """The grey in what weights are of."""
+        """The grey, as light or pixels."""
         luminance = self.luminance_cdm2
         return (luminance, luminance, luminance) if self.of == "light" else self.encoded
 
@@ -95,7 +95,7 @@ class Conditions:
         return min(min(value - low, high - value) / value for value in self.grey)
 
     def check_contrast(self, contrast: float, what: str) -> None:
-        """Say so if a contrast cannot be shown."""
+        """Raise an error if a contrast cannot be shown."""
         room = self.room()
         if not 0 < contrast <= room:
             raise GamutError(
@@ -111,7 +111,7 @@ class Conditions:
         return replace(self, field=self.field.resized(wants.size_px))
 
     def uniform(self, n: int, dtype: str, device: str = "cpu") -> Tensor:
-        """Return n pictures of the grey, in what weights are of: [n, 3, h, w]."""
+        """Return n pictures of the grey, as light or pixels: [n, 3, h, w]."""
         import torch
 
         grey = torch.tensor(self.grey, dtype=getattr(torch, dtype), device=device)
@@ -119,7 +119,7 @@ class Conditions:
         return grey[:, None, None].expand(n, 3, *size).clone()
 
     def frames(self, values: Tensor, wants: Wants) -> Frames:
-        """Put pictures, in what weights are of, before an observer; gradients flow."""
+        """Return pictures, of light or pixels, as frames for an observer; gradients flow."""
         if wants.light == "display":
             pixels = self.display.encode(values) if self.of == "light" else values
         else:
@@ -145,7 +145,7 @@ class Window:
 
     @classmethod
     def whole(cls, field: Field) -> Window:
-        """Return all of a field."""
+        """Return the window of a whole field."""
         return cls(0, field.height_px, 0, field.width_px)
 
     @classmethod
@@ -192,10 +192,10 @@ class Window:
         )
 
     def check(self, field: Field) -> None:
-        """Say so if a field does not hold it."""
+        """Raise an error unless it lies within a field."""
         inside = 0 <= self.top < self.bottom <= field.height_px
         if not (inside and 0 <= self.left < self.right <= field.width_px):
             raise FechnerError(
-                f"rows {self.top} to {self.bottom} and columns {self.left} to {self.right} are no "
-                f"window in a field of {field.height_px} x {field.width_px} px."
+                f"rows {self.top} to {self.bottom} and columns {self.left} to {self.right} do not "
+                f"lie within a field of {field.height_px} x {field.width_px} px."
             )

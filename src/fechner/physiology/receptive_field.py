@@ -239,11 +239,10 @@ def by_noise(
     import torch
 
     if noise not in get_args(NoiseKind):
-        raise FechnerError(f"noise is {' or '.join(get_args(NoiseKind))}, not '{noise}'.")
+        raise FechnerError(f"noise must be {' or '.join(get_args(NoiseKind))}, not '{noise}'.")
     if pictures < _FEWEST_PICTURES:
         raise FechnerError(
-            f"reverse correlation needs many pictures, {_FEWEST_PICTURES} at the very least, not "
-            f"{pictures}."
+            f"reverse correlation needs at least {_FEWEST_PICTURES} pictures, not {pictures}."
         )
     conditions = recording.conditions
     reach = _CUT_SD if noise == "gaussian" else 1.0

@@ -174,14 +174,14 @@ def _shape(encoder: Encodes, layer: str, conditions: Conditions, device: str) ->
 
 
 class Progress(Protocol):
-    """Hears how many pictures there are to show, and how many have been shown."""
+    """Receives progress: how many pictures there are to show, and how many were shown."""
 
     def start(self, images: int) -> None:
-        """Hear how many there are."""
+        """Start; this many pictures will be shown."""
         ...
 
     def images(self, n: int) -> None:
-        """Hear that n were shown."""
+        """Count n more pictures."""
         ...
 
 
@@ -219,7 +219,7 @@ class Recording:
         return self.conditions.uniform(n, self.encoder.wants.dtype, self.device)
 
     def look(self, pictures: Tensor) -> Tensor:
-        """Return what all units say to pictures, in what weights are of: [n, units].
+        """Return the responses of all units to pictures of light or pixels, [n, units].
 
         One pass serves all sites; gradients flow where the caller lets them.
         """
@@ -287,7 +287,7 @@ class Recording:
         return found
 
     def empty(self, arrays: int = 1) -> NDArray[np.float64]:
-        """Return room for the weights of all units.
+        """Return zeros for the weights of all units.
 
         Parameters
         ----------
@@ -329,7 +329,7 @@ def record(
         The defaults of `Conditions` if None, with the field that the observer wants.
     """
     if isinstance(units, int) and units < 1:
-        raise FechnerError(f"at least one unit is recorded, not {units}.")
+        raise FechnerError(f"units must be at least 1, not {units}.")
     seen = (conditions or Conditions()).seen_by(encoder.wants)
     if isinstance(units, int):
         found = find_sites(encoder, layers, seen, None, device)

@@ -177,7 +177,7 @@ class Redundancy:
 
     @property
     def checks(self) -> tuple[str, ...]:
-        """Say whether redundancy falls along the layers, and by how much."""
+        """Whether redundancy falls along the layers, and by how much, as sentences."""
         last = self.layers[-1].layer
         said = [f"between places: {_verdict(self.against_picture)}, {last} against the picture"]
         if not math.isnan(self.across_channels.value):
@@ -223,7 +223,7 @@ def measure_redundancy(
         Field and display; photographs are shown as its display-encoded values.
     """
     if len(photographs) < 2:
-        raise FechnerError(f"an interval needs two photographs or more, not {len(photographs)}.")
+        raise FechnerError(f"give at least two photographs, not {len(photographs)}.")
     asked = conditions or Conditions()
     seen = Conditions(asked.field, asked.display, asked.luminance_cdm2, "pixels")
     seen = seen.seen_by(encoder.wants)

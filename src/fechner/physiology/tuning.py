@@ -54,7 +54,7 @@ RULES: dict[Kind, str] = {
 
 @dataclass(frozen=True)
 class ColourWeights:
-    """What a unit says to colours, of its main colour direction.
+    """Responses of a unit to colours, by its main colour direction.
 
     The field is taken as one colour direction times one profile over space, the pair that
     explains most of its squares.
@@ -74,8 +74,8 @@ class ColourWeights:
     separable
         Share of the squared weights that one colour direction explains.
     axis
-        ``ach``, ``rg`` or ``yb`` if more than half of what it says to the largest modulations that
-        the display can show, summed over the three axes, is said to that one; else ``mixed``.
+        ``ach``, ``rg`` or ``yb`` if more than half of the responses to the largest modulations that
+        the display can show, summed over the three axes, is to that one; else ``mixed``.
     """
 
     rgb: Triple
@@ -111,7 +111,7 @@ class Tuning:
 
 
 def describe(field: ReceptiveField) -> Tuning:
-    """Fit a receptive field and say what it is like."""
+    """Fit a receptive field and describe it."""
     colour, profile = colour_and_profile(field)
     if not _says_something(field):
         return Tuning(field, colour, None, None, "silent")
@@ -177,8 +177,8 @@ def in_light(field: ReceptiveField, weights: Floats) -> Floats:
 def colour_and_profile(field: ReceptiveField) -> tuple[ColourWeights, Profile]:
     """Split a receptive field into a colour direction and a profile over space.
 
-    The sign of the direction is such that the axis it says most to is positive: lighter, redder or
-    yellower; the profile has the rest.
+    The sign of the direction is such that the axis with the largest response is positive: lighter,
+    redder or yellower; the profile has the rest.
     """
     weights = in_light(field, field.weights)
     x, y = field.grid()
@@ -198,7 +198,7 @@ def colour_and_profile(field: ReceptiveField) -> tuple[ColourWeights, Profile]:
 
 
 def _atd_weights(direction: Floats, conditions: Conditions) -> tuple[Floats, Floats]:
-    """Return what a unit says to A, T and D of the grey's luminance, and of the display's range."""
+    """Return responses to A, T and D of the grey's luminance, and of all the display can show."""
     display, luminance = conditions.display, conditions.luminance_cdm2
     modulations = luminance * np.asarray(inverse(XYZ_TO_ATD)).T
     grey = as_triple(luminance * np.asarray(display.rgb_to_xyz).sum(axis=1))

@@ -1,4 +1,4 @@
-"""From answers to thresholds: fitting, asking where it tells most, sensitivity and bias."""
+"""From answers to thresholds: fitting, adaptive placement, sensitivity and bias."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Ask where the answer tells most: the level of the next trial by expected information.
+"""Adaptive placement: the level of the next trial by expected information.
 
 In the manner of QUEST+ (Watson 2017): a posterior on a fixed grid of threshold, slope, guess and
 lapse rate, and for every level the information that its answer is expected to give. The other
@@ -120,7 +120,7 @@ class Adaptive:
         return bool(width <= self.stop_width)
 
     def information(self) -> Floats:
-        """Return what an answer at each level is expected to tell of the threshold, in bits."""
+        """Return the information about the threshold expected from each level, in bits."""
         posterior = _normalised(self._log_posterior)
         threshold = posterior.sum(axis=1)
         # Yes answers with each threshold, [thresholds, L].
@@ -141,11 +141,9 @@ class Adaptive:
         Several trials at once are ``k`` yes answers of ``n``.
         """
         if index not in range(len(self.levels)):
-            raise FechnerError(
-                f"a level is named by its place, 0 to {len(self.levels) - 1}, not {index}."
-            )
+            raise FechnerError(f"index must lie between 0 and {len(self.levels) - 1}, not {index}.")
         if not 0 <= k <= n:
-            raise FechnerError(f"an answer lies between 0 (no) and {n} (yes), not {k}.")
+            raise FechnerError(f"k must lie between 0 (no) and {n} (yes), not {k}.")
         self.n[index] += n
         self.k[index] += k
         chance = self._table.chance[:, index].astype(float)

@@ -94,7 +94,7 @@ def fit(
         Whether the function falls as the level rises. The guess rate is still that of the lower
         asymptote.
     prior
-        What is held beforehand; see `Prior`.
+        Prior densities; see `Prior`.
     coverage
         Probability of the credible intervals.
     draws
@@ -235,7 +235,7 @@ def _censoring(
     scale: Scale,
     tail: float,
 ) -> tuple[NDArray[np.str_], Floats]:
-    """Say which thresholds were not tested for, and what is known of them all the same."""
+    """Return which thresholds lie outside the tested levels, and their bounds."""
     median, low, high, lowest, highest = (
         in_units(quantiles(ends, log_density, p), scale).threshold
         for p in (0.5, tail, 1 - tail, 2 * tail, 1 - 2 * tail)
@@ -292,7 +292,7 @@ def pool_blocks(
     """
     levels, n, k = checked_answers(levels, n, k, "linear")
     if n.ndim != 1:
-        raise FechnerError(f"blocks are pooled along one row, not an array of shape {n.shape}.")
+        raise FechnerError(f"levels, n and k of blocks must be one-dimensional, not {n.shape}.")
     last = np.cumsum(n)
     first = last - n
     left = n > 0

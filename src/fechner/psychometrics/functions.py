@@ -1,4 +1,4 @@
-"""Psychometric functions: how often an observer says yes, or is right, and what is held of it.
+"""Psychometric functions, how often an observer says yes or is right, and their prior.
 
 P(c) = g + (1 - g - l) F(c), with guess rate g and lapse rate l (Wichmann & Hill 2001, Eq. 1). F
 rises from 0 to 1 and is 0.5 at the threshold, so that a threshold means the same for yes/no and
@@ -55,22 +55,22 @@ class Parameters(NamedTuple):
 
 
 def check_shape(shape: str, scale: str) -> None:
-    """Raise an error unless there is such a shape and such a scale."""
+    """Raise an error if the shape or the scale is unknown."""
     for word, value, known in (("shape", shape, SHAPES), ("scale", scale, SCALES)):
         if value not in known:
-            raise FechnerError(f"there is no {word} '{value}': use one of {', '.join(known)}.")
+            raise FechnerError(f"unknown {word} '{value}': use one of {', '.join(known)}.")
 
 
 def checked_answers(
     levels: ArrayLike, n: ArrayLike, k: ArrayLike, scale: Scale
 ) -> tuple[Floats, Floats, Floats]:
-    """Return levels, trials and yes answers in one shape, or say what is wrong with them."""
+    """Return levels, trials and yes answers in one shape; raise an error if they are not valid."""
     arrays = [np.asarray(each, dtype=float) for each in (levels, n, k)]
     try:
         levels, n, k = (np.array(each) for each in np.broadcast_arrays(*arrays))
     except ValueError:
         shapes = ", ".join(str(each.shape) for each in arrays)
-        raise FechnerError(f"levels, n and k do not fit together: {shapes}.") from None
+        raise FechnerError(f"levels, n and k cannot be broadcast together: {shapes}.") from None
     if n.ndim == 0 or n.size == 0:
         raise FechnerError("a psychometric function needs at least one level.")
     if not ((n >= 0) & (k >= 0) & (k <= n) & np.isfinite(n)).all():
@@ -84,18 +84,18 @@ def checked_answers(
 
 
 def check_rates(guess: float | None, lapse: float | None) -> None:
-    """Raise an error unless both rates can be: at least 0 and together below 1."""
+    """Raise an error unless both rates are at least 0 and their sum is below 1."""
     rates = [0.0 if rate is None else rate for rate in (guess, lapse)]
     if not (min(rates) >= 0 and sum(rates) < 1):
         raise FechnerError(
-            f"guess and lapse rates are at least 0 and add up to less than 1, not {guess}, {lapse}."
+            f"guess and lapse rates must be 0 or more and sum to less than 1, not {guess}, {lapse}."
         )
 
 
 def check_coverage(coverage: float) -> None:
-    """Raise an error unless an interval can have this probability."""
+    """Raise an error unless a coverage lies between 0 and 1."""
     if not 0 < coverage < 1:
-        raise FechnerError(f"coverage lies between 0 and 1, not {coverage}: 0.95 is usual.")
+        raise FechnerError(f"coverage must lie between 0 and 1, such as 0.95, not {coverage}.")
 
 
 def unit_of_z(shape: Shape, scale: Scale) -> float:
@@ -261,7 +261,7 @@ def psychometric(
 
 @dataclass(frozen=True)
 class Prior:
-    """Densities of threshold, slope, guess and lapse rate, independent of each other.
+    """Independent prior densities of threshold, slope, guess and lapse rate.
 
     Parameters
     ----------
@@ -304,7 +304,7 @@ class Prior:
     def __post_init__(self) -> None:
         if self.threshold is not None and not self.threshold[0] < self.threshold[1]:
             raise FechnerError(
-                f"a prior of the threshold needs a low and a higher end, not {self.threshold}."
+                f"Prior(threshold=(low, high)) needs low < high, not {self.threshold}."
             )
         if not self.widen >= 0:
             raise FechnerError(f"widen must be 0 or more, not {self.widen}.")
@@ -332,8 +332,8 @@ class Prior:
             threshold = tuple(to_axis(self.threshold, scale))
         if not np.isfinite(threshold).all() or not threshold[0] < threshold[1]:
             raise FechnerError(
-                f"the threshold has no room between {from_axis(np.array(threshold), scale)}: test "
-                "at more than one level, or give Prior(threshold=(low, high))."
+                f"the prior of the threshold is empty, {from_axis(np.array(threshold), scale)}: "
+                "test more than one level, or give Prior(threshold=(low, high))."
             )
         middle, sd = self._log_slope(levels, shape, scale)
         slope = (middle - _CUT_SD * sd, middle + _CUT_SD * sd)

@@ -83,7 +83,7 @@ _POOLS = 32
 
 @dataclass(frozen=True)
 class Answers:
-    """The answers to one function, and what is held of it beforehand.
+    """The answers to one function, and its prior.
 
     Positions are those of the levels on the axis, where ``slope * distance / unit`` is z. The ends
     [4, 2] of the prior are equal where a rate is fixed; ``log_prior`` takes the number of an axis
@@ -206,8 +206,8 @@ def posterior(answers: Answers, draws: int = DRAWS) -> Posterior:
         wanted = np.ceil((ends[:, 1] - ends[:, 0]) / cell)
         counts = np.where(free, np.clip(wanted, _FEWEST, most), 1).astype(np.intp)
     raise FechnerError(
-        f"no grid was fine enough after {_PASSES} passes; the largest step is "
-        f"{steps.max():.2g} posterior standard deviations: check the levels and the prior."
+        f"the grid was not fine enough after {_PASSES} passes: its largest step is "
+        f"{steps.max():.2g} posterior standard deviations. Check the levels and the prior."
     )
 
 

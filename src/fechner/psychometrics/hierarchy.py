@@ -24,15 +24,15 @@ from fechner.psychometrics.optimisation import Likelihood, fisher_scoring
 
 _PRIOR = Prior()
 
-#: Mean and standard deviation of log slopes beforehand.
+#: Prior mean and standard deviation of log slopes.
 _SLOPE = (float(np.log(3.0)), float(np.log(_PRIOR.slope_factor)))
 
 #: Standard deviations over prompts that are tried, in decades; the first stands for none.
 _SPREADS = np.concatenate([[1e-3], np.geomspace(0.01, 1.0, 17)])
 
-#: How far beyond the tested levels a threshold may lie, and what is held of it beforehand: that it
-#: is near where the likelihood of usual slopes and rates is highest, give or take this much. Where
-#: all answers are the same, it stays there, beyond the tested levels.
+#: How far beyond the tested levels a threshold may lie, and the standard deviation of its prior
+#: around where the likelihood of usual slopes and rates is highest. Where all answers are the same,
+#: it stays there, beyond the tested levels.
 _BEYOND_DECADES = 0.5
 _PRIOR_SD_DECADES = 3.0
 
@@ -159,7 +159,7 @@ def fit_hierarchical(
 
 @dataclass(frozen=True)
 class _Prompts:
-    """Answers of prompts, and what is held of their thresholds: an objective to maximise.
+    """Answers of prompts and the prior of their thresholds: an objective to maximise.
 
     Parameters of a prompt, theta, are its log10 thresholds at all points, log slope, and the logits
     of guess rate and of lapse rate among detected ones.
@@ -173,7 +173,7 @@ class _Prompts:
     steepest
         The largest log slope.
     centre, precision
-        What is held of thresholds beforehand: their mean [points], and [points, points].
+        Prior of the thresholds: its mean [points] and precision [points, points].
     fitted
         Number of thresholds that answers determine, [prompts]. With every threshold that is fitted
         slopes come out steeper, which is taken off (Cox & Reid 1987): information about a threshold
@@ -349,7 +349,7 @@ class _Prompts:
         return np.column_stack([best, usual[0], logit, usual[1]])
 
     def _determined(self, own: Floats) -> Floats:
-        """Return how many thresholds answers determine, rather than what is held beforehand."""
+        """Return how many thresholds answers determine, rather than the prior."""
         return np.asarray((own / (own + np.diag(self.precision))).sum(axis=1))
 
     def _marginal(self, theta: Floats) -> tuple[Floats, Floats, Floats]:

@@ -251,7 +251,7 @@ def fit_falling(
     """
     check_shape(shape, scale)
     if not 0 <= chance < 1 - _ROOM:
-        raise FechnerError(f"chance is a rate such as 1 / number of choices, not {chance}.")
+        raise FechnerError(f"chance must be a rate such as 1 / number of choices, not {chance}.")
     levels, n, right = checked_answers(levels, n, right, scale)
     lead = n.shape[:-1]
     rows = (to_axis(levels, scale), n, n - right)

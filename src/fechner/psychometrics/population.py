@@ -1,4 +1,4 @@
-"""Many classes at once whose thresholds differ: what all of them, and each, can be said to have.
+"""Thresholds of many classes that differ, fitted together: the population, and each class.
 
 A class is either never recognised, and then guesses, or has a threshold of its own, normal in the
 logarithm of the level over classes; slope and miss rate are common to all. The likelihood of all
@@ -177,12 +177,12 @@ def fit_population(
     3.85, of class 3 6.37
     """
     if not 0 <= chance < 1 - _ROOM:
-        raise FechnerError(f"chance is a rate such as 1 / number of choices, not {chance}.")
+        raise FechnerError(f"chance must be a rate such as 1 / number of choices, not {chance}.")
     each, n, right = checked_answers(levels, n, right, "log")
     if n.ndim != 2:
-        raise FechnerError(f"answers are by class and level, not of shape {n.shape}.")
+        raise FechnerError(f"answers must have the shape (classes, levels), not {n.shape}.")
     if not (n * (each > 0)).any():
-        raise FechnerError("nothing was asked about any level above 0: show some.")
+        raise FechnerError("there are no trials at levels above 0.")
     shown = each[0][each[0] > 0]
     span = span or (float(shown.min()), float(shown.max()))
     if len(n) == 1:
@@ -192,7 +192,7 @@ def fit_population(
 
 
 def _described(marginal: Marginal, at: Floats) -> Population:
-    """Say what the most likely population is like."""
+    """Describe the most likely population."""
     scores, posterior, recognised = marginal.classes(at)
     count = recognised.sum()
     first, last = marginal.ends
@@ -385,7 +385,7 @@ class Marginal:
         return np.stack(scores, axis=1), posterior, recognised
 
     def highest(self) -> Floats:
-        """Climb from the best points of a coarse grid."""
+        """Maximise the likelihood from the best points of a coarse grid."""
 
         def scaled(at: Floats) -> tuple[float, Floats]:
             height, gradient = self.cost(at * _UNITS)

@@ -72,7 +72,7 @@ class Goodness(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Fit:
-    """Psychometric functions with what is known and not known of their parameters.
+    """Fitted psychometric functions: estimates, intervals and posteriors.
 
     Arrays have the leading axes of what was fitted; ``fit[i]`` is the fit of one or some of the
     functions. With overdispersion mode, ends, densities, draws and steps have 5 axes, not 4.
@@ -106,7 +106,7 @@ class Fit:
     levels, n, k
         What was fitted, [.., L].
     shape, scale, falling, equal_asymptotes, prior
-        The function, and what was held beforehand.
+        The function, and its prior.
     mode
         Estimates on the axes of the grid, [.., 4], also of censored thresholds.
     ends, log_density
@@ -229,7 +229,7 @@ class Fit:
         tied = self.equal_asymptotes and set(axes) == {2, 3}
         if self.threshold.ndim or axes[0] == axes[1] or tied:
             raise FechnerError(
-                "a joint density is of two parameters of one function: take one with fit[i]."
+                "a joint density needs two parameters of one function: take a function with fit[i]."
             )
         if not (self.ends[axes, 1] > self.ends[axes, 0]).all():
             raise FechnerError(f"{first} or {second} was not estimated: it has no density.")
@@ -246,7 +246,7 @@ class Fit:
         )
         answers = model.answers(self.levels, self.n, self.k)
         if answers is None:
-            raise FechnerError("nothing was asked: there is no density.")
+            raise FechnerError("there are no trials, so there is no density.")
         axes, ends = [model.order[axis] for axis in axes], self.ends[model.order[: len(self.ends)]]
         counts = np.array([cells if axis in axes else _SUMMED for axis in range(len(ends))])
         counts = np.where(answers.free, counts, 1)
@@ -287,7 +287,7 @@ class Fit:
         75 % at 0.150 [0.110, 0.188]
         """
         if not 0 < p < 1:
-            raise FechnerError(f"a threshold is at a probability between 0 and 1, not {p}.")
+            raise FechnerError(f"p must lie between 0 and 1, not {p}.")
         tail = (1 - self.coverage) / 2
         level, slope = self._reach(self.mode, p, corrected)
         drawn, slopes = self._reach(self.draws, p, corrected)
