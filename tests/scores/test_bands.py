@@ -168,7 +168,7 @@ def test_the_interval_of_a_correlation_holds_the_truth(truth: float) -> None:
         one, two = generator.standard_normal((2, 9))
         drop = np.clip(0.4 + 0.1 * (truth * one + (1 - truth**2) ** 0.5 * two), 0, 1)
         data = answers(drop, pictures=300, base=1.0, seed=seed).isel(layer=0, readout=0)
-        found, nothing = Changes(data), np.empty((0, 9))
+        found, nothing = Changes.of(data), np.empty((0, 9))
         known = LogSensitivity(1.5 + 0.3 * one, nothing, "")
         score = correlate("correlation", found, found.bands, found.levels, known)
         inside.append(score.low <= truth <= score.high)
@@ -215,7 +215,7 @@ def test_pictures_that_could_not_be_made_are_left_out_and_counted() -> None:
     assert "40 of 1080 pictures left out: unreachable" in found.note
     assert "8 bands from 0.5 to" in found.note
     assert found.value == pytest.approx(-0.18, abs=0.04)
-    whole = Changes(data.isel(layer=0, readout=0))
+    whole = Changes.of(data.isel(layer=0, readout=0))
     assert whole.bands.tolist() == [True] * 8 + [False]
 
 
@@ -291,7 +291,7 @@ def test_three_panels_csf_noise_suppression() -> None:
     assert (weak.low <= weak.y).all()
     assert (weak.y <= weak.high).all()
     assert guessing.label == "guessing"
-    assert (guessing.y == Changes(noise).chance - Changes(noise).accuracy).all()
+    assert (guessing.y == Changes.of(noise).chance - Changes.of(noise).accuracy).all()
     (alone,) = draw(None, noise)
     assert alone.title == first.title
     # Points of few pictures are doubtful, and those of none are not there.

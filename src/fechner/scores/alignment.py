@@ -164,12 +164,11 @@ def _threshold_error(data: xr.Dataset) -> Resampled:
     points = _scored_points(data)
     tested = data["contrast"].values[points]
     humans = data["human_threshold"].values[points]
-    grid, contrasts = _Surface(data), data["surface_contrast"].values
+    contrasts = data["surface_contrast"].values
     level = criterion(data)
     errors, farthest, missed = [], [], 0
     for x, human in zip(data["abscissa"].values[points], humans, strict=True):
-        responses = grid(np.full(len(contrasts), x), np.log(contrasts))
-        found = find_crossing(contrasts, responses, level, near=float(human))
+        found = find_crossing(contrasts, _response_at(data, x), level, near=float(human))
         errors.append(20 * np.log10(found.contrast / human))
         farthest.append(np.abs(20 * np.log10(contrasts[[0, -1]] / human)).max())
         missed += found.candidates == 0
@@ -201,7 +200,8 @@ def _best_shift(data: xr.Dataset) -> Resampled:
     frequency = np.log2(data["abscissa"].values[points])
     threshold = np.log(data["human_threshold"].values[points])
     ratios = data["ratio"].values
-    grid = _Surface(data)
+    contrasts = np.log(data["surface_contrast"].values)
+    rows = [_response_at(data, x) for x in data["abscissa"].values[points]]
     best: tuple[float, float, Any] = (-np.inf, 0.0, None)
     # From no shift on, so that of equal ones the smallest is taken.
     for shift in sorted(np.linspace(-1, 1, 17), key=abs):
@@ -209,13 +209,15 @@ def _best_shift(data: xr.Dataset) -> Resampled:
         if inside.sum() < _FEWEST_POINTS:
             continue
         shifted = np.interp(frequency - shift, frequency, threshold)
-        contrast = np.exp(shifted[inside])[:, None] * ratios
-        at = np.broadcast_to(2 ** frequency[inside, None], contrast.shape)
-        responses = grid(at, np.log(contrast)).ravel()
-        x = np.broadcast_to(ratios, contrast.shape).ravel()
+        wanted = shifted[inside, None] + np.log(ratios)
+        shown = np.flatnonzero(inside)
+        responses = np.concatenate(
+            [np.interp(at, contrasts, rows[i]) for i, at in zip(shown, wanted, strict=True)]
+        )
+        x = np.tile(ratios, len(shown))
         value = float(Spearman(x)(responses))
         if value > best[0]:
-            best = (value, float(shift), (x, responses, len(contrast)))
+            best = (value, float(shift), (x, responses, len(shown)))
     value, shift, (x, y, clusters) = best
     point = np.repeat(np.arange(clusters), len(ratios))
     note = f"human curve moved by {shift:+.2f} octaves along frequency; chosen to be best"
@@ -224,28 +226,14 @@ def _best_shift(data: xr.Dataset) -> Resampled:
     return Resampled(score, resamples, np.arange(float(clusters)), "correlation").with_interval()
 
 
-class _Surface:
-    """The measured surface, interpolated linearly on the abscissa's scale and in log contrast."""
-
-    def __init__(self, data: xr.Dataset) -> None:
-        abscissae = data["surface_abscissa"].values
-        self.scale: Any = np.log2 if is_log(abscissae) else np.asarray
-        self.x = self.scale(abscissae)
-        self.y = np.log(data["surface_contrast"].values)
-        self.values: Floats = data["surface"].values
-
-    def __call__(self, x: Floats, y: Floats) -> Floats:
-        i, u = _bracket(self.x, self.scale(x))
-        j, v = _bracket(self.y, y)
-        near = self.values[i, j] * (1 - v) + self.values[i, j + 1] * v
-        far = self.values[i + 1, j] * (1 - v) + self.values[i + 1, j + 1] * v
-        return np.asarray(near * (1 - u) + far * u)
-
-
-def _bracket(grid: Floats, at: Floats) -> tuple[NDArray[np.intp], Floats]:
-    index = np.clip(np.searchsorted(grid, at) - 1, 0, len(grid) - 2)
-    share = (at - grid[index]) / (grid[index + 1] - grid[index])
-    return index, np.clip(share, 0, 1)
+def _response_at(data: xr.Dataset, x: float) -> Floats:
+    """Return responses over the contrasts of the surface, interpolated on the abscissa's scale."""
+    abscissae, values = data["surface_abscissa"].values, data["surface"].values
+    scale: Any = np.log2 if is_log(abscissae) else np.asarray
+    grid = scale(abscissae)
+    i = int(np.clip(np.searchsorted(grid, scale(x)) - 1, 0, len(grid) - 2))
+    share = np.clip((scale(x) - grid[i]) / (grid[i + 1] - grid[i]), 0, 1)
+    return np.asarray(values[i] * (1 - share) + values[i + 1] * share)
 
 
 def _scored_points(data: xr.Dataset) -> NDArray[np.intp]:

@@ -31,6 +31,9 @@ from fechner.scores.statistics import RESAMPLES, change_interval, cluster_counts
 
 if TYPE_CHECKING:
     import xarray as xr
+    from numpy.typing import NDArray
+
+    Texts = NDArray[np.str_]
 
 #: A band counts at an RMSE where so much of the pictures could be made; an RMSE counts where so
 #: much of the bands do.
@@ -63,7 +66,7 @@ class BandAccuracy(Scorer):
     def scores(self, data: xr.Dataset, *others: Any) -> Iterator[Score | Resampled]:
         """Yield changes of accuracy of one layer and read-out, and how they go with sensitivity."""
         detection, other = (*others, None, None)[:2]
-        found = Changes(data)
+        found = Changes.of(data)
         places = np.array([float(zlib.crc32(name.encode())) for name in found.names])
         main = found.score("accuracy-change", found.mean, found.resampled_mean)
         yield Resampled(main, found.resampled_mean, places, "correlation")
@@ -82,7 +85,7 @@ class BandAccuracy(Scorer):
             yield correlate(f"drop-csf-correlation-rmse-{rmse:g}", found, bands, alone, known)
         other = at_place_of(data, other)
         if other is not None:
-            both = found.minus(Changes(other))
+            both = found.minus(Changes.of(other))
             yield both.score("noise-minus-suppression", both.mean, both.resampled_mean)
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
@@ -95,47 +98,63 @@ class BandAccuracy(Scorer):
         return a, b
 
 
+@dataclass(eq=False)
 class Changes:
     """Changes of accuracy in the answers of one layer and read-out.
 
-    Attributes
+    Parameters
     ----------
     changes
         Right with the change minus right without, [bands, RMSEs, pictures]; NaN where a picture
         could not be made.
+    unperturbed
+        Right without the change, [pictures].
+    problems
+        What could not be shown, in words.
+
+    Attributes
+    ----------
     enough
         Where most pictures could be made, [bands, RMSEs].
     bands, levels
         What scores are computed over.
     """
 
-    def __init__(self, data: xr.Dataset) -> None:
-        right = data["right"].values
-        self.chance, self.kind = float(data.attrs["chance"]), str(data.attrs["kind"])
-        self.bands_cpd: Floats = data["band"].values[1:]
-        self.rmse: Floats = data["rmse"].values
-        readable = np.isfinite(right[0, 0])
-        self.unperturbed: Floats = right[0, 0, readable]
-        self.names = [str(name) for name in data["picture"].values[readable]]
-        self.changes: Floats = right[1:, :, readable] - self.unperturbed
+    changes: Floats
+    bands_cpd: Floats
+    rmse: Floats
+    names: Texts
+    unperturbed: Floats
+    chance: float
+    kind: str
+    problems: str = ""
+
+    def __post_init__(self) -> None:
         self.enough, self.bands, self.levels = comparable(np.isfinite(self.changes))
-        unreadable = str(data.attrs.get("unreadable", "")).rstrip(".")
-        self.problems = join_notes(left_out(data["problem"][1:], "pictures"), unreadable)
+
+    @classmethod
+    def of(cls, data: xr.Dataset) -> Changes:
+        """Compare every picture with itself unperturbed."""
+        right, attrs = data["right"].values, data.attrs
+        readable = np.isfinite(right[0, 0])
+        own = right[0, 0, readable]
+        names = data["picture"].values[readable].astype(str)
+        unreadable = str(attrs.get("unreadable", "")).rstrip(".")
+        problems = join_notes(left_out(data["problem"][1:], "pictures"), unreadable)
+        where = data["band"].values[1:], data["rmse"].values, names
+        what = float(attrs["chance"]), str(attrs["kind"]), problems
+        return cls(right[1:, :, readable] - own, *where, own, *what)
 
     def minus(self, other: Changes) -> Changes:
         """Return by how much more noise changes accuracy than suppression, of the same pictures."""
-        both = object.__new__(Changes)
         sign = 1.0 if self.kind == "noise" else -1.0
         ours, theirs = self.bands_cpd.round(9), other.bands_cpd.round(9)
         _, i, j = np.intersect1d(ours, theirs, return_indices=True)
         _, k, m = np.intersect1d(self.rmse.round(9), other.rmse.round(9), return_indices=True)
         _, p, q = np.intersect1d(self.names, other.names, return_indices=True)
-        both.chance, both.problems = self.chance, ""
-        both.changes = sign * (self.changes[np.ix_(i, k, p)] - other.changes[np.ix_(j, m, q)])
-        both.bands_cpd, both.rmse = self.bands_cpd[i], self.rmse[k]
-        both.names, both.unperturbed = [self.names[place] for place in p], self.unperturbed[p]
-        both.enough, both.bands, both.levels = comparable(np.isfinite(both.changes))
-        return both
+        apart = sign * (self.changes[np.ix_(i, k, p)] - other.changes[np.ix_(j, m, q)])
+        where = self.bands_cpd[i], self.rmse[k], self.names[p]
+        return Changes(apart, *where, self.unperturbed[p], self.chance, "noise-suppressed")
 
     @property
     def accuracy(self) -> float:
@@ -160,7 +179,7 @@ class Changes:
     @cached_property
     def counts(self) -> Floats:
         """How often each picture occurs in bootstrap samples."""
-        return cluster_counts(len(self.names)) if self.names else np.empty((0, 0))
+        return cluster_counts(len(self.names)) if len(self.names) else np.empty((0, 0))
 
     @cached_property
     def by_band(self) -> Floats:
@@ -356,7 +375,7 @@ class BandPanels:
         """Return sensitivity, where known, and the change of accuracy by each kind, noise first."""
         detection, other = (*others, None, None)[:2]
         parts = [part for part in (data, at_place_of(data, other)) if part is not None]
-        found = sorted((Changes(part) for part in parts), key=lambda each: each.kind)
+        found = sorted(map(Changes.of, parts), key=lambda each: each.kind)
         known = log_sensitivity(self.scorer.sensitivity, detection, found[0].bands_cpd, data)
         return [*_sensitivity(known, found[0].bands_cpd), *map(_panel, found)]
 

@@ -48,6 +48,11 @@ class Counts(NamedTuple):
     n: Floats
     right: Floats
 
+    @classmethod
+    def of(cls, *counts: ArrayLike) -> Counts:
+        """Take whatever is like an array."""
+        return cls(*(np.asarray(each, dtype=float) for each in counts))
+
     @property
     def rates(self) -> Floats:
         """Accuracies of classes, NaN where they were not asked."""
@@ -68,25 +73,9 @@ def counted(class_of: ArrayLike, level: ArrayLike, right: ArrayLike, classes: in
     answered = np.isfinite(right)
     cell = (np.asarray(class_of, dtype=np.intp) * len(levels) + place)[answered]
     size, shape = classes * len(levels), (classes, len(levels))
-    if len(cell) and not 0 <= cell.min() <= cell.max() < size:
-        raise FechnerError(f"a trial names a class that is not one of the {classes}.")
     n = np.bincount(cell, minlength=size).reshape(shape).astype(float)
     total = np.bincount(cell, right[answered], size).reshape(shape)
     return Counts(levels, n, np.asarray(total, dtype=float))
-
-
-def checked_counts(levels: ArrayLike, n: ArrayLike, right: ArrayLike) -> Counts:
-    """Return levels [L] and counts [classes, L], or say what is wrong with them."""
-    found = Counts(*(np.asarray(each, dtype=float) for each in (levels, n, right)))
-    levels, n, right = found
-    if levels.ndim != 1 or n.ndim != 2 or n.shape != right.shape or n.shape[1] != len(levels):
-        raise FechnerError(
-            f"counts are by class and level: levels {levels.shape}, n {n.shape} and right "
-            f"{right.shape} do not fit together."
-        )
-    if not ((right >= 0) & (right <= n)).all():
-        raise FechnerError("right answers must lie between 0 and the number of trials.")
-    return found
 
 
 @dataclass(frozen=True)
@@ -134,7 +123,7 @@ def pooled_curve(levels: ArrayLike, n: ArrayLike, right: ArrayLike) -> PooledCur
     >>> pooled_curve([0, 1, 2], np.ones((4, 3)), steps).accuracy.tolist()
     [1.0, 0.75, 0.25]
     """
-    counts = checked_counts(levels, n, right)
+    counts = Counts.of(levels, n, right)
     rate, classes = counts.rates, len(counts.n)
     accuracy, trials = _mean(rate, np.ones((1, classes)))[0], counts.n.sum(axis=0)
     ends = [wilson(a * m, m) for a, m in zip(accuracy, trials, strict=True)]
@@ -194,7 +183,7 @@ def class_areas(
     >>> class_areas([0, 1, 10, 100], np.ones((1, 4)), steps, chance=0.0, span=(1, 10)).tolist()
     [1.0]
     """
-    counts = checked_counts(levels, n, right)
+    counts = Counts.of(levels, n, right)
     with np.errstate(divide="ignore"):
         first, last = np.log(span)
     found = np.full(len(counts.n), np.nan)
@@ -353,7 +342,7 @@ def pooled_fit(
     from fechner.psychometrics import Prior, fit
     from fechner.psychometrics.likelihood import fit_falling
 
-    levels, n, right = checked_counts(levels, n, right)
+    levels, n, right = Counts.of(levels, n, right)
     how: dict[str, Any] = {"chance": chance, "shape": shape, "scale": scale}
     found = fit_falling(levels, n.sum(axis=0), right.sum(axis=0), **how)
     if not np.isfinite(found.points).all():
@@ -380,8 +369,6 @@ class HumanPoint:
         How many trials there were, how many answers were right, of how many people.
     low, high
         95 % interval of the accuracy with people as clusters (`clustered_interval`).
-    wilson_low, wilson_high
-        Wilson's 95 % interval, as if every trial were somebody else's.
     """
 
     test: str
@@ -392,8 +379,6 @@ class HumanPoint:
     people: int
     low: float
     high: float
-    wilson_low: float
-    wilson_high: float
     condition: str = ""
 
     @property
@@ -471,7 +456,6 @@ def human_points(trials: HumanTrials) -> list[HumanPoint]:
     points = []
     for (test, level, chance, condition), answers in sorted(groups.items()):
         right, n = [sum(each) for each in answers.values()], [*map(len, answers.values())]
-        ends = *clustered_interval(right, n), *wilson(sum(right), sum(n))
-        counts = sum(n), sum(right), len(answers)
+        counts, ends = (sum(n), sum(right), len(answers)), clustered_interval(right, n)
         points.append(HumanPoint(test, level, chance, *counts, *ends, condition))
     return points
