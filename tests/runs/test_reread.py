@@ -12,7 +12,7 @@ from suites.test_verbal import person
 
 from fechner import evaluate
 from fechner.observers import Answer, Prompt, Question
-from fechner.observers.chat import client, reading
+from fechner.observers.chat import endpoint, reading
 from fechner.observers.torchvision_fix import import_torchvision
 from fechner.runs import Run, reread, rereading
 from fechner.runs.trials import Trials
@@ -60,7 +60,7 @@ def test_results_become_those_of_the_new_reading(
     more = {"adaptive": adaptive} if adaptive else {"adaptive": False, "trials": 1}
     with FakeServer(in_styles) as server:
         with monkeypatch.context() as patch:
-            patch.setattr(client, "parse", poor)
+            patch.setattr(endpoint, "parse", poor)
             run = asked(server.address, tmp_path / "run", **more)
         asked_so_far = len(server.requests)
         (name,) = run.observers
@@ -122,7 +122,7 @@ def test_two_pictures_and_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with FakeServer(decide) as server:
         with monkeypatch.context() as patch:
             patch.setattr(
-                client,
+                endpoint,
                 "parse",
                 lambda reply, *rest: (
                     None if ":" in reply or "is" in reply else reading.parse(reply, *rest)
@@ -149,7 +149,7 @@ def test_two_pictures_and_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_what_cannot_be_replayed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with FakeServer(in_styles) as server, monkeypatch.context() as patch:
-        patch.setattr(client, "parse", poor)
+        patch.setattr(endpoint, "parse", poor)
         run = asked(server.address, tmp_path / "run", trials=6)
     with closing(sqlite3.connect(run.folder / "trials.sqlite")) as connection, connection:
         connection.execute("DELETE FROM trials WHERE rowid = 1")
@@ -160,7 +160,7 @@ def test_what_cannot_be_replayed_is_named(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_refusals_stay_what_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with FakeServer(in_styles) as server, monkeypatch.context() as patch:
-        patch.setattr(client, "parse", poor)
+        patch.setattr(endpoint, "parse", poor)
         run = asked(server.address, tmp_path / "run", model="person@seed=7", trials=8)
     refused = sum(row["reader"] is None for row in Trials(run.folder / "trials.sqlite").rows())
     assert refused > 0
@@ -184,7 +184,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from fechner.cli.app import app
 
     with FakeServer(in_styles) as server:
-        monkeypatch.setattr(client, "parse", poor)
+        monkeypatch.setattr(endpoint, "parse", poor)
         run = asked(server.address, tmp_path / "run", trials=6)
     shown = CliRunner().invoke(app, ["reread", str(run.folder), "--dry-run"])
     assert shown.exit_code == 0

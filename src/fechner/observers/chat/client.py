@@ -1,4 +1,4 @@
-"""A server that speaks as OpenAI's does: requests to it, responses, and what failures mean.
+"""A server that speaks as OpenAI's does: requests to it, and what their failures mean.
 
 Whatever is said of a failure holds no keys and no pictures, for it is shown, logged and stored.
 """
@@ -8,12 +8,11 @@ from __future__ import annotations
 import itertools
 import json
 import logging
-import math
 import os
 import re
 import weakref
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
@@ -22,18 +21,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from fechner.errors import ObserverError
-from fechner.observers.chat.reading import (
-    READER,
-    first_answer_token,
-    first_token_probabilities,
-    parse,
-)
-from fechner.observers.chat.requests import Reply, RequestError
+from fechner.observers.chat.requests import RequestError
 from fechner.observers.hub import environment
-from fechner.observers.questions import Answer, Prompt, Usage
 
-#: Why a reply may rightly be empty: it was withheld, or all tokens went into thinking.
-_MAY_BE_EMPTY = ("content_filter", "length")
 #: The variable from which the client of that name takes its key.
 SERVICE_KEY = "OPENAI_API_KEY"
 #: What the client sends of the environment without being told to; only its own service may see it.
@@ -112,62 +102,63 @@ class Client:
 
     def chat(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Send one request for a reply; return the response."""
-
-        def send() -> dict[str, Any]:
+        with self._in_words():
             raw = self._client.chat.completions.with_raw_response.create(**body)
-            response = raw.http_response
-            found = _json(response.text)
-            if not isinstance(found, dict):
-                raise RequestError("the server's answer is not JSON")
-            if found.get("choices") or not (error := found.get("error")):
-                return found
-            # Services that pass requests on say with 200 that somebody else failed.
-            code = error.get("code") if isinstance(error, dict) else None
-            status = code if isinstance(code, int) and 400 <= code < 600 else 502
-            raise self.refusal(status, response.text, response.headers)
-
-        return self._call(send)
+        response = raw.http_response
+        found = _json(response.text)
+        if not isinstance(found, dict):
+            raise RequestError("the server's answer is not JSON")
+        if found.get("choices") or not (error := found.get("error")):
+            return found
+        # Services that pass requests on say with 200 that somebody else failed.
+        code = error.get("code") if isinstance(error, dict) else None
+        status = code if isinstance(code, int) and 400 <= code < 600 else 502
+        raise self.refusal(status, response.text, response.headers)
 
     def upload(self, content: bytes) -> str:
         """Upload a file of requests; return its id."""
         file = ("requests.jsonl", content)
-        return self._call(lambda: str(self._client.files.create(file=file, purpose="batch").id))
+        with self._in_words():
+            return str(self._client.files.create(file=file, purpose="batch").id)
 
     def create_batch(self, file: str, name: str) -> str:
         """Submit a file of requests under a name of ours; return the id of the batch."""
-        settings: dict[str, Any] = {
-            "endpoint": "/v1/chat/completions",
-            "completion_window": "24h",
-            "metadata": {_OUR_NAME: name},
-        }
-        create = self._client.batches.create
-        return self._call(lambda: str(create(input_file_id=file, **settings).id))
+        with self._in_words():
+            batch = self._client.batches.create(
+                input_file_id=file,
+                endpoint="/v1/chat/completions",
+                completion_window="24h",
+                metadata={_OUR_NAME: name},
+            )
+            return str(batch.id)
 
     def find_batch(self, name: str) -> str:
         """Return the id of the batch that was submitted under a name, empty if none was."""
-
-        def find() -> str:
+        with self._in_words():
             for each in itertools.islice(self._client.batches.list(limit=100), _MOST_LISTED):
                 if (each.metadata or {}).get(_OUR_NAME) == name:
                     return str(each.id)
-            return ""
-
-        return self._call(find)
+        return ""
 
     def batch(self, number: str) -> dict[str, Any]:
         """Return the status of a batch."""
-        return self._call(lambda: dict(self._client.batches.retrieve(number).model_dump()))
+        with self._in_words():
+            return dict(self._client.batches.retrieve(number).model_dump())
 
     def download(self, file: str) -> str:
         """Return the content of a file."""
-        return self._call(lambda: str(self._client.files.content(file).text))
+        with self._in_words():
+            return str(self._client.files.content(file).text)
 
-    def _call(self, send: Callable[[], Reply]) -> Reply:
+    @contextmanager
+    def _in_words(self) -> Iterator[None]:
+        """Make a `RequestError` of whatever the library raises."""
         import openai
 
         failure: RequestError | DeclinedError
         try:
-            return send()
+            yield
+            return
         except openai.APIStatusError as error:
             failure = self.refusal(error.status_code, error.response.text, error.response.headers)
         except openai.APITimeoutError:
@@ -181,7 +172,7 @@ class Client:
             failure = RequestError(f"{self.address} {what} ({said}){advice}", unreached=unreached)
         except openai.OpenAIError as error:
             failure = RequestError(f"{type(error).__name__}: {self.scrub(str(error))}", fatal=True)
-        # What the client raised may quote the request, so it is not handed on.
+        # What the library raised may quote the request, so it is not handed on.
         raise failure from None
 
     def refusal(
@@ -230,91 +221,6 @@ class Client:
     def without_key(self, text: str) -> str:
         """Return a text without our own key, should a server repeat it."""
         return text.replace(self._key, "…") if self._key else text
-
-
-def read_response(
-    response: Mapping[str, Any],
-    number: int,
-    prompt: Prompt,
-    *,
-    prices: tuple[float, float] = (math.nan, math.nan),
-    scrub: Callable[[str], str] = str,
-    may_be_empty: bool = False,
-) -> Answer:
-    """Return the answer in a response.
-
-    Parameters
-    ----------
-    number
-        Of the question.
-    prices
-        US dollars per million tokens of questions and of replies; NaN if unknown.
-    scrub
-        Takes secrets out of the words.
-    may_be_empty
-        Whether to take a reply without words as one, and not as a fault of the server.
-
-    Examples
-    --------
-    >>> answer = read_response({"choices": [{"message": {"content": "Yes."}}]}, 7, Prompt("?"))
-    >>> answer.question, answer.choice, answer.reply
-    (7, 0, 'Yes.')
-    """
-    choices = response.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    message = choice.get("message") if isinstance(choice, Mapping) else None
-    if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
-        raise RequestError("the server's answer holds no reply")
-    refusal = _text(message.get("refusal"))
-    text = scrub(_text(message.get("content")) or refusal)
-    finish = choice.get("finish_reason")
-    if not text.strip() and finish not in _MAY_BE_EMPTY and not may_be_empty:
-        raise RequestError("the server's reply is empty")
-    probabilities, mass = _probabilities(choice.get("logprobs"), prompt.options) or (None, None)
-    return Answer(
-        number,
-        # A refusal is an answer, but to another question than ours.
-        None if refusal else parse(text, prompt.options, prompt.text),
-        probabilities,
-        mass,
-        text,
-        _usage(response.get("usage"), prices),
-        reader=None if refusal else READER,
-        finish=str(finish or ""),
-    )
-
-
-def _text(content: Any) -> str:
-    """Return words, which some servers send in parts."""
-    if isinstance(content, list):
-        parts = (part.get("text") for part in content if isinstance(part, Mapping))
-        return "".join(part for part in parts if isinstance(part, str))
-    return content if isinstance(content, str) else ""
-
-
-def _probabilities(logprobs: Any, options: Sequence[str]) -> tuple[tuple[float, ...], float] | None:
-    """Return probabilities of the options where the answer begins, and that of any of them."""
-    try:
-        content = logprobs["content"]
-        place = first_answer_token([str(each["token"]) for each in content])
-        likely = content[place]["top_logprobs"] if place is not None else []
-        pairs = [(str(each["token"]), float(each["logprob"])) for each in likely]
-    except (IndexError, KeyError, TypeError, ValueError):
-        return None
-    return first_token_probabilities(pairs, options)
-
-
-def _usage(usage: Any, prices: tuple[float, float]) -> Usage:
-    usage = usage if isinstance(usage, Mapping) else {}
-    asked, said = (_number(usage.get(f"{part}_tokens")) for part in ("prompt", "completion"))
-    cost = (asked * prices[0] + said * prices[1]) / 1e6
-    if math.isnan(cost) and isinstance(usage.get("cost"), int | float):
-        cost = float(usage["cost"])  # some services say it themselves
-    return Usage(int(asked), int(said), cost)
-
-
-def _number(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else 0.0
 
 
 def secret(variable: str) -> str:

@@ -12,7 +12,7 @@ import itertools
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import lru_cache, partial
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -23,10 +23,16 @@ import numpy as np
 from fechner.errors import FechnerError, ObserverError
 from fechner.observers.abilities import Wants
 from fechner.observers.chat.batches import Batches, BatchLog, Payload
-from fechner.observers.chat.client import SERVICE_KEY, Client, DeclinedError, read_response, secret
-from fechner.observers.chat.requests import RequestPool
+from fechner.observers.chat.client import SERVICE_KEY, Client, DeclinedError, secret
+from fechner.observers.chat.reading import (
+    READER,
+    first_answer_token,
+    first_token_probabilities,
+    parse,
+)
+from fechner.observers.chat.requests import RequestError, RequestPool
 from fechner.observers.names import take_apart
-from fechner.observers.questions import Answer, Question, Reads
+from fechner.observers.questions import Answer, Question, Reads, Usage
 from fechner.stimuli import Frames
 
 #: Where the client of that service asks, unless the environment says otherwise.
@@ -36,6 +42,9 @@ _SERVICE = "https://api.openai.com/v1"
 _HOW_TO_ASK = ("key", "price_in", "price_out", "timeout_s", "tries", "at_once", "rpm", "batch")
 #: Settings that came later, and are part of a fingerprint only where they are used.
 _LATER = ("second_question",)
+
+#: Why a reply may rightly be empty: it was withheld, or all tokens went into thinking.
+_MAY_BE_EMPTY = ("content_filter", "length")
 
 #: Picture files that are kept for further questions about them.
 _KEPT = 256
@@ -211,16 +220,39 @@ class Endpoint:
 
         return self.pool.retry(request)
 
-    def read(self, payload: Payload, response: dict[str, Any], may_be_empty: bool) -> Answer:
-        """Return the answer in the response to a question."""
-        return read_response(
-            response,
+    def read(self, payload: Payload, response: Mapping[str, Any], may_be_empty: bool) -> Answer:
+        """Return the answer in a response; one without words is a fault unless it may be one."""
+        choices = response.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        message = choice.get("message") if isinstance(choice, Mapping) else None
+        if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
+            raise RequestError("the server's answer holds no reply")
+        refusal = _text(message.get("refusal"))
+        text = self.client.without_key(_text(message.get("content")) or refusal)
+        finish = choice.get("finish_reason")
+        if not text.strip() and finish not in _MAY_BE_EMPTY and not may_be_empty:
+            raise RequestError("the server's reply is empty")
+        prompt = payload.question.prompt
+        probabilities, mass = _probabilities(choice.get("logprobs"), prompt.options) or (None, None)
+        return Answer(
             payload.number,
-            payload.question.prompt,
-            prices=(self.price_in, self.price_out),
-            scrub=self.client.without_key,
-            may_be_empty=may_be_empty,
+            # A refusal is an answer, but to another question than ours.
+            None if refusal else parse(text, prompt.options, prompt.text),
+            probabilities,
+            mass,
+            text,
+            self._usage(response.get("usage")),
+            reader=None if refusal else READER,
+            finish=str(finish or ""),
         )
+
+    def _usage(self, usage: Any) -> Usage:
+        usage = usage if isinstance(usage, Mapping) else {}
+        asked, said = (_number(usage.get(f"{part}_tokens")) for part in ("prompt", "completion"))
+        cost = (asked * self.price_in + said * self.price_out) / 1e6
+        if math.isnan(cost) and isinstance(usage.get("cost"), int | float):
+            cost = float(usage["cost"])  # some services say it themselves
+        return Usage(int(asked), int(said), cost)
 
     def _body(self, pictures: Sequence[str], question: Question) -> dict[str, Any]:
         """Return what is sent for a question: pictures in their order, then the words."""
@@ -253,6 +285,30 @@ class Endpoint:
 DECODING = tuple(
     each.name for each in fields(Endpoint) if each.name not in ("model", "spec", *_HOW_TO_ASK)
 )
+
+
+def _text(content: Any) -> str:
+    """Return words, which some servers send in parts."""
+    if isinstance(content, list):
+        parts = (part.get("text") for part in content if isinstance(part, Mapping))
+        return "".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else ""
+
+
+def _probabilities(logprobs: Any, options: Sequence[str]) -> tuple[tuple[float, ...], float] | None:
+    """Return probabilities of the options where the answer begins, and that of any of them."""
+    try:
+        content = logprobs["content"]
+        place = first_answer_token([str(each["token"]) for each in content])
+        likely = content[place]["top_logprobs"] if place is not None else []
+        pairs = [(str(each["token"]), float(each["logprob"])) for each in likely]
+    except (IndexError, KeyError, TypeError, ValueError):
+        return None
+    return first_token_probabilities(pairs, options)
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else 0.0
 
 
 def png(frames: Frames, row: int) -> bytes:
