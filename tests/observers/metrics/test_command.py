@@ -16,7 +16,7 @@ from imageio_ffmpeg import get_ffmpeg_exe
 
 from fechner.errors import FechnerError, ObserverError, UnknownNameError
 from fechner.observers import resolve
-from fechner.observers.metrics.command import Program, load
+from fechner.observers.metrics.command import Command, Program
 from fechner.stimuli import (
     OPPONENT,
     Clips,
@@ -110,9 +110,9 @@ def test_files_are_gone_afterwards(tmp_path: Path) -> None:
     where.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tempfile, "tempdir", str(where))
-        good = load(python(tmp_path, METRIC))
+        good = Command(python(tmp_path, METRIC))
         good.difference(frames(0.1), good.remember(frames(0.0)), torch.tensor([0]))
-        bad = load(python(tmp_path, "raise SystemExit('no')"))
+        bad = Command(python(tmp_path, "raise SystemExit('no')"))
         with pytest.raises(FechnerError, match="status 1: no"):
             bad.difference(frames(0.1), bad.remember(frames(0.0)), torch.tensor([0]))
     ((test, reference),) = noted(tmp_path)
@@ -123,7 +123,7 @@ def test_files_are_gone_afterwards(tmp_path: Path) -> None:
 
 def test_what_the_program_is_told(tmp_path: Path) -> None:
     words = ("{width}x{height}", "{frames}", "{fps}", "{ppd}", "{peak}", "{black}", "{other}")
-    observer = load(python(tmp_path, METRIC, *words))
+    observer = Command(python(tmp_path, METRIC, *words))
     wide = Frames(frames(0.1).pixels, FIELD, Display("d", 150.0, 0.15), "display")
     observer.difference(wide, observer.remember(wide), torch.tensor([0]))
     assert noted(tmp_path)[0][2:] == ["32x24", "1", "60", "10", "150", "0.15", "{other}"]
@@ -134,7 +134,7 @@ def test_what_the_program_is_told(tmp_path: Path) -> None:
     [(False, None, 0.75), (True, None, -0.75), (True, 1.0, 0.25), (False, -1.0, 1.75)],
 )
 def test_what_a_score_means(higher_is_better: bool, best: float | None, difference: float) -> None:
-    observer = load(
+    observer = Command(
         "sh -c 'echo 0.75' {test} {reference}", higher_is_better=higher_is_better, best=best
     )
     got = observer.difference(frames(0.1), observer.remember(frames(0.0)), torch.tensor([0]))
@@ -170,7 +170,7 @@ print(1)
 def test_files_of_pictures(
     tmp_path: Path, settings: dict[str, object], name: str, begins: str
 ) -> None:
-    observer = load(python(tmp_path, LOOK), **settings)
+    observer = Command(python(tmp_path, LOOK), **settings)
     shown = frames(0.1, light=observer.wants.light)
     observer.difference(shown, observer.remember(shown), torch.tensor([0]))
     ((test, _),) = noted(tmp_path)
@@ -179,7 +179,7 @@ def test_files_of_pictures(
 
 
 def test_a_video_is_one_file(tmp_path: Path) -> None:
-    observer = load(python(tmp_path, LOOK, "{frames}", "{fps}"), video=True)
+    observer = Command(python(tmp_path, LOOK, "{frames}", "{fps}"), video=True)
     flickering, steady = clips(stimulus(0.5, Flicker(8.0))), clips(stimulus(0.0))
     got = observer.difference(flickering, observer.remember(steady), torch.tensor([0]))
     assert got.item() == 1
@@ -190,7 +190,7 @@ def test_a_video_is_one_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["png", "exr"])
 def test_a_video_is_a_folder_of_frames(tmp_path: Path, kind: str) -> None:
-    observer = load(python(tmp_path, LOOK), video=True, files=kind)
+    observer = Command(python(tmp_path, LOOK), video=True, files=kind)
     both = clips(stimulus(0.5, Flicker(8.0)))
     observer.difference(both, observer.remember(both), torch.tensor([0]))
     ((test, reference),) = noted(tmp_path)
@@ -200,7 +200,7 @@ def test_a_video_is_a_folder_of_frames(tmp_path: Path, kind: str) -> None:
 
 def test_frames_of_a_video_are_those_that_were_painted(tmp_path: Path) -> None:
     code = LOOK.replace("print(1)", "print(len(open(test, 'rb').read()))")
-    observer = load(python(tmp_path, code), video=True, best=0.0)
+    observer = Command(python(tmp_path, code), video=True, best=0.0)
     both = clips(stimulus(0.5, Flicker(8.0)), stimulus(0.2))
     lengths = observer.difference(both, observer.remember(both), torch.tensor([0, 1]))
     head = len(b"YUV4MPEG2 W32 H24 F30:1 Ip A1:1 C444p16 XCOLORRANGE=LIMITED\n")
@@ -228,16 +228,16 @@ def test_names_with_spaces_braces_and_commas() -> None:
 def test_fingerprint(tmp_path: Path) -> None:
     line = python(tmp_path, METRIC)
     seen = {
-        load(line).fingerprint,
-        load(line, bits=8).fingerprint,
-        load(line, light="cdm2").fingerprint,
-        load(line, higher_is_better=True).fingerprint,
-        load(line, best=1.0).fingerprint,
-        load(line, read="json:score").fingerprint,
-        load(line, video=True).fingerprint,
-        load(line + " --more").fingerprint,
-        load(line, timeout=5.0).fingerprint,  # which changes no answer
-        load(python(tmp_path, METRIC + "\n# changed")).fingerprint,
+        Command(line).fingerprint,
+        Command(line, bits=8).fingerprint,
+        Command(line, light="cdm2").fingerprint,
+        Command(line, higher_is_better=True).fingerprint,
+        Command(line, best=1.0).fingerprint,
+        Command(line, read="json:score").fingerprint,
+        Command(line, video=True).fingerprint,
+        Command(line + " --more").fingerprint,
+        Command(line, timeout=5.0).fingerprint,  # which changes no answer
+        Command(python(tmp_path, METRIC + "\n# changed")).fingerprint,
     }
     assert len(seen) == 9
 
@@ -258,7 +258,7 @@ def test_settings_that_do_not_go_together(settings: str, says: str) -> None:
 
 
 def test_scores_are_numbers_of_float64(tmp_path: Path) -> None:
-    observer = load("sh -c 'echo 0.1234567890123' {test} {reference}")
+    observer = Command("sh -c 'echo 0.1234567890123' {test} {reference}")
     got = observer.difference(frames(0.1), observer.remember(frames(0.0)), torch.tensor([0]))
     assert got.dtype == torch.float64
     assert got.item() == np.float64("0.1234567890123")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import re
 import shlex
@@ -39,26 +40,71 @@ _LINES_SHOWN = 3
 
 
 class Command(Metric):
-    """A metric that asks a program.
+    """A program as a metric.
 
     Parameters
     ----------
-    line
-        What was typed, for people.
+    name
+        The command line; see `Program`.
+    files
+        ``auto`` is Y4M for videos and PNG for pictures, or OpenEXR for both if light is cd/m2.
+    bits, levels
+        How many bits all but OpenEXR have, and where black and white are in Y4M and YUV.
+    light
+        Whether files hold display-encoded values or linear RGB in cd/m2.
+    read, timeout
+        Where the score is in what the program prints, and seconds to wait for it; see `Program`.
+    higher_is_better, best
+        What a score means: by default it is a difference, 0 for the same. ``best`` is the score of
+        a picture compared with itself.
+    colour, video
+        Whether the program sees colour, and takes videos beside pictures.
     """
 
     def __init__(
-        self, line: str, program: Program, files: FileKinds, about: About, fingerprint: str
+        self,
+        name: str,
+        device: str = "cpu",
+        files: Literal["auto", "png", "y4m", "yuv", "exr"] = "auto",
+        bits: int = 16,
+        levels: Levels = "limited",
+        light: Light = "display",
+        read: str = "last-number",
+        higher_is_better: bool = False,
+        best: float | None = None,
+        colour: bool = True,
+        video: bool = False,
+        timeout: float = 600.0,
     ) -> None:
+        self._program = Program.of(name, read, timeout)
+        if files != "auto":
+            kinds = FileKinds(files, files, bits, levels)
+        elif light == "cdm2":
+            kinds = FileKinds("exr", "exr", bits, levels)
+        else:
+            kinds = FileKinds("png", "y4m", bits, levels)
+        self._files = kinds
+        kinds.check(light, video)
+        if best is None:
+            best = math.inf if higher_is_better else 0.0
+        wants = Wants(light=light, dtype="float64", colour=colour, video=video)
+        about = About(
+            "other",
+            wants,
+            best=best,
+            scores=(-math.inf, best) if higher_is_better else (best, math.inf),
+            higher_is_better=higher_is_better,
+            precision="files round more than floating point does",
+            fed=kinds.described(video),
+        )
         super().__init__(
-            f"cmd:{line}",
+            f"cmd:{name}",
             about,
             self._pictures,
-            watch=self._videos if about.wants.video else None,
-            fingerprint=fingerprint,
+            watch=self._videos if video else None,
+            fingerprint=f"cmd/1 {name} {self._program.hashes()} {kinds} {wants} {read} {best:g} "
+            f"{higher_is_better}",
         )
-        self._program = program
-        self._files = files
 
     def _pictures(self, test: Tensor, reference: Tensor, frames: Frames) -> Tensor:
         return self._pairs(list(test), list(reference), frames.field, frames.display)
@@ -91,74 +137,14 @@ class Command(Metric):
             written: object = None
             for row, test in enumerate(tests):
                 reference = references[row] if len(references) > 1 else references[0]
-                if written is not reference and not _same_video(written, reference):
+                same = written is reference or (isinstance(written, Clips) and written == reference)
+                if not same:
                     values["reference"] = self._files.write(Path(folder, "reference"), reference)
                     written = reference
                 values["test"] = self._files.write(Path(folder, "test"), test)
                 scores.append(self._program.run(values))
         difference: Tensor = self.about.difference(torch.tensor(scores, dtype=torch.float64))
         return difference
-
-
-def _same_video(a: object, b: object) -> bool:
-    return isinstance(a, Clips) and isinstance(b, Clips) and a == b
-
-
-def load(
-    name: str,
-    device: str = "cpu",
-    files: Literal["auto", "png", "y4m", "yuv", "exr"] = "auto",
-    bits: int = 16,
-    levels: Levels = "limited",
-    light: Light = "display",
-    read: str = "last-number",
-    higher_is_better: bool = False,
-    best: float | None = None,
-    colour: bool = True,
-    video: bool = False,
-    timeout: float = 600.0,
-) -> Command:
-    """Return a program as a metric.
-
-    Parameters
-    ----------
-    name
-        The command line; see `Program`.
-    files
-        ``auto`` is Y4M for videos and PNG for pictures, or OpenEXR for both if light is cd/m2.
-    bits, levels
-        How many bits all but OpenEXR have, and where black and white are in Y4M and YUV.
-    light
-        Whether files hold display-encoded values or linear RGB in cd/m2.
-    read, timeout
-        Where the score is in what the program prints, and seconds to wait for it; see `Program`.
-    higher_is_better, best
-        What a score means: by default it is a difference, 0 for the same. ``best`` is the score of
-        a picture compared with itself.
-    colour, video
-        Whether the program sees colour, and takes videos beside pictures.
-    """
-    program = Program.of(name, read, timeout)
-    if files == "auto":
-        kinds = FileKinds("png", "y4m", bits, levels)
-        if light == "cdm2":
-            kinds = FileKinds("exr", "exr", bits, levels)
-    else:
-        kinds = FileKinds(files, files, bits, levels)
-    kinds.check(light, video)
-    if best is None:
-        best = float("inf") if higher_is_better else 0.0
-    about = About(
-        "other",
-        Wants(light=light, dtype="float64", colour=colour, video=video),
-        best=best,
-        scores=(float("-inf"), best) if higher_is_better else (best, float("inf")),
-        higher_is_better=higher_is_better,
-        precision="files round more than floating point does",
-        fed=kinds.described(video),
-    )
-    fingerprint = f"cmd/1 {name} {program.hashes()} {kinds} {about.wants} {read} {about.best:g}"
-    return Command(name, program, kinds, about, f"{fingerprint} {higher_is_better}")
 
 
 @dataclass(frozen=True)

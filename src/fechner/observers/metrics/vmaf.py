@@ -20,7 +20,6 @@ from fechner.errors import MissingExtraError, ObserverError
 from fechner.observers.metrics.files import Levels, step_contrast
 from fechner.observers.metrics.metric import (
     BT709_WEIGHTS,
-    About,
     Metric,
     declared,
     import_package,
@@ -42,11 +41,6 @@ _MODEL = r"model='version=vmaf_v0.6.1\:disable_clip=true'"
 #: Luma of test and reference in 0..255, [h, w] each, frame after frame.
 Pairs: TypeAlias = "Iterable[tuple[Tensor, Tensor]]"
 
-#: The standard whose weights make luma of red, green and blue.
-Matrix = Literal["bt709", "bt2020"]
-
-ScoreType = Literal["float64", "float32"]
-
 
 class Vmaf(Metric):
     """Compares by VMAF: the score of a still picture and itself, less the score.
@@ -56,13 +50,13 @@ class Vmaf(Metric):
 
     Parameters
     ----------
-    score
-        The engine: takes pairs of frames and returns the score.
+    engine
+        ``torch``, or ``libvmaf``, which is always run on the CPU.
     levels
         Where black and white are: 16 and 235 as in the video that VMAF was made for, or 0 and 255.
     matrix
-        Weights of luma. Pictures are sRGB, so BT.709's are right; the published numbers of Hammou
-        et al. (2025) were made with BT.2020's.
+        The standard whose weights make luma. Pictures are sRGB, so BT.709's are right; the
+        published numbers of Hammou et al. (2025) were made with BT.2020's.
     clip
         Whether scores are cut to 0..100.
     scores_in
@@ -72,23 +66,36 @@ class Vmaf(Metric):
 
     def __init__(
         self,
-        about: About,
-        score: TorchEngine | LibvmafEngine,
-        levels: Levels,
-        matrix: Matrix,
-        clip: bool,
-        scores_in: ScoreType,
-        fingerprint: str,
+        device: str = "cpu",
+        engine: Literal["torch", "libvmaf"] = "torch",
+        levels: Levels = "limited",
+        matrix: Literal["bt709", "bt2020"] = "bt709",
+        clip: bool = False,
+        scores_in: Literal["float64", "float32"] = "float64",
     ) -> None:
+        about = declared("vmaf")
+        self._score: TorchEngine | LibvmafEngine
+        if engine == "torch":
+            self._score = TorchEngine(device)
+            library = f"{release('vmaf-torch')}/float64"
+        else:
+            self._score = LibvmafEngine()
+            library = f"libvmaf/{hash_file(self._score.ffmpeg)}"
+            step = f"one step at mid grey is a contrast of {step_contrast(16, levels):.1e}"
+            about = replace(
+                about,
+                best=97.428043,  # as it is printed
+                precision="fixed point, the original's own",
+                fed=f"16-bit luma of {levels} levels ({step})",
+            )
         super().__init__(
             "vmaf",
             about,
             self._pictures,
             look=lambda frames: self._codes(frames.pixels),
             watch=self._videos,
-            fingerprint=fingerprint,
+            fingerprint=f"{library}/v0.6.1/{levels}/{matrix}/{clip}/{scores_in}",
         )
-        self._score = score
         self._levels = levels
         self._weights = BT2020_WEIGHTS if matrix == "bt2020" else BT709_WEIGHTS
         self._clip = clip
@@ -115,39 +122,6 @@ class Vmaf(Metric):
         found = [self.about.best, *map(self._score, videos)]
         scores = torch.tensor(found, dtype=getattr(torch, self._scores_in)).double()
         return scores[0] - (scores[1:].clamp(0, 100) if self._clip else scores[1:])
-
-
-def make(
-    device: str = "cpu",
-    engine: Literal["torch", "libvmaf"] = "torch",
-    levels: Levels = "limited",
-    matrix: Matrix = "bt709",
-    clip: bool = False,
-    scores_in: ScoreType = "float64",
-) -> Vmaf:
-    """Return the observer.
-
-    Parameters
-    ----------
-    engine
-        ``torch``, or ``libvmaf``, which is always run on the CPU.
-    levels, matrix, clip, scores_in
-        See `Vmaf`.
-    """
-    about, settings = declared("vmaf"), f"v0.6.1/{levels}/{matrix}/{clip}/{scores_in}"
-    if engine == "torch":
-        fingerprint = f"{release('vmaf-torch')}/float64/{settings}"
-        return Vmaf(about, TorchEngine(device), levels, matrix, clip, scores_in, fingerprint)
-    original = LibvmafEngine()
-    step = step_contrast(16, levels)
-    about = replace(
-        about,
-        best=97.428043,  # as it is printed
-        precision="fixed point, the original's own",
-        fed=f"16-bit luma of {levels} levels (one step at mid grey is a contrast of {step:.1e})",
-    )
-    fingerprint = f"libvmaf/{hash_file(original.ffmpeg)}/{settings}"
-    return Vmaf(about, original, levels, matrix, clip, scores_in, fingerprint)
 
 
 class TorchEngine:
