@@ -307,24 +307,6 @@ class Recognises(Observer, Protocol):
 
 
 @runtime_checkable
-class ScoresClasses(_ReadOut, Protocol):
-    """Gives a score to each of the classes it is asked about, at every layer and read-out.
-
-    What a classifier is lifted to: which classes there are is the experiment's affair.
-    """
-
-    @property
-    def vocabulary(self) -> Sequence[str]:
-        """Names of all classes that it knows."""
-
-    def scores_of(self, frames: Frames, classes: Sequence[str]) -> Tensor:
-        """Return scores, [n, layers, classes]; the highest is its choice."""
-
-    def all_scores(self, frames: Frames) -> Tensor:
-        """Return the scores of all classes that it knows, [n, layers, vocabulary]."""
-
-
-@runtime_checkable
 class Answers(_ReadOut, Protocol):
     """Answers questions about pictures.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,20 +65,19 @@ def count(observer: Any) -> Complexity | None:
     parameters = sum(each.numel() for each in observer.module.parameters())
     if parameters == 0:
         return None
-    size_px = observer.wants.size_px or ANY_SIZE
+    flops, why_not = 0, ""
     try:
         flops, unknown = _flops(observer)
+        if unknown:
+            why_not = f"torch's counter does not know {', '.join(sorted(unknown))}"
+        elif flops == 0:
+            why_not = "it computes where torch's counter cannot see"
     except Exception as error:
+        why_not = f"it raised {type(error).__name__} under torch's counter"
         if is_out_of_memory(error):
-            return Complexity(parameters, None, size_px, "there is not enough memory")
-        why = f"it raised {type(error).__name__} under torch's counter"
-        return Complexity(parameters, None, size_px, why)
-    if unknown:
-        why = f"torch's counter does not know {', '.join(sorted(unknown))}"
-        return Complexity(parameters, None, size_px, why)
-    if flops == 0:
-        return Complexity(parameters, None, size_px, "it computes where torch's counter cannot see")
-    return Complexity(parameters, flops / 1e9, size_px)
+            why_not = "there is not enough memory"
+    size_px = observer.wants.size_px or ANY_SIZE
+    return Complexity(parameters, None if why_not else flops / 1e9, size_px, why_not)
 
 
 def _flops(observer: NetworkEncoder) -> tuple[int, set[str]]:
@@ -107,19 +104,12 @@ def _flops(observer: NetworkEncoder) -> tuple[int, set[str]]:
     more = {} if on_cpu is None or on_cpu in flop_registry else {on_cpu: attention}
     picture = grey(observer.wants, 1, next(observer.module.parameters()).device)
     counter = FlopCounterMode(display=False, custom_mapping=more)
-    with torch.no_grad(), _without_fused_attention(), counter, Watch():  # type: ignore[no-untyped-call]
-        observer.features(picture, {OUTPUT: lambda _: None})
-    return int(counter.get_total_flops()), unknown
-
-
-@contextmanager
-def _without_fused_attention() -> Iterator[None]:
-    """Compute `nn.MultiheadAttention` step by step: the counter does not see into the fused one."""
-    import torch
-
-    before = torch.backends.mha.get_fastpath_enabled()
+    # `nn.MultiheadAttention` is computed step by step: the counter does not see into the fused one.
+    fused = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)
     try:
-        yield
+        with torch.no_grad(), counter, Watch():  # type: ignore[no-untyped-call]
+            observer.features(picture, {OUTPUT: lambda _: None})
     finally:
-        torch.backends.mha.set_fastpath_enabled(before)
+        torch.backends.mha.set_fastpath_enabled(fused)
+    return int(counter.get_total_flops()), unknown

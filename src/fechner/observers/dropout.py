@@ -48,13 +48,15 @@ class Dropout:
 @contextmanager
 def dropping(observer: Any, dropout: Dropout, seeds: Sequence[tuple[int, ...]]) -> Iterator[None]:
     """Drop activations of an observer's network while it looks at pictures with these seeds."""
-    module = _module_of(observer)
+    parts: dict[str, nn.Module] = dict(_module_of(observer).named_modules())
     handles = []
     try:
         for number, name in enumerate(dropout.layers):
-            part = _part(module, name, observer.name)
+            if name not in parts or not name:
+                how = f"`fechner layers {observer.name}` lists them"
+                raise UnknownNameError("layer", name, list(parts), how)
             hook = _hook(dropout.share, [(*seed, number) for seed in seeds], observer.name)
-            handles.append(part.register_forward_hook(hook))
+            handles.append(parts[name].register_forward_hook(hook))
         yield
     finally:
         for handle in handles:
@@ -73,15 +75,6 @@ def _module_of(observer: Any) -> nn.Module:
         f"observer '{observer.name}' is no torch network, so nothing in it can be dropped; leave "
         "--dropout out."
     )
-
-
-def _part(module: nn.Module, name: str, observer: str) -> nn.Module:
-    parts: dict[str, nn.Module] = dict(module.named_modules())
-    if name not in parts or not name:
-        raise UnknownNameError(
-            "layer", name, list(parts), f"`fechner layers {observer}` lists them"
-        )
-    return parts[name]
 
 
 def _hook(share: float, seeds: Sequence[tuple[int, ...]], observer: str) -> Any:

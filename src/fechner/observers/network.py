@@ -153,11 +153,10 @@ class NetworkEncoder:
             return
         seen: dict[str, list[Tensor]] = {name: [] for name in taps}
 
-        def keep(name: str) -> Tap:
-            # A copy: what follows in the network may write over it.
-            return lambda activation: seen[name].append(activation.clone())
+        def keep(name: str, activation: Tensor) -> None:
+            seen[name].append(activation.clone())  # what follows may write over it
 
-        keeping = {name: keep(name) for name in taps}
+        keeping = {name: partial(keep, name) for name in taps}
         for picture in pictures:
             self._look(picture, known, keeping, 1)
         for name, tap in taps.items():

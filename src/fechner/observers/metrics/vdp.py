@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from fechner.observers.metrics.metric import Metric, declared, import_package, quietly, release
@@ -85,15 +85,15 @@ class ColorVideoVDP(Metric):
         self._device = device
         self._geometry = geometry
         self._display_contrast = display_contrast
-        self._metrics: dict[tuple[float, Display], Any] = {}
+        self._metric = cache(self._make_metric)
 
     def _pictures(self, test: Tensor, reference: Tensor, frames: Frames) -> Tensor:
-        metric = self._metric(frames.field, frames.display)
+        metric = self._metric(frames.field.ppd, frames.display)
         jod: Tensor = metric.predict(test, reference.expand_as(test), dim_order="BCHW")[0]
         return (_BEST - jod.double()) / _BEST
 
     def _videos(self, test: Clips, reference: Clips) -> Tensor:
-        metric = self._metric(test.field, test.display)
+        metric = self._metric(test.field.ppd, test.display)
 
         def frame(clips: Clips, number: int, device: Any, colorspace: str) -> Tensor:
             pixels = clips.frame(number).pixels[:, :, None]  # [n, channels, 1, h, w]
@@ -103,12 +103,6 @@ class ColorVideoVDP(Metric):
         source = _Source(test.field, len(test), partial(frame, test), partial(frame, reference))
         jod: Tensor = metric.predict_video_source(source)[0]
         return (_BEST - jod.double()) / _BEST
-
-    def _metric(self, field: Field, display: Display) -> Any:
-        key = (field.ppd, display)
-        if key not in self._metrics:
-            self._metrics[key] = self._make_metric(*key)
-        return self._metrics[key]
 
     def _make_metric(self, ppd: float, display: Display) -> Any:
         import torch
