@@ -19,15 +19,7 @@ from fechner.errors import ObserverError, PictureError
 from fechner.experiments.abscissae import abscissa
 from fechner.experiments.base import Piece, Sample, Scene, geometry
 from fechner.experiments.detection import Detection
-from fechner.experiments.interview import (
-    GRADED,
-    Chain,
-    Interview,
-    Request,
-    calibrate,
-    hold,
-    prompts_for,
-)
+from fechner.experiments.interview import GRADED, Chain, Interview, Request, hold
 from fechner.experiments.limits import REASONS, flag_contrasts, remaining_contrast
 from fechner.experiments.placement import EveryLevel, Placement, Track, Trial, advance, rounds
 from fechner.experiments.presenter import Presenter, Trace
@@ -409,6 +401,38 @@ class Asking:
         except PictureError:
             return self._nothing(index)
         return found
+
+
+def prompts_for(
+    presenter: Presenter, questions: Sequence[Prompt], labels: Sequence[Prompt]
+) -> list[Prompt]:
+    """Return what an observer is asked: of what it reads, or one for those that read nothing.
+
+    Observers that were lifted are asked one question, whatever its words.
+    """
+    reads = presenter.reads
+    found = list(labels if reads == "labels" else questions)
+    if reads == "nothing":
+        return [*questions, *labels][:1]
+    if not found:
+        wanted = "pairs of labels, as 'a pattern | nothing'" if reads == "labels" else "questions"
+        raise ObserverError(
+            f"observer '{presenter.observer.name}' reads {reads}, and there are none among the "
+            f"prompts: write {wanted}."
+        )
+    return found
+
+
+def calibrate(
+    presenter: Presenter, nothing: Stimulus, anchor: Sequence[Stimulus], scene: Scene
+) -> None:
+    """Show an observer that judges by a criterion what just counts as something."""
+    calibrate = getattr(presenter.observer, "calibrate", None)
+    if calibrate is not None:
+        import torch
+
+        with torch.no_grad():
+            calibrate(presenter.frames([nothing], scene), presenter.frames(anchor, scene))
 
 
 def _words(prompt: Prompt) -> str:

@@ -31,7 +31,7 @@ from fechner.runs.store import as_file
 if TYPE_CHECKING:
     import xarray as xr
 
-    from fechner.experiments.conversation import Conversation
+    from fechner.experiments.interview import Conversation
 
 #: Answers to the tests that one comes after, None where an observer cannot be asked.
 Answers = tuple["xr.Dataset | None", ...]
@@ -112,9 +112,9 @@ class LocalBackend:
         streams = [each for each in lifted.values() if isinstance(each, AnswersStream)]
         self._conversation: Conversation | None = None
         if streams:
-            from fechner.experiments import conversation
+            from fechner.experiments.interview import Conversation
 
-            self._conversation = conversation.Conversation(streams[0])
+            self._conversation = Conversation(streams[0])
         self._most = streams[0].most_under_way if streams else 1
         for each in streams:
             if hasattr(each, "batch_log"):
