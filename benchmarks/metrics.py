@@ -15,7 +15,7 @@ import torch
 
 from fechner import evaluate
 from fechner.experiments import NearThreshold, Presenter
-from fechner.experiments.comparing import differences
+from fechner.experiments.presenter import differences
 from fechner.observers import resolve
 from fechner.suites import suite
 

@@ -9,7 +9,7 @@ import torch
 import xarray as xr
 
 from fechner.experiments import Piece, Presenter, Scene
-from fechner.experiments.comparing import differences
+from fechner.experiments.presenter import differences
 from fechner.observers.abilities import Ability
 from fechner.stimuli import OPPONENT, Field, Gabor, Layer, Stimulus, display
 from fechner.suites import Options, Suite, Test

@@ -11,7 +11,7 @@ from bands import BANDS_CPD, FIELD, SeesOneBand, write_gratings
 from photographs import write_album
 
 from fechner.experiments import BandRobustness, Presenter, Scene
-from fechner.experiments.bands import PROBLEMS
+from fechner.experiments.presenter import PROBLEMS
 from fechner.observers import Answer, Question, Wants, lift, resolve
 from fechner.report.figures import contact_sheet
 from fechner.report.page.stimuli import sprite

@@ -6,7 +6,7 @@ import torch
 
 from fechner.errors import GamutError, ObserverError
 from fechner.experiments import Presenter, Scene
-from fechner.experiments.comparing import differences
+from fechner.experiments.presenter import differences
 from fechner.observers import ComparesFeatures, Wants, observe
 from fechner.stimuli import OPPONENT, Clips, Field, Gabor, Layer, Stimulus, display, paint
 

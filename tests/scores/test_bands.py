@@ -8,7 +8,7 @@ import xarray as xr
 from bands import BANDS_CPD, FIELD, SeesOneBand, write_gratings
 
 from fechner.experiments import BandRobustness, Presenter, Scene
-from fechner.experiments.bands import PROBLEMS
+from fechner.experiments.presenter import PROBLEMS
 from fechner.human import standard_spatial_observer
 from fechner.observers import lift
 from fechner.scores import BandAccuracy, BandPanels, distance

@@ -8,7 +8,7 @@ import pytest
 
 from fechner import evaluate, suites
 from fechner.experiments import ColourMatching, FrequencyMatching, NearThreshold, Presenter
-from fechner.experiments.comparing import differences
+from fechner.experiments.presenter import differences
 from fechner.observers import resolve
 from fechner.stimuli import Stimulus, gamut_limit
 from fechner.stimuli.patterns import share_inside

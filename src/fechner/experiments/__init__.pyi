@@ -1,12 +1,8 @@
 from .asking import Asking as Asking
-from .bands import BandRobustness as BandRobustness
 from .base import Experiment as Experiment
 from .base import Piece as Piece
 from .base import Sample as Sample
 from .base import Scene as Scene
-from .colour_matching import ColourMatching as ColourMatching
-from .comparing import differences as differences
-from .comparing import differences_from_several as differences_from_several
 from .curves import Curve as Curve
 from .curves import Curves as Curves
 from .curves import CurveTask as CurveTask
@@ -16,6 +12,7 @@ from .interview import ask as ask
 from .item_response import ItemResponse as ItemResponse
 from .item_tasks import Matching as Matching
 from .item_tasks import Naming as Naming
+from .matching import ColourMatching as ColourMatching
 from .matching import FrequencyMatching as FrequencyMatching
 from .matching import MatchBy as MatchBy
 from .near_threshold import NearThreshold as NearThreshold
@@ -31,5 +28,8 @@ from .preferred_views import PreferredViews as PreferredViews
 from .preferred_views import SecondLook as SecondLook
 from .presenter import Presenter as Presenter
 from .presenter import TrialLog as TrialLog
+from .presenter import differences as differences
+from .presenter import differences_from_several as differences_from_several
+from .recognition import BandRobustness as BandRobustness
 from .recognition import classify as classify
 from .recognition import recognise as recognise

@@ -11,16 +11,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from fechner.errors import ObserverError, PictureError
-from fechner.experiments.abscissae import abscissa
-from fechner.experiments.base import Piece, Sample, Scene, geometry
+from fechner.experiments.base import Piece, Sample, Scene, abscissa, sample_grid
 from fechner.experiments.detection import Detection
 from fechner.experiments.interview import GRADED, Chain, Interview, Request, hold
-from fechner.experiments.limits import REASONS, flag_contrasts, remaining_contrast
+from fechner.experiments.limits import flag_contrasts, flagged, remaining_contrast
 from fechner.experiments.placement import EveryLevel, Placement, Track, Trial, advance, rounds
 from fechner.experiments.presenter import Presenter, Trace
 from fechner.human import HumanReference, StandardSpatialObserver
@@ -33,6 +32,9 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
     from torch import Tensor
+
+#: Everything that was asked about one abscissa, [prompts, trials, layers, read-outs].
+Record: TypeAlias = "dict[str, NDArray[Any]]"
 
 #: Draws of the anchor; its median is the criterion of observers that were lifted.
 _ANCHORS = 10
@@ -57,17 +59,6 @@ class _Prompted:
     place: tuple[int, int]
     along: NDArray[np.bool_]
     trials: int = 0
-
-
-class _Record(NamedTuple):
-    """Everything that was asked about one abscissa, [prompts, trials, layers, read-outs].
-
-    A level of -1 stands where fewer trials were needed.
-    """
-
-    level: NDArray[np.int16]
-    contrast: NDArray[np.float64]
-    yes: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -180,6 +171,12 @@ class Asking:
             return replace(self, questions=self.questions[:1], labels=self.labels[:1])
         return self
 
+    @property
+    def question_size(self) -> tuple[int, float]:
+        """How many pictures a question is about, and how many words it has on average."""
+        words = [len(prompt.text.split()) for prompt in self.questions]
+        return self.pictures, sum(words) / max(1, len(words))
+
     def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
         """Ask about one abscissa."""
         found: xr.Dataset = hold(presenter, self.interview(piece, presenter))
@@ -201,11 +198,10 @@ class Asking:
             [self._shown(at, -1, draw, self._human(at)) for draw in range(_ANCHORS)],
             self.scene,
         )
-        outputs = (len(presenter.layers), len(presenter.readouts))
-        shape = (len(prompts), self.placement.most, *outputs)
-        record = _Record(
-            np.full(shape, -1, np.int16), np.full(shape, np.nan), np.full(shape, np.nan)
-        )
+        contrast, yes = presenter.unanswered(2, len(prompts), self.placement.most)
+        # A level of -1 stands where fewer trials were needed.
+        level = np.full_like(yes, -1, np.int16)
+        record = {"contrast": contrast, "level": level, "yes": yes}
         return Interview(
             self.scene,
             (
@@ -237,35 +233,27 @@ class Asking:
             yield [_Prompted(track(), prompt, (layer, readout), along)]
 
     def _found(
-        self, index: int, prompts: Sequence[Prompt], presenter: Presenter, record: _Record
+        self, index: int, prompts: Sequence[Prompt], presenter: Presenter, record: Record
     ) -> xr.Dataset:
         """Return what came of all trials about one abscissa."""
-        wants = presenter.observer.wants
+        wants, task, unit = presenter.observer.wants, self.task, {"unit": self.task.unit}
         fields = self.scene.fields(wants)
-        task, space = self.task, self.scene.space
-        castle = task.threshold_of(task.human, self._x(index), fields[0], space)
-        return _dataset(
-            record,
+        castle = task.threshold_of(task.human, self._x(index), fields[0], self.scene.space)
+        dims = ("point", "prompt", "trial", "layer", "readout")
+        return presenter.result(
+            self.scene,
+            {name: (dims, values[None]) for name, values in record.items()},
             {
-                "abscissa": ("point", [self._x(index)], {"name": self.task.over}),
-                "castle_threshold": ("point", [castle], {"unit": self.task.unit}),
-                "human_threshold": ("point", [self._human(index)], {"unit": self.task.unit}),
-                "dropped": (
-                    "point",
-                    np.array([self._flag(index, *fields)], np.uint8),
-                    {"meanings": " ".join(REASONS)},
-                ),
-                "layer": ("layer", presenter.layers),
-                "prompt": ("prompt", [_words(prompt) for prompt in prompts]),
-                "readout": ("readout", presenter.readouts),
+                "abscissa": ("point", [self._x(index)], {"name": task.over}),
+                "castle_threshold": ("point", [castle], unit),
+                "human_threshold": ("point", [self._human(index)], unit),
+                "dropped": flagged("point", [self._flag(index, *fields)]),
+                "prompt": ("prompt", [each.text or " | ".join(each.options) for each in prompts]),
             },
-            {
-                "along": "point",
-                "blanks_once": int(not presenter.samples),
-                "grey_level": self._grey_level(wants.bits),
-                "reads": presenter.observer.reads,
-                **geometry(self.scene, wants),
-            },
+            along="point",
+            blanks_once=int(not presenter.samples),
+            grey_level=self._grey_level(wants.bits),
+            reads=presenter.observer.reads,
         )
 
     def _chain(
@@ -273,7 +261,7 @@ class Asking:
         index: int,
         prompts: Sequence[Prompt],
         together: Sequence[_Prompted],
-        record: _Record,
+        record: Record,
         samples: bool,
     ) -> Chain:
         """Ask about one abscissa: the next trials of all tracks, and so on to their ends."""
@@ -290,9 +278,9 @@ class Asking:
             for (each, trial), contrast, own in zip(trials, heard.contrast, yes, strict=True):
                 at = (each.prompt, each.trials)
                 each.trials += 1
-                record.level[at][each.along] = trial.level
-                record.contrast[at][each.along] = contrast
-                record.yes[at][each.along] = own[each.along]
+                record["level"][at][each.along] = trial.level
+                record["contrast"][at][each.along] = contrast
+                record["yes"][at][each.along] = own[each.along]
             answers = [own[each.place] for (each, _), own in zip(trials, yes, strict=True)]
             asked = advance(steps, answers)
 
@@ -377,21 +365,7 @@ class Asking:
 
     def samples(self) -> Sequence[Sequence[Sample]]:
         """Return stimuli over abscissa (columns) and contrast (rows, strongest on top)."""
-        xs = self.abscissae
-        columns = np.unique(np.linspace(0, len(xs) - 1, 6).round().astype(int)).tolist()
-        levels = np.linspace(0, len(self.placement.levels) - 1, 4).round().astype(int)[:0:-1]
-        return [
-            [
-                Sample(
-                    self._sample(column, level),
-                    x=f"{xs[column]:.3g}",
-                    y=f"{self.placement.levels[level]:.3g}",
-                    at=xs[column],
-                )
-                for column in columns
-            ]
-            for level in levels.tolist()
-        ]
+        return sample_grid(self._sample, self.abscissae, self.placement.levels)
 
     def _sample(self, index: int, level: int) -> Stimulus:
         """Return a picture to look at; nothing, if it was made of photographs that are gone."""
@@ -433,23 +407,3 @@ def calibrate(
 
         with torch.no_grad():
             calibrate(presenter.frames([nothing], scene), presenter.frames(anchor, scene))
-
-
-def _words(prompt: Prompt) -> str:
-    return prompt.text or " | ".join(prompt.options)
-
-
-def _dataset(record: _Record, coords: dict[str, object], attrs: dict[str, object]) -> xr.Dataset:
-    """Put what was asked about one abscissa into a dataset."""
-    import xarray as xr
-
-    dims = ("point", "prompt", "trial", "layer", "readout")
-    return xr.Dataset(
-        {
-            "contrast": (dims, record.contrast[None]),
-            "level": (dims, record.level[None]),
-            "yes": (dims, record.yes[None]),
-        },
-        coords=coords,
-        attrs=attrs,
-    )

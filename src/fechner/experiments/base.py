@@ -1,18 +1,27 @@
-"""What an experiment is: data that lists its pieces and knows how to measure one."""
+"""What an experiment is: data that lists its pieces and knows how to measure one.
+
+And what experiments share: pieces of equal size, samples for contact sheets, and what they vary, in
+words.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
 
 from fechner.observers.abilities import Ability, Need, Wants
 from fechner.stimuli import Display, Field, OpponentSpace, Picture, Stimulus
+from fechner.stimuli.patterns import name_and_unit
 
 if TYPE_CHECKING:
     import xarray as xr
+    from numpy.typing import NDArray
 
     from fechner.experiments.presenter import Presenter
+    from fechner.observers.questions import Reads
 
 
 @dataclass(frozen=True)
@@ -44,6 +53,21 @@ class Piece:
     def work(self) -> int:
         """What is counted while it is measured: questions, or pictures where nothing is asked."""
         return self.questions or self.images
+
+
+def split(name: str, n: int, each: int, images: int, for_scores: bool = True) -> list[Piece]:
+    """Divide n abscissae into numbered pieces, with so many pictures of each abscissa.
+
+    Examples
+    --------
+    >>> [(piece.name, piece.start, piece.images) for piece in split("score", 5, 3, images=10)]
+    [('score-00', 0, 30), ('score-01', 3, 20)]
+    """
+    parts = [(start, min(start + each, n)) for start in range(0, n, each)]
+    return [
+        Piece(f"{name}-{number:02d}", start, stop, (stop - start) * images, for_scores)
+        for number, (start, stop) in enumerate(parts)
+    ]
 
 
 @dataclass(frozen=True)
@@ -149,19 +173,6 @@ class Scene:
         return replace(self, field=field)
 
 
-def geometry(scene: Scene, wants: Wants) -> dict[str, float | int]:
-    """Return the field as drawn and as seen, as attributes of a result."""
-    drawn, seen = scene.fields(wants)
-    return {
-        "drawn_height_px": drawn.height_px,
-        "drawn_ppd": drawn.ppd,
-        "drawn_width_px": drawn.width_px,
-        "seen_height_px": seen.height_px,
-        "seen_ppd": seen.ppd,
-        "seen_width_px": seen.width_px,
-    }
-
-
 @dataclass(frozen=True)
 class Sample:
     """A stimulus for people to look at, with its place on the axes.
@@ -180,10 +191,106 @@ class Sample:
     at: float
 
 
+def spread(n: int, most: int) -> list[int]:
+    """Return at most so many of n places, from the first to the last.
+
+    Examples
+    --------
+    >>> spread(12, 5), spread(3, 5)
+    ([0, 3, 6, 8, 11], [0, 1, 2])
+    """
+    return sorted({round(i) for i in np.linspace(0, n - 1, most)}) if n else []
+
+
+def sample_grid(
+    shown: Callable[[int, int], Stimulus | Picture],
+    xs: Sequence[float],
+    ys: Sequence[float],
+    rows: int = 4,
+) -> list[list[Sample]]:
+    """Return samples over two axes, the strongest on top; the faintest, which show nothing, not.
+
+    Parameters
+    ----------
+    shown
+        Returns a stimulus by the places of its abscissa and its strength.
+    """
+    return [
+        [Sample(shown(x, y), f"{xs[x]:.3g}", f"{ys[y]:.3g}", xs[x]) for x in spread(len(xs), 6)]
+        for y in spread(len(ys), rows)[:0:-1]
+    ]
+
+
+def nothing(scene: Scene) -> Stimulus:
+    """Return what stands where there is no picture."""
+    return Stimulus(scene.space.background_xyz(20.0))
+
+
+class Abscissa(NamedTuple):
+    """An abscissa in words: its axis label, what there are several of, and their unit."""
+
+    label: str
+    several: str
+    unit: str = ""
+
+
+_KNOWN = {
+    "frequency_cpd": Abscissa(
+        "spatial frequency (cycles/degree)", "spatial frequencies", " cycles/degree"
+    ),
+    "luminance_cdm2": Abscissa("luminance (cd/m2)", "luminances", " cd/m2"),
+    "area_deg2": Abscissa("area (degree2)", "areas", " degree2"),
+    "contrast": Abscissa("contrast", "contrasts"),
+    "mask_contrast": Abscissa("contrast of the mask", "contrasts of the mask"),
+    "flicker_hz": Abscissa("temporal frequency (Hz)", "temporal frequencies", " Hz"),
+}
+
+
+def abscissa(name: str) -> Abscissa:
+    """Return what people call an abscissa; unknown ones are called by their name and unit.
+
+    Examples
+    --------
+    >>> abscissa("angle_deg")
+    Abscissa(label='angle (degrees)', several='values of angle', unit=' degrees')
+    """
+    if name in _KNOWN:
+        return _KNOWN[name]
+    called, unit = name_and_unit(name)
+    label = f"{called} ({unit})" if unit else called
+    return Abscissa(label, f"values of {called}", f" {unit}".rstrip())
+
+
+def between(over: str, values: tuple[float, ...]) -> str:
+    """Return how many values there are, of what, and in which range."""
+    words = abscissa(over)
+    return f"{len(values)} {words.several} from {values[0]:.3g} to {values[-1]:.3g}{words.unit}"
+
+
+def is_log(abscissae: NDArray[np.float64]) -> bool:
+    """Whether an axis is logarithmic: above 0, and not in equal steps.
+
+    Examples
+    --------
+    >>> is_log(np.array([1.0, 2.0, 4.0])), is_log(np.array([15.0, 30.0, 45.0, 60.0]))
+    (True, False)
+    """
+    steps = np.diff(np.unique(abscissae))
+    equal = len(steps) > 1 and np.allclose(steps, steps[0])
+    return bool((abscissae > 0).all()) and not equal
+
+
 class Experiment(Protocol):
     """A question with its stimuli, as data.
 
-    ``version`` rises when its numbers change. ``asks`` is the ability it needs.
+    ``version`` rises when its numbers change. ``asks`` is the ability it needs. An experiment may
+    also have:
+
+    - ``interview(piece, presenter)``, all questions of a piece, if it asks in words;
+    - ``read_by(reads)``, the same experiment as it is asked of observers by what they read;
+    - ``question_size``, how many pictures a question is about and how many words it has;
+    - ``for_people``, ``"trials"`` if people can be asked its trials, ``"conditions"`` if they named
+      its pictures in conditions.
     """
 
     @property
@@ -247,3 +354,20 @@ class Experiment(Protocol):
     def samples(self) -> Sequence[Sequence[Sample]]:
         """Return rows of stimuli for a contact sheet."""
         ...
+
+
+def read_by(experiment: Experiment, reads: Reads | None) -> Experiment:
+    """Return an experiment as it is asked of observers that read so; None where nobody knows."""
+    read: Callable[[Reads | None], Experiment] | None = getattr(experiment, "read_by", None)
+    return experiment if read is None else read(reads)
+
+
+def question_size(experiment: Experiment) -> tuple[int, float]:
+    """Return how many pictures a question is about, and how many words it has on average."""
+    size: tuple[int, float] = getattr(experiment, "question_size", (1, 0.0))
+    return size
+
+
+def for_people(experiment: Experiment) -> Any:
+    """Return what people are asked: ``"trials"``, pictures in ``"conditions"``, or nothing."""
+    return getattr(experiment, "for_people", "")

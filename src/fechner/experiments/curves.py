@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from fechner.experiments.base import Piece, Sample, Scene, geometry
-from fechner.experiments.comparing import channel_changes, differences
-from fechner.experiments.limits import REASONS, flag_stimulus
-from fechner.experiments.presenter import Presenter
+from fechner.experiments.base import Piece, Sample, Scene, split
+from fechner.experiments.limits import REASONS, flag_stimulus, flagged
+from fechner.experiments.presenter import Presenter, channel_changes, differences
 from fechner.observers.abilities import Ability, Need, lacks
 from fechner.stimuli import OpponentSpace, Stimulus
 from fechner.stimuli.colour import DIRECTION_NAMES
@@ -72,10 +71,6 @@ class Shown(NamedTuple):
     test: Stimulus
     reference: Stimulus
     sign: float = 1.0
-
-
-#: What is shown, by curve, draw and abscissa.
-_Grid = Sequence[Sequence[Sequence[Shown]]]
 
 
 class CurveTask(Protocol):
@@ -169,104 +164,89 @@ class Curves:
     def pieces(self) -> Sequence[Piece]:
         """List pieces of a few curves each."""
         each = len(self.task.abscissae) * self.task.seeds
-        curves = len(self.task)
-        few = max(1, _IMAGES_PER_PIECE // each)
         # Channels are read in one go.
         if self.task.by_channel:
-            return [Piece("curves-00", 0, curves, 2 * each)]
-        ends = [(start, min(start + few, curves)) for start in range(0, curves, few)]
-        return [
-            Piece(f"curves-{number:02d}", start, stop, each * (stop - start))
-            for number, (start, stop) in enumerate(ends)
-        ]
+            return [Piece("curves-00", 0, len(self.task), 2 * each)]
+        return split("curves", len(self.task), max(1, _IMAGES_PER_PIECE // each), each)
 
     def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
         """Measure some of the curves."""
-        import xarray as xr
-
-        curves = self.task.curves()[piece.start : piece.stop]
-        abscissae = np.array(self.task.abscissae)
+        task, wants = self.task, presenter.observer.wants
+        curves = task.curves()[piece.start : piece.stop]
         # Abscissae within draws: patterns that differ in contrast only are drawn once.
-        grid = [
-            [
-                [self.task.shown(number, x, seed, self.scene.space) for x in self.task.abscissae]
-                for seed in range(self.task.seeds)
-            ]
+        points = [
+            task.shown(number, x, seed, self.scene.space)
             for number in range(piece.start, piece.stop)
+            for seed in range(task.seeds)
+            for x in task.abscissae
         ]
-        dropped = self._dropped(grid, presenter)
-        lacking = lacks(presenter.observer.wants)
-        unseen = [any(need in lacking for need in curve.needs) for curve in curves]
+        shape = (len(curves), task.seeds, len(task.abscissae))
+        display, fields = self.scene.display, self.scene.fields(wants)
+        flags = [flag_stimulus(each.test, display, *fields, cut=self.cut) for each in points]
+        # Where a draw cannot be shown, the point is left out.
+        dropped = np.array(flags, np.uint8).reshape(shape).max(axis=1)
+        unseen = [any(need in lacks(wants) for need in curve.needs) for curve in curves]
         dropped[np.array(unseen)] = REASONS.index("no-colour-seen")
-        kept = np.broadcast_to(dropped[:, None] == 0, (len(grid), self.task.seeds, len(abscissae)))
-        points, places = ("curve", "x"), ("seed", "x", "layer", "readout")
-        if self.task.by_channel:
-            response, distance = self._by_channel(grid, kept, presenter)
+        kept = np.broadcast_to(dropped[:, None] == 0, shape)
+        places = ("seed", "x", "layer", "readout")
+        if task.by_channel:
+            # All curves show the same: the first stands for all of them.
+            shown = points[: kept[0].size]
+            distance = self._responses(shown, kept[0], presenter)
+            response = self._by_channel(shown, kept[0], distance, len(curves), presenter)
             further = {"distance": (places, distance)}
         else:
-            response, further = self._responses(grid, kept, presenter), {}
-        return xr.Dataset(
+            response, further = self._responses(points, kept, presenter), {}
+        unknown = (np.nan,) * len(task.abscissae)
+        return presenter.result(
+            self.scene,
             {
                 "response": (("curve", *places), response),
                 **further,
-                "dropped": (points, dropped, {"meanings": " ".join(REASONS)}),
-                "human": (points, _known([curve.human for curve in curves], len(abscissae))),
-                "ideal": (points, _known([curve.ideal for curve in curves], len(abscissae))),
+                "dropped": flagged(("curve", "x"), dropped),
+                "human": (("curve", "x"), np.array([each.human or unknown for each in curves])),
+                "ideal": (("curve", "x"), np.array([each.ideal or unknown for each in curves])),
             },
-            coords={
-                "abscissa": ("x", abscissae),
-                "channel": ("curve", [curve.channel for curve in curves]),
-                "condition": ("curve", [curve.condition for curve in curves]),
-                "level": ("curve", [curve.level for curve in curves]),
-                "group": ("curve", [curve.group for curve in curves]),
-                "layer": ("layer", presenter.layers),
-                "readout": ("readout", presenter.readouts),
+            {
+                "abscissa": ("x", np.array(task.abscissae)),
+                **{
+                    name: ("curve", [getattr(curve, name) for curve in curves])
+                    for name in ("channel", "condition", "level", "group")
+                },
             },
-            attrs={"along": "curve", **geometry(self.scene, presenter.observer.wants)},
+            along="curve",
         )
 
-    def _dropped(self, grid: _Grid, presenter: Presenter) -> NDArray[np.uint8]:
-        """Flag points of which a draw cannot be shown, [curves, abscissae]."""
-        wants, display = presenter.observer.wants, self.scene.display
-        drawn, seen = self.scene.fields(wants)
-        flags = np.array(
-            [
-                [
-                    [flag_stimulus(s.test, display, drawn, seen, cut=self.cut) for s in draw]
-                    for draw in draws
-                ]
-                for draws in grid
-            ],
-            dtype=np.uint8,
-        )
-        return np.asarray(flags.max(axis=1))
-
-    def _responses(self, grid: _Grid, kept: NDArray[np.bool_], presenter: Presenter) -> Floats:
+    def _responses(
+        self, points: Sequence[Shown], kept: NDArray[np.bool_], presenter: Presenter
+    ) -> Floats:
         """Show what can be shown; the rest stays NaN."""
-        found = np.full((*kept.shape, len(presenter.layers), len(presenter.readouts)), np.nan)
-        tests, references, signs = _chosen(grid, kept)
-        if tests:
+        found, shown = presenter.unanswered(*kept.shape), _kept(points, kept)
+        if shown:
+            tests, references, signs = zip(*shown, strict=True)
             distances = differences(presenter, tests, references, self.scene)
             found[kept] = np.array(signs)[:, None, None] * distances
         return found
 
     def _by_channel(
-        self, grid: _Grid, kept: NDArray[np.bool_], presenter: Presenter
-    ) -> tuple[Floats, Floats]:
-        """Return the change of each channel, and the distance, which is all that some have.
-
-        All curves show the same: the first stands for all of them.
-        """
-        distance = self._responses(grid[:1], kept[:1], presenter)[0]
-        found = np.full((len(grid), *distance.shape), np.nan)
+        self,
+        points: Sequence[Shown],
+        kept: NDArray[np.bool_],
+        distance: Floats,
+        n: int,
+        presenter: Presenter,
+    ) -> Floats:
+        """Return the change of each of n channels; some have the distance only."""
+        found = np.full((n, *distance.shape), np.nan)
         found[0] = distance
-        tests, references, _ = _chosen(grid[:1], kept[:1])
-        changes = channel_changes(presenter, tests, references, self.scene) if tests else None
+        shown = _kept(points, kept)
+        tests, references = [each.test for each in shown], [each.reference for each in shown]
+        changes = channel_changes(presenter, tests, references, self.scene) if shown else None
         if changes is not None:
             signed = np.moveaxis(changes, -1, 0)[..., None]
             has_channels = np.isfinite(signed).all(axis=(0, 1))
-            found[:, kept[0]] = np.where(has_channels, signed, found[:, kept[0]])
-        return found, distance
+            found[:, kept] = np.where(has_channels, signed, found[:, kept])
+        return found
 
     def samples(self) -> Sequence[Sequence[Sample]]:
         """Return a row of tests for each curve; curves that show the same have one row."""
@@ -287,18 +267,8 @@ class Curves:
         ]
 
 
-def _chosen(
-    grid: _Grid, kept: NDArray[np.bool_]
-) -> tuple[list[Stimulus], list[Stimulus], list[float]]:
-    """Return tests, references and signs of the points that are kept, in order."""
-    points = [each for draws in grid for draw in draws for each in draw]
-    chosen = [each for each, keep in zip(points, kept.ravel(), strict=True) if keep]
-    return [s.test for s in chosen], [s.reference for s in chosen], [s.sign for s in chosen]
-
-
-def _known(rows: Sequence[tuple[float, ...]], n: int) -> Floats:
-    """Return rows with NaN for those that are not known."""
-    return np.array([row or (float("nan"),) * n for row in rows])
+def _kept(points: Sequence[Shown], kept: NDArray[np.bool_]) -> list[Shown]:
+    return [each for each, keep in zip(points, kept.ravel(), strict=True) if keep]
 
 
 def _in_words(curves: Sequence[Curve], number: int) -> str:
@@ -311,12 +281,6 @@ def _in_words(curves: Sequence[Curve], number: int) -> str:
 
 
 def _spread(n: int, most: int) -> list[int]:
-    """Return so many of n places at most, in equal steps if there are any.
-
-    Examples
-    --------
-    >>> _spread(10, 10), _spread(15, 10), _spread(12, 10)
-    ([0, 1, 2, 3, 4, 5, 6, 7, 8, 9], [0, 2, 4, 6, 8, 10, 12, 14], [0, 2, 3, 5, 6, 8, 9, 11])
-    """
+    """Return at most that many of n places, in equal steps if there are any."""
     equal = (count for count in range(min(n, most), 4, -1) if (n - 1) % (count - 1) == 0)
     return [round(i) for i in np.linspace(0, n - 1, next(equal, min(n, most - 2)))]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from fechner.errors import FechnerError, UnknownNameError
-from fechner.experiments.abscissae import between
+from fechner.experiments.base import between
 from fechner.human import CastleCSF, HumanReference, Target
 from fechner.observers.abilities import Need
 from fechner.stimuli import Field, Flicker, Gabor, Layer, OpponentSpace, Pattern, Stimulus

@@ -185,6 +185,11 @@ class _Going:
     rounds: int = 0
     heard: Heard = field(init=False)
 
+    def __lt__(self, other: _Going) -> bool:
+        """Chains that are behind go first, so that none is left to go on alone at the end."""
+        mine, others = ((each.rounds, each.of.number, each.number) for each in (self, other))
+        return mine < others
+
 
 #: A question of a chain, by its place among those that are asked now.
 _Trial = tuple[_Going, int]
@@ -216,8 +221,7 @@ class Conversation:
             self._step, remembered = self._take_one, _REMEMBERED
         self._shown = lru_cache(remembered)(self._show)
         self._open: dict[int, _Open] = {}
-        #: Those that are behind go first, so that none is left to go on alone at the end.
-        self._ready: list[tuple[int, int, int, _Going]] = []
+        self._ready: list[_Going] = []
         self._done: list[tuple[int, Any]] = []
         self._stream: Iterator[Answer] | None = None
         self._numbers: Iterator[int] = itertools.count()
@@ -402,9 +406,9 @@ class Conversation:
     def _next(self) -> _Going | None:
         """Return a chain that has something to ask."""
         while True:
-            while self._ready and (self._ready[0][-1].of.over or not self._ready[0][-1].left):
+            while self._ready and (self._ready[0].of.over or not self._ready[0].left):
                 heapq.heappop(self._ready)
-            first = self._ready[0][-1] if self._ready else None
+            first = self._ready[0] if self._ready else None
             enough = sum(of.going for of in self._open.values()) >= self._chains
             if first is not None and (enough or first.rounds == 1):
                 return first
@@ -444,7 +448,7 @@ class Conversation:
         going.missing = len(going.left)
         going.heard = Heard.nothing(going.of.presenter, going.missing)
         if going.missing:
-            heapq.heappush(self._ready, (going.rounds, going.of.number, going.number, going))
+            heapq.heappush(self._ready, going)
         else:
             self._go_on(going, going.heard)
 

@@ -10,22 +10,21 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from fechner.experiments.base import Piece, Sample, Scene, geometry
-from fechner.experiments.item_tasks import Ask, ItemTask, Shown
+from fechner.experiments.base import Piece, Sample, Scene, nothing, spread
+from fechner.experiments.item_tasks import Asker, ItemTask, Shown
 from fechner.experiments.placement import EveryLevel, Placement, advance, rounds
 from fechner.experiments.preferred_views import (
     Item,
-    nothing,
     origin_in_words,
     preferred,
     unreadable_in_words,
     with_names,
 )
-from fechner.experiments.presenter import PROBLEMS, Presenter
+from fechner.experiments.presenter import Presenter, problems_as_flags
 from fechner.experiments.recognition import Decided
 from fechner.observers.abilities import Ability, Need
 from fechner.stimuli import Manipulated, Picture, Stimulus
@@ -39,9 +38,6 @@ if TYPE_CHECKING:
 
 #: Pictures of a piece, about: seconds to a minute.
 _PICTURES = 256
-
-#: Columns of the samples, beside the original.
-_COLUMNS = 6
 
 
 @dataclass(frozen=True)
@@ -79,15 +75,18 @@ class ItemResponse:
     #: 2 stores which picture of another class stood beside the original.
     version: int = 2
 
+    needs: ClassVar[tuple[Need, ...]] = ()
+    for_people: ClassVar[str] = "trials"
+
     @property
     def asks(self) -> Ability:
         """The ability that the task asks."""
         return self.task.asks
 
     @property
-    def needs(self) -> tuple[Need, ...]:
-        """What an observer must be able to see."""
-        return ()
+    def question_size(self) -> tuple[int, float]:
+        """How many pictures a question is about, and how many words it has."""
+        return self.task.question_size(self.pictures.classes)
 
     @property
     def axes(self) -> tuple[str, str]:
@@ -159,7 +158,7 @@ class ItemResponse:
         shown, answered = self._asked(ask, items)
         return self._table(piece, shown, answered, ask, presenter)
 
-    def _asked(self, ask: Ask, items: Sequence[Item]) -> tuple[list[Shown], Decided]:
+    def _asked(self, ask: Asker, items: Sequence[Item]) -> tuple[list[Shown], Decided]:
         """Show pictures round by round: the next trials of every track, in every run.
 
         Every picture has a track of its own; where levels are chosen, every class has, and its
@@ -183,7 +182,7 @@ class ItemResponse:
                 Shown(pictures[draw % len(pictures)], self.placement.levels[level], run, draw)
                 for (pictures, run, _), (level, draw) in ((tracks[i], trial) for i, trial in asked)
             ]
-            parts.append(ask(now))
+            parts.append(ask.ask(now))
             shown += now
             # What an observer hands on chooses; all its layers are measured along.
             wrong = 1 - parts[-1].right[:, -1, 0]
@@ -192,7 +191,7 @@ class ItemResponse:
                 if pictures[0].label in unreadable:
                     track.close()
             asked = advance(steps, wrong.tolist())
-        return shown, Decided.joined(parts) if parts else ask([])
+        return shown, Decided.joined(parts) if parts else ask.ask([])
 
     def picture(self, shown: Shown) -> Picture:
         """Return what is shown in a trial."""
@@ -213,54 +212,47 @@ class ItemResponse:
         piece: Piece,
         shown: Sequence[Shown],
         answered: Decided,
-        ask: Ask,
+        ask: Asker,
         presenter: Presenter,
     ) -> xr.Dataset:
-        import xarray as xr
-
-        flags = [PROBLEMS.index(why or "shown") for why, _ in answered.problems]
-        labels = np.array([each.item.label for each in shown], np.int32)
+        items = [each.item for each in shown]
         dims = ("trial", "layer", "readout")
-        others = {
-            name: (
+        coords = {
+            "class_of": (
                 "trial",
-                np.array([each[k] if each else -1 for each in answered.others], np.int32),
-            )
-            for k, name in enumerate(("other_class", "other_index"))
-            if len(answered.others) == len(shown)
+                np.array([item.label for item in items], np.int32),
+                with_names(self.pictures.classes, piece),
+            ),
+            "index": ("trial", np.array([item.place for item in items], np.int32)),
+            "dropout_run": ("trial", np.array([each.run for each in shown], np.int16)),
+            "level": ("trial", np.array([each.level for each in shown], np.float64)),
         }
-        return xr.Dataset(
+        if len(answered.others) == len(shown):
+            others = np.array([each or (-1, -1) for each in answered.others], np.int32)
+            class_and_index = others.reshape(-1, 2).T
+            coords["other_class"], coords["other_index"] = (("trial", e) for e in class_and_index)
+        return presenter.result(
+            self.scene,
             {
                 "chosen": (dims, answered.chosen, with_names(ask.choices, piece)),
-                "problem": ("trial", np.array(flags, np.uint8), {"meanings": " ".join(PROBLEMS)}),
+                "problem": problems_as_flags("trial", answered.problems),
                 "right": (dims, answered.right.astype(np.float32)),
                 "score": (dims, answered.score.astype(np.float32)),
                 "undefined": (dims, answered.undefined.astype(np.uint8)),
             },
-            coords={
-                **others,
-                "class_of": ("trial", labels, with_names(self.pictures.classes, piece)),
-                "index": ("trial", np.array([each.item.place for each in shown], np.int32)),
-                "dropout_run": ("trial", np.array([each.run for each in shown], np.int16)),
-                "layer": ("layer", presenter.layers),
-                "level": ("trial", np.array([each.level for each in shown], np.float64)),
-                "readout": ("readout", presenter.readouts),
-            },
-            attrs={
-                "along": "trial",
-                "axis": self.manipulation.axis,
-                "chance": ask.chance,
-                "choices": len(ask.choices),
-                "decision": self.task.decision,
-                "manipulation": self.manipulation.name,
-                "most": self.manipulation.most,
-                "strongest": self.placement.levels[-1],
-                "task": self.task.name,
-                "test": self.id,
-                "unreadable": unreadable_in_words(answered.problems),
-                "weakest": self.placement.levels[1],
-                **geometry(self.scene, presenter.observer.wants),
-            },
+            coords,
+            along="trial",
+            axis=self.manipulation.axis,
+            chance=ask.chance,
+            choices=len(ask.choices),
+            decision=self.task.decision,
+            manipulation=self.manipulation.name,
+            most=self.manipulation.most,
+            strongest=self.placement.levels[-1],
+            task=self.task.name,
+            test=self.id,
+            unreadable=unreadable_in_words(answered.problems),
+            weakest=self.placement.levels[1],
         )
 
     @property
@@ -271,25 +263,14 @@ class ItemResponse:
 
     def samples(self) -> Sequence[Sequence[Sample]]:
         """Return one picture over levels, the original first."""
-        levels = self.placement.levels
-        places = np.unique(np.linspace(1, len(levels) - 1, _COLUMNS).round().astype(int)).tolist()
-        return [
-            [
-                Sample(
-                    self._sample(level),
-                    x=f"{level:.3g}" if level else "original",
-                    y=self.manipulation.title,
-                    at=level or self.original_at,
-                )
-                for level in (0.0, *(levels[place] for place in places))
-            ]
-        ]
+        levels = self.placement.levels[1:]
+        first = next((label for label, count in enumerate(self.pictures.counts) if count), None)
 
-    def _sample(self, level: float) -> Picture | Stimulus:
-        if not len(self.pictures):
-            return nothing(self.scene)
-        return self.picture(Shown(Item(self._first(), 0), level, 0))
+        def sample(level: float) -> Sample:
+            shown: Picture | Stimulus = nothing(self.scene)
+            if first is not None:
+                shown = self.picture(Shown(Item(first, 0), level, 0))
+            name = f"{level:.3g}" if level else "original"
+            return Sample(shown, name, self.manipulation.title, level or self.original_at)
 
-    def _first(self) -> int:
-        """Return the first class that has a picture."""
-        return next(label for label, count in enumerate(self.pictures.counts) if count)
+        return [[sample(level) for level in (0.0, *(levels[i] for i in spread(len(levels), 6)))]]

@@ -7,17 +7,16 @@ like the sample (2AFC), and asks any observer that compares.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby, islice
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
 from fechner.errors import UnknownNameError
-from fechner.experiments.comparing import differences_from_several
 from fechner.experiments.preferred_views import Item, choice_in_words, preferred
-from fechner.experiments.presenter import Presenter
-from fechner.experiments.recognition import NONE_OF_THEM, Decided, choices_of, classify
+from fechner.experiments.presenter import Presenter, differences_from_several
+from fechner.experiments.recognition import NONE_OF_THEM, Decided, choices_of, classify, words_of
 from fechner.observers.abilities import Ability
 from fechner.observers.classes import Among
 from fechner.observers.dropout import Dropout
@@ -45,22 +44,22 @@ class Shown(NamedTuple):
     draw: int = 0
 
 
-class Ask(Protocol):
-    """Asks trials of one observer."""
+class Asker(NamedTuple):
+    """How one observer is asked.
 
-    @property
-    def chance(self) -> float:
-        """Share that guessing gets right."""
-        ...
+    Parameters
+    ----------
+    chance
+        Share that guessing gets right.
+    choices
+        What there is to choose from.
+    ask
+        Asks trials.
+    """
 
-    @property
-    def choices(self) -> Sequence[str]:
-        """What there is to choose from."""
-        ...
-
-    def __call__(self, shown: Sequence[Shown]) -> Decided:
-        """Ask."""
-        ...
+    chance: float
+    choices: Sequence[str]
+    ask: Callable[[Sequence[Shown]], Decided]
 
 
 @dataclass(frozen=True)
@@ -101,29 +100,27 @@ class Naming:
 
     def asker(
         self, presenter: Presenter, experiment: ItemResponse, views: xr.Dataset | None
-    ) -> Ask:
-        """Return who asks an observer."""
-        return _Namer(self, presenter, experiment)
-
-
-class _Namer:
-    def __init__(self, task: Naming, presenter: Presenter, experiment: ItemResponse) -> None:
-        self._task, self._presenter, self._experiment = task, presenter, experiment
+    ) -> Asker:
+        """Return how an observer is asked."""
         classes = experiment.pictures.classes
-        self._among = choices_of(presenter, classes, task.among, task.categories)
-        self.chance, self.choices = self._among.chance, self._among.names
+        choices = choices_of(presenter, classes, self.among, self.categories)
 
-    def __call__(self, shown: Sequence[Shown]) -> Decided:
-        experiment = self._experiment
-        return classify(
-            self._presenter,
-            [experiment.picture(each) for each in shown],
-            [each.item.label for each in shown],
-            self._among,
-            experiment.scene,
-            dropout=self._task.dropout,
-            seeds=[experiment.seed_of(each) for each in shown],
-        )
+        def ask(shown: Sequence[Shown]) -> Decided:
+            return classify(
+                presenter,
+                [experiment.picture(each) for each in shown],
+                [each.item.label for each in shown],
+                choices,
+                experiment.scene,
+                dropout=self.dropout,
+                seeds=[experiment.seed_of(each) for each in shown],
+            )
+
+        return Asker(choices.chance, choices.names, ask)
+
+    def question_size(self, classes: Sequence[str]) -> tuple[int, float]:
+        """How many pictures a question is about, and how many words it has."""
+        return words_of(self.categories.names if self.categories else classes)
 
 
 class Decision(NamedTuple):
@@ -213,6 +210,10 @@ class Matching:
     asks: ClassVar[Ability] = "compares"
     run_numbers: ClassVar[Sequence[int]] = (0,)
 
+    def question_size(self, classes: Sequence[str]) -> tuple[int, float]:
+        """Nothing is asked in words."""
+        return 1, 0.0
+
     @property
     def method(self) -> str:
         """What is asked, in sentences."""
@@ -231,35 +232,30 @@ class Matching:
 
     def asker(
         self, presenter: Presenter, experiment: ItemResponse, views: xr.Dataset | None
-    ) -> Ask:
-        """Return who asks an observer."""
-        return _Matcher(self, presenter, experiment, views)
+    ) -> Asker:
+        """Return how an observer is asked."""
+        return Asker(0.5, ("original", "other"), _Matcher(self, presenter, experiment, views).ask)
 
 
+@dataclass
 class _Matcher:
-    chance = 0.5
-    choices = ("original", "other")
+    """Asks one observer; remembers the best picture of each class, None where none can be read."""
 
-    def __init__(
-        self,
-        task: Matching,
-        presenter: Presenter,
-        experiment: ItemResponse,
-        views: xr.Dataset | None,
-    ) -> None:
-        self._task, self._presenter = task, presenter
-        self._experiment, self._views = experiment, views
-        self._known: dict[int, Item | None] = {}
+    task: Matching
+    presenter: Presenter
+    experiment: ItemResponse
+    views: xr.Dataset | None
+    known: dict[int, Item | None] = field(default_factory=dict)
 
-    def __call__(self, shown: Sequence[Shown]) -> Decided:
+    def ask(self, shown: Sequence[Shown]) -> Decided:
         parts = [
             self._of_item(item, list(trials))
             for item, trials in groupby(shown, key=lambda each: each.item)
         ]
-        return Decided.joined(parts) if parts else Decided.nothing(self._presenter, 0)
+        return Decided.joined(parts) if parts else Decided.nothing(self.presenter, 0)
 
     def _of_item(self, item: Item, shown: Sequence[Shown]) -> Decided:
-        experiment, presenter = self._experiment, self._presenter
+        experiment, presenter = self.experiment, self.presenter
         original = experiment.pictures.shown(*item)
         problem = presenter.problem(original.source, experiment.scene)
         seeds = [experiment.seed_of(each) for each in shown]
@@ -276,18 +272,18 @@ class _Matcher:
             [(0, 1 + met.index(other)) for other in drawn],
             experiment.scene,
         )
-        found = decide(self._task.decision, differences[:, 0], differences[:, 1])
+        found = decide(self.task.decision, differences[:, 0], differences[:, 1])
         chosen = np.where(found.undefined, NONE_OF_THEM, 1 - found.right).astype(np.int16)
         fine = [("", "")] * len(shown)
         return Decided(chosen, found.right, found.score, found.undefined, fine, drawn)
 
     def _drawn(self, item: Item, seeds: Sequence[Seed]) -> list[Item]:
         """Return a picture of another class for each trial; none where none can be shown."""
-        classes = len(self._experiment.pictures.classes)
-        if self._task.others is not None:
-            own = self._experiment.seed_of(Shown(item, 0.0, 0))
+        classes = len(self.experiment.pictures.classes)
+        if self.task.others is not None:
+            own = self.experiment.seed_of(Shown(item, 0.0, 0))
             order = _other_classes(classes, item.label, own)
-            some = list(islice(self._readable(order), self._task.others))
+            some = list(islice(self._readable(order), self.task.others))
             # Another draw than that of the manipulation.
             return [some[_draw((*seed, 1), len(some))] for seed in seeds] if some else []
         found = []
@@ -301,20 +297,18 @@ class _Matcher:
 
     def _readable(self, labels: Iterable[int]) -> Iterator[Item]:
         """Go through the best pictures of classes, without those that cannot be read."""
+        pictures, scene = self.experiment.pictures, self.experiment.scene
         for label in labels:
-            if label not in self._known:
-                self._known[label] = self._best(label)
-            if (found := self._known[label]) is not None:
+            if label not in self.known:
+                best = preferred(pictures, label, 1, self.experiment.seed, self.views)
+                fine = (
+                    item
+                    for item in best
+                    if not self.presenter.problem(pictures.shown(*item).source, scene)[0]
+                )
+                self.known[label] = next(fine, None)
+            if (found := self.known[label]) is not None:
                 yield found
-
-    def _best(self, label: int) -> Item | None:
-        experiment = self._experiment
-        pictures, seed = experiment.pictures, experiment.seed
-        for item in preferred(pictures, label, 1, seed, self._views):
-            source = pictures.shown(*item).source
-            if not self._presenter.problem(source, experiment.scene)[0]:
-                return item
-        return None
 
 
 #: What is asked of a picture at a level.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from fechner.stimuli.patterns import contrast_of, drawn, share_inside
 from fechner.stimuli.stimulus import asked_light, contrast_limit, fits_gamut
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from torch import Tensor
 
     from fechner.stimuli.contrast import Floats
@@ -43,6 +44,11 @@ _CLIPPED_SHARE = 0.01
 SHARE_INSIDE = 0.9
 
 
+def flagged(dims: Any, flags: Any) -> tuple[Any, NDArray[np.uint8], dict[str, str]]:
+    """Return flags of points as a variable of a result, which says what they mean."""
+    return dims, np.asarray(flags, np.uint8), {"meanings": " ".join(REASONS)}
+
+
 def flag_contrasts(
     reference: Stimulus,
     target: Layer,
@@ -50,7 +56,7 @@ def flag_contrasts(
     display: Display,
     field: Field,
     seen: Field | None = None,
-) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+) -> NDArray[np.uint8]:
     """Say of each contrast of the target why it cannot be shown as meant; 0 if it can.
 
     Parameters

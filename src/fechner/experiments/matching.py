@@ -1,9 +1,13 @@
-"""Matching contrast across spatial frequency.
+"""Matching contrast across spatial frequency, and across colour directions.
 
 The response to a pattern against a uniform field is measured over contrast at every test frequency,
 and at the reference frequency for each reference contrast. Where the curves cross is the match
 (`fechner.psychometrics`); all layers and read-outs are served by one pass. For figures, the same is
 measured at more frequencies than people were shown.
+
+Gratings along the three cardinal directions whose contrasts people find equal should have equal
+responses. To find what an observer itself would match, its response is measured over the whole
+range of contrast that the display has in each chromatic direction.
 """
 
 from __future__ import annotations
@@ -17,12 +21,12 @@ import numpy as np
 
 from fechner import human
 from fechner.errors import FechnerError
-from fechner.experiments.base import Piece, Sample, Scene, geometry
-from fechner.experiments.comparing import differences, differences_from_several
-from fechner.experiments.limits import REASONS, flag_contrasts
-from fechner.experiments.presenter import Presenter
+from fechner.experiments.base import Piece, Sample, Scene, split
+from fechner.experiments.limits import flag_contrasts, flagged
+from fechner.experiments.presenter import Presenter, differences, differences_from_several
 from fechner.observers.abilities import Ability, Need, Wants
-from fechner.stimuli import Grating, Layer, Pattern, Stimulus
+from fechner.stimuli import Grating, Layer, Pattern, Stimulus, gamut_limit
+from fechner.stimuli.colour import DIRECTION_NAMES
 from fechner.stimuli.contrast import UNIT_NAMES, Unit
 from fechner.stimuli.patterns import (
     can_vary,
@@ -147,102 +151,60 @@ class FrequencyMatching:
     def pieces(self) -> Sequence[Piece]:
         """List the piece that is scored, and those whose curves figures show."""
         frequencies, references, _ = self.human_matches()
-        shown = self._images(len(frequencies))
-        shown += len(references) if self.by == "response" else 0
-        drawn = range(0, _CURVE_FREQUENCIES, _CURVE_FREQUENCIES_PER_PIECE)
-        return [
-            Piece("match", 0, len(frequencies), shown),
-            *(
-                Piece(
-                    f"curves-{number:02d}",
-                    start,
-                    start + _CURVE_FREQUENCIES_PER_PIECE,
-                    self._images(_CURVE_FREQUENCIES_PER_PIECE),
-                    for_scores=False,
-                )
-                for number, start in enumerate(drawn)
-            ),
-        ]
-
-    def _images(self, frequencies: int) -> int:
-        """Return how many pictures test gratings of some frequencies make, at most."""
-        times = 1 if self.by == "response" else len(self._references)
-        return frequencies * len(self.contrasts) * times
+        response = self.by == "response"
+        each = len(self.contrasts) * (1 if response else len(references))
+        shown = len(frequencies) * each + len(references) * response
+        few = _CURVE_FREQUENCIES_PER_PIECE
+        curves = split("curves", _CURVE_FREQUENCIES, few, each, for_scores=False)
+        return [Piece("match", 0, len(frequencies), shown), *curves]
 
     def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
-        """Measure responses over contrast at each test frequency."""
-        import xarray as xr
-
-        if not piece.for_scores:
-            return self._measure_curves(piece, presenter)
+        """Measure responses over contrast at each test frequency, or at those of figures."""
         frequencies, references, matched = self.human_matches()
+        axis = "frequency"
+        if not piece.for_scores:
+            between = np.geomspace(frequencies[0], frequencies[-1], _CURVE_FREQUENCIES + 2)[1:-1]
+            frequencies, axis = between[piece.start : piece.stop], "curve_frequency"
         wants = presenter.observer.wants
-        flags = self._flags(frequencies, wants)
-        reference_flags = self._reference_flags(wants)
-        grid = self._patterns(frequencies)
-        shape = flags.shape
-        data: dict[str, Any] = {"human_matched": (("reference", "frequency"), matched)}
+        contrasts = np.array(self.contrasts)
+        flags = np.stack([self._flag(frequency, contrasts, wants) for frequency in frequencies])
+        reference_flags = self._flag(self.reference_frequency_cpd, references, wants)
+        shown_references = [self._stimulus(self.reference_frequency_cpd, c) for c in references]
+        grid = [self._stimulus(f, contrast) for f in frequencies for contrast in self.contrasts]
+        data: dict[str, Any] = {}
+        prefix, dims = ("" if piece.for_scores else "curve_"), (axis, "contrast", *_OUTPUTS)
+        outputs = (len(presenter.layers), len(presenter.readouts))
         if self.by == "response":
-            responses = self._responses(
-                [*self._references, *grid],
-                np.concatenate([reference_flags, flags.ravel()]),
-                presenter,
+            # References are for scores only.
+            first = shown_references if piece.for_scores else []
+            every_flag = np.concatenate([reference_flags[: len(first)], flags.ravel()])
+            responses = self._responses([*first, *grid], every_flag, presenter)
+            data[f"{prefix}response"] = (
+                dims,
+                responses[len(first) :].reshape(*flags.shape, *outputs),
             )
-            data["reference_response"] = (("reference", *_OUTPUTS), responses[: len(references)])
-            data["response"] = (
-                ("frequency", "contrast", *_OUTPUTS),
-                _folded(responses[len(references) :], shape, axis=0),
-            )
+            if piece.for_scores:
+                data["reference_response"] = (("reference", *_OUTPUTS), responses[: len(first)])
         else:
-            data["difference"] = (
-                ("reference", "frequency", "contrast", *_OUTPUTS),
-                _folded(self._differences(grid, flags.ravel(), presenter), shape, axis=1),
+            found = self._differences(
+                grid, flags.ravel(), shown_references, reference_flags, presenter
             )
-        meanings = {"meanings": " ".join(REASONS)}
-        data["dropped"] = (("frequency", "contrast"), flags, meanings)
-        data["dropped_reference"] = ("reference", reference_flags, meanings)
-        return xr.Dataset(
-            data,
-            coords={
-                "frequency": ("frequency", frequencies, {"unit": "cpd"}),
-                "reference": ("reference", references, {"unit": self.unit}),
-                "contrast": ("contrast", np.array(self.contrasts), {"unit": self.unit}),
-                "layer": ("layer", presenter.layers),
-                "readout": ("readout", presenter.readouts),
-            },
-            attrs=geometry(self.scene, presenter.observer.wants),
-        )
-
-    def _measure_curves(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
-        """Measure the same at frequencies of figures; NaN where they cannot be shown."""
-        import xarray as xr
-
-        tested, references, _ = self.human_matches()
-        between = np.geomspace(tested[0], tested[-1], _CURVE_FREQUENCIES + 2)[1:-1]
-        frequencies = between[piece.start : piece.stop]
-        wants = presenter.observer.wants
-        flags = self._flags(frequencies, wants)
-        direct = self.by == "direct"
-        show = self._differences if direct else self._responses
-        answers = show(self._patterns(frequencies), flags.ravel(), presenter)
-        dims = ("reference",) * direct + ("curve_frequency", "contrast", *_OUTPUTS)
-        coords = {"reference": ("reference", references, {"unit": self.unit})} if direct else {}
-        return xr.Dataset(
-            {
-                "curve_difference" if direct else "curve_response": (
-                    dims,
-                    _folded(answers, flags.shape, axis=int(direct)),
-                )
-            },
-            coords=coords
-            | {
-                "curve_frequency": ("curve_frequency", frequencies, {"unit": "cpd"}),
-                "contrast": ("contrast", np.array(self.contrasts), {"unit": self.unit}),
-                "layer": ("layer", presenter.layers),
-                "readout": ("readout", presenter.readouts),
-            },
-            attrs={"along": "curve_frequency", **geometry(self.scene, wants)},
-        )
+            data[f"{prefix}difference"] = (
+                ("reference", *dims),
+                found.reshape(len(references), *flags.shape, *outputs),
+            )
+        coords: dict[str, Any] = {
+            axis: (axis, frequencies, {"unit": "cpd"}),
+            "contrast": ("contrast", contrasts, {"unit": self.unit}),
+        }
+        if piece.for_scores or self.by == "direct":
+            coords["reference"] = ("reference", references, {"unit": self.unit})
+        if not piece.for_scores:
+            return presenter.result(self.scene, data, coords, along=axis)
+        data["human_matched"] = (("reference", "frequency"), matched)
+        data["dropped"] = flagged(("frequency", "contrast"), flags)
+        data["dropped_reference"] = flagged("reference", reference_flags)
+        return presenter.result(self.scene, data, coords)
 
     def _responses(
         self, patterns: Sequence[Stimulus], flags: NDArray[np.uint8], presenter: Presenter
@@ -251,7 +213,7 @@ class FrequencyMatching:
 
         NaN for those that cannot be shown.
         """
-        answers = np.full((len(patterns), len(presenter.layers), len(presenter.readouts)), np.nan)
+        answers = presenter.unanswered(len(patterns))
         shown = [each for each, flag in zip(patterns, flags, strict=True) if not flag]
         if shown:
             uniform = [Stimulus(self._background)] * len(shown)
@@ -259,15 +221,16 @@ class FrequencyMatching:
         return answers
 
     def _differences(
-        self, patterns: Sequence[Stimulus], flags: NDArray[np.uint8], presenter: Presenter
+        self,
+        patterns: Sequence[Stimulus],
+        flags: NDArray[np.uint8],
+        references: Sequence[Stimulus],
+        reference_flags: NDArray[np.uint8],
+        presenter: Presenter,
     ) -> Floats:
         """Compare patterns with each reference, [references, patterns, layers, read-outs]."""
-        references = self._references
-        outputs = (len(presenter.layers), len(presenter.readouts))
-        answers = np.full((len(references), len(patterns), *outputs), np.nan)
-        reference_flags = self._reference_flags(presenter.observer.wants)
-        kept = np.flatnonzero(reference_flags == 0).tolist()
-        shown = np.flatnonzero(flags == 0).tolist()
+        answers = presenter.unanswered(len(references), len(patterns))
+        kept, shown = (np.flatnonzero(each == 0).tolist() for each in (reference_flags, flags))
         if kept and shown:
             found = differences_from_several(
                 presenter,
@@ -279,30 +242,14 @@ class FrequencyMatching:
             answers[np.ix_(kept, shown)] = found.swapaxes(0, 1)
         return answers
 
-    def _flags(self, frequencies: Floats, wants: Wants) -> NDArray[np.uint8]:
-        """Say of each frequency and contrast why it cannot be shown as meant; 0 if it can."""
-        contrasts = np.array(self.contrasts)
-        return np.stack([self._flag(frequency, contrasts, wants) for frequency in frequencies])
-
-    def _reference_flags(self, wants: Wants) -> NDArray[np.uint8]:
-        """Say the same of the references."""
-        return self._flag(self.reference_frequency_cpd, self.human_matches()[1], wants)
-
     def _flag(self, frequency_cpd: float, contrasts: Floats, wants: Wants) -> NDArray[np.uint8]:
+        """Say of each contrast why it cannot be shown as meant; 0 if it can."""
         if not self.drop:
             return np.zeros(len(contrasts), dtype=np.uint8)
         target = self._stimulus(frequency_cpd, 1.0).layers[0]
         uniform = Stimulus(self._background)
         drawn, seen = self.scene.fields(wants)
         return flag_contrasts(uniform, target, contrasts, self.scene.display, drawn, seen)
-
-    @property
-    def _references(self) -> list[Stimulus]:
-        _, contrasts, _ = self.human_matches()
-        return [self._stimulus(self.reference_frequency_cpd, contrast) for contrast in contrasts]
-
-    def _patterns(self, frequencies: Floats) -> list[Stimulus]:
-        return [self._stimulus(f, contrast) for f in frequencies for contrast in self.contrasts]
 
     @property
     def _background(self) -> tuple[float, float, float]:
@@ -347,6 +294,163 @@ class FrequencyMatching:
         return rows
 
 
-def _folded(answers: Floats, shape: tuple[int, int], axis: int) -> Floats:
-    """Return answers to gratings, along one axis, by frequency and contrast."""
-    return answers.reshape(*answers.shape[:axis], *shape, *answers.shape[axis + 1 :])
+@dataclass(frozen=True)
+class ColourMatching:
+    """Show square-wave gratings that people match in contrast across colour directions.
+
+    Parameters
+    ----------
+    contrasts
+        Achromatic contrasts; the others follow by the ratios that people set.
+    phase_deg
+        Phase of the gratings at the centre.
+    levels
+        Contrasts in each chromatic direction, in equal ratios from a tenth of the weakest match of
+        people to the end of the gamut, among which matches are sought; 0 seeks none.
+    drop
+        Whether contrasts that the display cannot show in all directions are left out (and named).
+    """
+
+    id: str
+    title: str
+    reference: str
+    scene: Scene
+    contrasts: tuple[float, ...]
+    frequency_cpd: float = 1.0
+    luminance_cdm2: float = 21.4
+    phase_deg: float = 0.0
+    levels: int = 33
+    drop: bool = True
+    version: int = 2
+
+    asks: ClassVar[Ability] = "compares"
+    needs: ClassVar[tuple[Need, ...]] = ("colour",)
+    axes: ClassVar[tuple[str, str]] = (
+        "colour direction",
+        "contrast of the achromatic grating (Michelson)",
+    )
+
+    @property
+    def method(self) -> str:
+        """What is shown and asked, made from the parameters."""
+        ratios = ", ".join(
+            f"{DIRECTION_NAMES[name]} {ratio:.4g}" for name, ratio in self._ratios.items()
+        )
+        sought = (
+            " The contrast that the observer matches is the one of the same response, found on a "
+            f"grid of {self.levels} contrasts up to the end of the display's gamut."
+            if self.levels
+            else ""
+        )
+        limits = (
+            " Contrasts that the display cannot show in all directions are left out and named."
+            if self.drop
+            else ""
+        )
+        return (
+            f"Horizontal square-wave gratings of {self.frequency_cpd:g} cycles/degree on a uniform "
+            f"field of {self.luminance_cdm2:g} cd/m2, at {len(self.contrasts)} achromatic "
+            f"contrasts from {self.contrasts[0]:.3g} to {self.contrasts[-1]:.3g} and those along "
+            f"red-green and yellow-violet that people match to them (DKL amplitudes in the ratio "
+            f"{ratios}). The response is the difference from the uniform field; it should be the "
+            f"same in the three directions.{sought}{limits} {self.scene.method}"
+        )
+
+    @property
+    def _ratios(self) -> dict[str, float]:
+        return human.colour_matching_ratios()
+
+    def pieces(self) -> Sequence[Piece]:
+        """Return one piece: responses are compared with each other."""
+        sought = self.levels * (len(self._ratios) - 1)
+        images = len(self.contrasts) * len(self._ratios) + sought
+        return [Piece("match", 0, len(self.contrasts), images)]
+
+    def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
+        """Measure the response to every grating."""
+        directions, amplitudes = list(self._ratios), self.matched_amplitudes()
+        flags = self._flags(presenter.observer.wants)
+        sought = self.sought_amplitudes()
+        shown = [
+            (direction, amplitude)
+            for row in amplitudes[flags == 0].tolist()
+            for direction, amplitude in zip(directions, row, strict=True)
+        ]
+        n = len(shown)
+        shown += [(direction, each) for direction in sought for each in sought[direction].tolist()]
+        responses, answers = presenter.unanswered(*amplitudes.shape), presenter.unanswered(0)
+        if shown:
+            tests, uniform = [self._grating(*each) for each in shown], Stimulus(self._background)
+            answers = differences(presenter, tests, [uniform] * len(tests), self.scene)
+            responses[flags == 0] = answers[:n].reshape(-1, *responses.shape[1:])
+        data: dict[str, Any] = {
+            "response": (("contrast", "direction", *_OUTPUTS), responses),
+            "amplitude": (("contrast", "direction"), amplitudes, {"unit": "dkl"}),
+            "dropped": flagged("contrast", flags),
+        }
+        coords: dict[str, Any] = {
+            "contrast": ("contrast", np.array(self.contrasts), {"unit": "michelson"}),
+            "direction": ("direction", directions),
+        }
+        if self.levels:
+            grid, unit = ("chromatic", "level"), {"unit": "dkl"}
+            found = answers[n:].reshape(len(sought), self.levels, *answers.shape[1:])
+            data["sought_response"] = ((*grid, *_OUTPUTS), found)
+            data["sought_amplitude"] = (grid, np.stack(list(sought.values())), unit)
+            data["human_matched"] = (("contrast", "chromatic"), amplitudes[:, 1:], unit)
+            coords["chromatic"] = ("chromatic", directions[1:])
+        return presenter.result(self.scene, data, coords)
+
+    def _flags(self, wants: Wants) -> NDArray[np.uint8]:
+        """Say of each contrast why it cannot be shown in one of the directions."""
+        contrasts: Floats = np.array(self.contrasts)
+        flags = [
+            flag_contrasts(
+                Stimulus(self._background),
+                self._grating(direction, 1.0).layers[0],
+                contrasts * ratio,
+                self.scene.display,
+                *self.scene.fields(wants),
+            )
+            for direction, ratio in self._ratios.items()
+        ]
+        return np.asarray(np.max(flags, axis=0) * self.drop, np.uint8)
+
+    def matched_amplitudes(self) -> Floats:
+        """Return the contrasts that people match, [contrast, direction]."""
+        return np.outer(self.contrasts, list(self._ratios.values()))
+
+    def sought_amplitudes(self) -> dict[str, Floats]:
+        """Return the contrasts among which matches are sought, by chromatic direction."""
+        if not self.levels:
+            return {}
+        space, found = self.scene.space, {}
+        for direction, ratio in list(self._ratios.items())[1:]:
+            modulation = space.modulation_xyz(direction, self.luminance_cdm2)
+            most = gamut_limit(self.scene.display, self._background, modulation)
+            found[direction] = np.geomspace(ratio * self.contrasts[0] / 10, most, self.levels)
+        return found
+
+    @property
+    def _background(self) -> tuple[float, float, float]:
+        return self.scene.space.background_xyz(self.luminance_cdm2)
+
+    def _grating(self, direction: str, amplitude: float) -> Stimulus:
+        modulation = self.scene.space.modulation_xyz(direction, self.luminance_cdm2)
+        pattern = Grating(self.frequency_cpd, 90.0, self.phase_deg, wave="square")
+        return Stimulus(self._background, (Layer(pattern, modulation, amplitude),))
+
+    def samples(self) -> Sequence[Sequence[Sample]]:
+        """Return rows of matched gratings, the strongest on top."""
+        return [
+            [
+                Sample(
+                    self._grating(direction, contrast * ratio),
+                    x=DIRECTION_NAMES[direction],
+                    y=f"{contrast:.3g}",
+                    at=float(place),
+                )
+                for place, (direction, ratio) in enumerate(self._ratios.items())
+            ]
+            for contrast in self.contrasts[::-4]
+        ]

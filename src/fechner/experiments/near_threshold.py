@@ -9,21 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from fechner.experiments.abscissae import abscissa
-from fechner.experiments.base import Piece, Sample, Scene, geometry
-from fechner.experiments.comparing import differences
+from fechner.experiments.base import Piece, Sample, Scene, abscissa, sample_grid, split
 from fechner.experiments.detection import Detection
-from fechner.experiments.limits import (
-    REASONS,
-    flag_contrasts,
-    realised_contrasts,
-    realised_mask,
-)
-from fechner.experiments.presenter import Presenter
+from fechner.experiments.limits import flag_contrasts, flagged, realised_contrasts, realised_mask
+from fechner.experiments.presenter import Presenter, differences
 from fechner.observers.abilities import Ability, Need
 from fechner.stimuli import Field, Layer, Stimulus
 from fechner.stimuli.contrast import UNIT_NAMES
@@ -35,7 +28,7 @@ if TYPE_CHECKING:
     from fechner.stimuli.contrast import Floats
 
 #: A reference and the target that is added to it.
-Pair: TypeAlias = tuple[Stimulus, Layer]
+Pair = tuple[Stimulus, Layer]
 
 #: Abscissae in a piece, of pictures of 224 x 224 pixels; larger ones and videos make more pieces.
 _ABSCISSAE_PER_SCORE_PIECE = 10
@@ -128,89 +121,82 @@ class NearThreshold:
         in_score = max(1, int(_ABSCISSAE_PER_SCORE_PIECE / larger))
         in_surface = max(1, int(_ABSCISSAE_PER_SURFACE_PIECE / larger))
         return [
-            *_split("score", n, in_score, len(self.ratios), True),
-            *_split("surface", m, in_surface, len(self.task.contrasts), n == 0),
+            *split("score", n, in_score, len(self.ratios)),
+            *split("surface", m, in_surface, len(self.task.contrasts), n == 0),
         ]
 
     def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
-        """Measure one piece."""
+        """Measure one piece: multiples of the human threshold, or a part of the plane."""
         if piece.for_scores and self.task.score_abscissae:
             return self._measure_score(piece, presenter)
         return self._measure_surface(piece, presenter)
 
     def _measure_score(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
-        import xarray as xr
-
+        task, part = self.task, slice(piece.start, piece.stop)
+        pairs = self._pairs(piece, task.score_abscissae)
         field = self.scene.drawn_field(presenter.observer.wants)
-        part = slice(piece.start, piece.stop)
-        abscissae = np.array(self.task.score_abscissae)[part]
-        pairs = [self._at(piece.start + i, x) for i, x in enumerate(abscissae.tolist())]
-        thresholds = self.task.human_thresholds(field, self.scene.space)[part]
+        thresholds = task.human_thresholds(field, self.scene.space)[part]
         contrasts = thresholds[:, None] * np.array(self.ratios)
-        dropped = np.zeros(contrasts.shape, dtype=np.uint8)
-        if self.drop:
-            dropped = self._flags(pairs, contrasts, presenter)
-        responses = self._responses(pairs, contrasts, dropped == 0, presenter)
-        return xr.Dataset(
+        flags = self._flags(pairs, contrasts, presenter) * self.drop
+        return presenter.result(
+            self.scene,
             {
-                "response": (("point", "ratio", "layer", "readout"), responses),
-                "contrast": (("point", "ratio"), contrasts, {"unit": self.task.unit}),
-                "dropped": (("point", "ratio"), dropped, {"meanings": " ".join(REASONS)}),
+                "response": (
+                    ("point", "ratio", "layer", "readout"),
+                    self._responses(pairs, contrasts, flags == 0, presenter),
+                ),
+                "contrast": (("point", "ratio"), contrasts, {"unit": task.unit}),
+                "dropped": flagged(("point", "ratio"), flags),
             },
-            coords={
-                "abscissa": ("point", abscissae, {"name": self.task.over}),
-                "human_error_db": ("point", self.task.human_errors_db[part], {"unit": "dB"}),
-                "human_threshold": ("point", thresholds, {"unit": self.task.unit}),
+            {
+                "abscissa": ("point", np.array(task.score_abscissae)[part], {"name": task.over}),
+                "human_error_db": ("point", task.human_errors_db[part], {"unit": "dB"}),
+                "human_threshold": ("point", thresholds, {"unit": task.unit}),
                 "realised_mask": ("point", self._realised_masks(pairs, field)),
                 "ratio": ("ratio", np.array(self.ratios)),
-                "layer": ("layer", presenter.layers),
-                "readout": ("readout", presenter.readouts),
             },
-            attrs={"along": "point", **geometry(self.scene, presenter.observer.wants)},
+            along="point",
         )
 
     def _measure_surface(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
-        import xarray as xr
-
-        field = self.scene.drawn_field(presenter.observer.wants)
-        abscissae = np.array(self.task.surface_abscissae)[piece.start : piece.stop]
-        pairs = [self._at(piece.start + i, x) for i, x in enumerate(abscissae.tolist())]
-        axis = np.array(self.task.contrasts)
+        task, part, axis = self.task, slice(piece.start, piece.stop), np.array(self.task.contrasts)
+        pairs = self._pairs(piece, task.surface_abscissae)
+        field, display = self.scene.drawn_field(presenter.observer.wants), self.scene.display
         contrasts = np.tile(axis, (len(pairs), 1))
-        realised = np.stack(
-            [realised_contrasts(*pair, axis, self.scene.display, field) for pair in pairs]
-        )
-        responses = self._responses(pairs, contrasts, np.ones(contrasts.shape, bool), presenter)
-        return xr.Dataset(
+        everywhere = np.ones(contrasts.shape, bool)
+        realised = [realised_contrasts(*pair, axis, display, field) for pair in pairs]
+        return presenter.result(
+            self.scene,
             {
-                "surface": (("x", "y", "layer", "readout"), responses),
-                "surface_flags": (
-                    ("x", "y"),
-                    self._flags(pairs, contrasts, presenter),
-                    {"meanings": " ".join(REASONS)},
+                "surface": (
+                    ("x", "y", "layer", "readout"),
+                    self._responses(pairs, contrasts, everywhere, presenter),
                 ),
-                "realised_contrast": (("x", "y"), realised, {"unit": self.task.unit}),
+                "surface_flags": flagged(("x", "y"), self._flags(pairs, contrasts, presenter)),
+                "realised_contrast": (("x", "y"), np.stack(realised), {"unit": task.unit}),
             },
-            coords={
-                "surface_abscissa": ("x", abscissae, {"name": self.task.over}),
+            {
+                "surface_abscissa": (
+                    "x",
+                    np.array(task.surface_abscissae)[part],
+                    {"name": task.over},
+                ),
                 "surface_realised_mask": ("x", self._realised_masks(pairs, field)),
-                "surface_contrast": ("y", axis, {"unit": self.task.unit}),
-                "layer": ("layer", presenter.layers),
-                "readout": ("readout", presenter.readouts),
+                "surface_contrast": ("y", axis, {"unit": task.unit}),
             },
-            attrs={"along": "x", **geometry(self.scene, presenter.observer.wants)},
+            along="x",
         )
+
+    def _pairs(self, piece: Piece, abscissae: Sequence[float]) -> list[Pair]:
+        """Return what is shown in a piece: references, and targets of contrast 1."""
+        return [self._at(index, abscissae[index]) for index in range(piece.start, piece.stop)]
 
     def _flags(
         self, pairs: Sequence[Pair], contrasts: Floats, presenter: Presenter
     ) -> NDArray[np.uint8]:
-        drawn, seen = self.scene.fields(presenter.observer.wants)
-        return np.stack(
-            [
-                flag_contrasts(*pair, row, self.scene.display, drawn, seen)
-                for pair, row in zip(pairs, contrasts, strict=True)
-            ]
-        )
+        display, fields = self.scene.display, self.scene.fields(presenter.observer.wants)
+        rows = zip(pairs, contrasts, strict=True)
+        return np.stack([flag_contrasts(*pair, row, display, *fields) for pair, row in rows])
 
     def _realised_masks(self, pairs: Sequence[Pair], field: Field) -> list[float]:
         return [realised_mask(reference, self.scene.display, field) for reference, _ in pairs]
@@ -225,58 +211,23 @@ class NearThreshold:
         """Show the chosen cells; the others stay NaN."""
         tests, references = [], []
         for (reference, target), row, chosen in zip(pairs, contrasts, shown, strict=True):
-            for contrast in row[chosen].tolist():
-                layers = (*reference.layers, replace(target, contrast=contrast))
-                tests.append(Stimulus(reference.background_xyz, layers))
-                references.append(reference)
-        responses = np.full(
-            (*contrasts.shape, len(presenter.layers), len(presenter.readouts)), np.nan
-        )
+            tests += [_with(reference, target, contrast) for contrast in row[chosen].tolist()]
+            references += [reference] * int(chosen.sum())
+        responses = presenter.unanswered(*contrasts.shape)
         if tests:
             responses[shown] = differences(presenter, tests, references, self.scene)
         return responses
 
-    def _at(self, index: int, x: float) -> tuple[Stimulus, Layer]:
+    def _at(self, index: int, x: float) -> Pair:
         """Return the reference and the target of contrast 1."""
         space = self.scene.space
         return self.task.reference(index, x, space), self.task.target(index, x, 1.0, space)
 
-    def _stimulus(self, column: int, row: int) -> Stimulus:
-        """Return a cell of the surface."""
-        reference, target = self._at(column, self.task.surface_abscissae[column])
-        target = replace(target, contrast=self.task.contrasts[row])
-        return replace(reference, layers=(*reference.layers, target))
-
     def samples(self) -> Sequence[Sequence[Sample]]:
         """Return stimuli over abscissa (columns) and contrast (rows, strongest on top)."""
-        columns = _spread(len(self.task.surface_abscissae), 6)
-        rows = _spread(len(self.task.contrasts), 4)[:0:-1]  # the faintest shows nothing
-        return [
-            [
-                Sample(
-                    self._stimulus(column, row),
-                    x=f"{self.task.surface_abscissae[column]:.3g}",
-                    y=f"{self.task.contrasts[row]:.3g}",
-                    at=self.task.surface_abscissae[column],
-                )
-                for column in columns
-            ]
-            for row in rows
-        ]
+        xs, contrasts = self.task.surface_abscissae, self.task.contrasts
+        return sample_grid(lambda x, y: _with(*self._at(x, xs[x]), contrasts[y]), xs, contrasts)
 
 
-def _spread(n: int, count: int) -> list[int]:
-    return sorted({round(i) for i in np.linspace(0, n - 1, count)})
-
-
-def _split(kind: str, n: int, per_piece: int, contrasts: int, for_scores: bool) -> list[Piece]:
-    return [
-        Piece(
-            f"{kind}-{number:02d}",
-            start,
-            min(start + per_piece, n),
-            (min(start + per_piece, n) - start) * contrasts,
-            for_scores,
-        )
-        for number, start in enumerate(range(0, n, per_piece))
-    ]
+def _with(reference: Stimulus, target: Layer, contrast: float) -> Stimulus:
+    return replace(reference, layers=(*reference.layers, replace(target, contrast=contrast)))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from fechner import human
-from fechner.experiments.abscissae import abscissa
+from fechner.experiments.base import abscissa
 from fechner.experiments.curves import Curve, Shown
 from fechner.observers.abilities import Need
 from fechner.stimuli import (

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from fechner.errors import PictureError
-from fechner.experiments.base import Piece, Sample, Scene, geometry
-from fechner.experiments.presenter import PROBLEMS, Presenter
-from fechner.experiments.recognition import choices_of, classify
+from fechner.experiments.base import Piece, Sample, Scene, nothing, spread
+from fechner.experiments.presenter import Presenter, problems_as_flags
+from fechner.experiments.recognition import choices_of, classify, words_of
 from fechner.observers.abilities import Ability, Need
 from fechner.observers.classes import Among, readable_names
-from fechner.stimuli import Stimulus
 from fechner.stimuli.conditions import ConditionPictures, known_experiment
 from fechner.stimuli.picture_sets import PictureSet
 
@@ -93,6 +92,11 @@ class PreferredViews:
         pictures = [self.pictures.picture(*item) for item in items]
         return scored(self, piece, presenter, items, pictures)
 
+    @property
+    def question_size(self) -> tuple[int, float]:
+        """How many pictures a question is about, and how many words it has."""
+        return words_of(self.categories.names if self.categories else self.pictures.classes)
+
     def _items(self, piece: Piece) -> Iterator[Item]:
         ends = np.cumsum(self.pictures.counts)
         label = int(np.searchsorted(ends, piece.start, side="right"))
@@ -104,7 +108,6 @@ class PreferredViews:
     def samples(self) -> Sequence[Sequence[Sample]]:
         """Return the first pictures of some classes."""
         counts = self.pictures.counts
-        rows = np.unique(np.linspace(0, len(counts) - 1, _ROWS).round().astype(int)).tolist()
         names = readable_names(self.pictures.classes)
         return [
             [
@@ -116,7 +119,7 @@ class PreferredViews:
                 )
                 for column in range(min(_COLUMNS, counts[row]))
             ]
-            for row in rows
+            for row in spread(len(counts), _ROWS)
         ] or [[Sample(nothing(self.scene), x="", y="", at=0.0)]]
 
 
@@ -131,6 +134,8 @@ class GivenConditions(PreferredViews):
     """
 
     pictures: ConditionPictures
+
+    for_people: ClassVar[str] = "conditions"
 
     @property
     def axes(self) -> tuple[str, str]:  # type: ignore[override]
@@ -223,6 +228,11 @@ class SecondLook:
         return self.views.pictures
 
     @property
+    def question_size(self) -> tuple[int, float]:
+        """How many pictures a question is about, and how many words it has."""
+        return self.views.question_size
+
+    @property
     def method(self) -> str:
         """What is shown, made from the parameters."""
         return (
@@ -292,35 +302,28 @@ def scored(
     pictures: Sequence[Any],
 ) -> xr.Dataset:
     """Return the decision score of pictures."""
-    import xarray as xr
-
     own = views.pictures
     choices = choices_of(presenter, own.classes, views.among, views.categories)
     labels = [item.label for item in items]
     found = classify(presenter, pictures, labels, choices, views.scene)
-    flags = [PROBLEMS.index(why or "shown") for why, _ in found.problems]
     dims = ("picture", "layer", "readout")
-    return xr.Dataset(
+    return presenter.result(
+        views.scene,
         {
             "chosen": (dims, found.chosen, with_names(choices.names, piece)),
-            "problem": ("picture", np.array(flags, np.uint8), {"meanings": " ".join(PROBLEMS)}),
+            "problem": problems_as_flags("picture", found.problems),
             "right": (dims, found.right.astype(np.float32)),
             "score": (dims, found.score.astype(np.float32)),
         },
-        coords={
+        {
             "class_of": ("picture", np.array(labels, np.int32), with_names(own.classes, piece)),
             "index": ("picture", np.array([item.place for item in items], np.int32)),
-            "layer": ("layer", presenter.layers),
-            "readout": ("readout", presenter.readouts),
         },
-        attrs={
-            "along": "picture",
-            "chance": choices.chance,
-            "choices": len(choices),
-            "reads": presenter.reads,
-            "unreadable": unreadable_in_words(found.problems),
-            **geometry(views.scene, presenter.observer.wants),
-        },
+        along="picture",
+        chance=choices.chance,
+        choices=len(choices),
+        reads=presenter.reads,
+        unreadable=unreadable_in_words(found.problems),
     )
 
 
@@ -354,8 +357,3 @@ def unreadable_in_words(problems: Sequence[tuple[str, str]], most: int = 20) -> 
     found = list(dict.fromkeys(words for why, words in problems if why))
     more = f" And {len(found) - most} more." if len(found) > most else ""
     return " ".join(found[:most]) + more
-
-
-def nothing(scene: Scene) -> Stimulus:
-    """Return what stands where there is no picture."""
-    return Stimulus(scene.space.background_xyz(20.0))

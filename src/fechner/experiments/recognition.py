@@ -2,30 +2,46 @@
 
 Classifiers give scores to the experiment's classes; observers that read words are asked one
 question about every picture, and their answers go through the log of trials as all others do.
+
+`BandRobustness` asks it of photographs in which a band of frequencies is suppressed, or filled with
+noise, after Hernández-Cámara et al. (2025, section 5): whatever the band, pictures are changed by
+the same RMSE, so that what differs between bands is how much the observer needs them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fechner.errors import ObserverError
-from fechner.experiments.base import Scene
+from fechner.errors import ObserverError, PictureError
+from fechner.experiments.base import Piece, Sample, Scene, nothing, sample_grid
 from fechner.experiments.interview import GRADED, Request, ask
-from fechner.experiments.presenter import Presenter
-from fechner.observers.abilities import Answers, AnswersStream
+from fechner.experiments.presenter import Presenter, problems_as_flags
+from fechner.observers.abilities import Ability, Answers, AnswersStream, Need
 from fechner.observers.classes import Among, Choices, choices_for, readable_names
 from fechner.observers.dropout import Dropout, dropping
 from fechner.observers.questions import Prompt
-from fechner.stimuli import Picture
-from fechner.stimuli.pictures import Seed
+from fechner.stimuli import (
+    Album,
+    Band,
+    BandNoise,
+    Frames,
+    Manipulated,
+    Photograph,
+    Picture,
+    Stimulus,
+    Suppressed,
+)
+from fechner.stimuli.manipulations.spectra import AtRmse, rmse_between
+from fechner.stimuli.pictures import Seed, picture_drawn
 
 if TYPE_CHECKING:
+    import xarray as xr
     from numpy.typing import NDArray
     from torch import Tensor
 
@@ -61,6 +77,12 @@ class Recognised:
     chosen: NDArray[np.int16]
     scores: Floats
     problems: list[tuple[str, str]]
+
+    @classmethod
+    def nothing(cls, presenter: Presenter, n: int, classes: int) -> Recognised:
+        """Return room for n pictures, of which none is shown yet."""
+        chosen = np.full_like(presenter.unanswered(n), NOT_SHOWN, np.int16)
+        return cls(chosen, np.full((n, len(presenter.layers), classes), np.nan), [])
 
     def right(self, labels: Sequence[int], readouts: Sequence[str]) -> Floats:
         """Return whether choices are right, 1 or 0; NaN where nothing was shown.
@@ -122,9 +144,9 @@ class Decided(NamedTuple):
     @classmethod
     def nothing(cls, presenter: Presenter, n: int) -> Decided:
         """Return room for n pictures, of which none is shown yet."""
-        shape = (n, len(presenter.layers), len(presenter.readouts))
-        right, score = np.full((2, *shape), np.nan)
-        return cls(np.full(shape, NOT_SHOWN, np.int16), right, score, np.zeros(shape, bool), [])
+        right, score = presenter.unanswered(2, n)
+        chosen = np.full_like(right, NOT_SHOWN, np.int16)
+        return cls(chosen, right, score, np.zeros(right.shape, bool), [])
 
     @classmethod
     def joined(cls, parts: Sequence[Decided]) -> Decided:
@@ -156,6 +178,7 @@ def recognise(
     scene: Scene,
     *,
     look: Callable[[int, Tensor], None] = lambda row, pixels: None,
+    score: Callable[[Sequence[int], Frames], Tensor] | None = None,
 ) -> Recognised:
     """Ask which of some classes pictures show; pictures are what is counted.
 
@@ -167,29 +190,32 @@ def recognise(
         Names as in an album: synsets of ImageNet, or words.
     look
         Called with the place of every picture that is shown, and its pixels as drawn.
+    score
+        Asks a classifier about pictures by their places and frames, [n, layers, classes]; its own
+        `scores_of` if None.
     """
     import torch
 
-    n, layers = len(pictures), len(presenter.layers)
-    found = Recognised(
-        np.full((n, layers, len(presenter.readouts)), NOT_SHOWN, np.int16),
-        np.full((n, layers, len(classes)), np.nan),
-        [],
-    )
-    observer = presenter.observer
+    n, observer, layers = len(pictures), presenter.observer, len(presenter.layers)
+    found = Recognised.nothing(presenter, n, len(classes))
     at_least = _ROUNDS * observer.most_under_way if isinstance(observer, AnswersStream) else 1
     with torch.no_grad():
-        for rows in _batches(presenter, pictures, scene, found.problems, look, at_least):
+        for batch in presenter.batches(range(n), scene, at_least=at_least):
+            problems = [
+                presenter.problem(pictures[row].source, scene, partial(look, row)) for row in batch
+            ]
+            found.problems.extend(problems)
+            rows = [row for row, (why, _) in zip(batch, problems, strict=True) if not why]
+            if not rows:
+                continue
             shown = [pictures[row] for row in rows]
             if isinstance(observer, Answers):
                 _ask_in_words(presenter, rows, shown, classes, scene, found)
                 continue
-            scores = presenter.checked(
-                observer.scores_of(presenter.frames(shown, scene), classes),
-                (len(rows), layers, len(classes)),
-            )
-            found.scores[rows] = scores
-            found.chosen[rows] = scores.argmax(axis=2)[:, :, None]
+            frames = presenter.frames(shown, scene)
+            scores = observer.scores_of(frames, classes) if score is None else score(rows, frames)
+            found.scores[rows] = presenter.checked(scores, (len(rows), layers, len(classes)))
+            found.chosen[rows] = found.scores[rows].argmax(axis=2)[:, :, None]
             presenter.on_images(len(rows))
     return found
 
@@ -206,7 +232,8 @@ def classify(
 ) -> Decided:
     """Show pictures and see whether each is taken for what it shows.
 
-    Pictures that cannot be read are not shown, and what is wrong with them is told.
+    Pictures that cannot be read are not shown, and what is wrong with them is told. Where no
+    probability is known, a choice counts as certain.
 
     Parameters
     ----------
@@ -217,65 +244,20 @@ def classify(
     """
     expected = [choices.expected[label] for label in labels]
     observer = presenter.observer
-    if isinstance(observer, Answers):
-        if dropout is not None:
-            raise ObserverError(
-                f"observer '{observer.name}' answers in words, so nothing in it can be dropped; "
-                "leave --dropout out."
-            )
-        return _classify_in_words(presenter, pictures, expected, choices, scene)
-    import torch
+    if dropout is not None and isinstance(observer, Answers):
+        raise ObserverError(
+            f"observer '{observer.name}' answers in words, so nothing in it can be dropped; "
+            "leave --dropout out."
+        )
 
-    found = Decided.nothing(presenter, len(pictures))
-    sources = [picture.source for picture in pictures]
-    with torch.no_grad():
-        for rows in _batches(presenter, sources, scene, found.problems):
-            drop = (
-                nullcontext()
-                if dropout is None
-                else dropping(observer, dropout, [seeds[row] for row in rows])
-            )
-            with drop:
-                scores = observer.all_scores(
-                    presenter.frames([pictures[row] for row in rows], scene)
-                )
-            presenter.checked(scores, (len(rows), len(presenter.layers), len(observer.vocabulary)))
-            best, chosen = choices.probabilities(scores).max(dim=2)
-            wanted = torch.tensor([expected[row] for row in rows], device=chosen.device)
-            hit = (chosen == wanted[:, None]).cpu().numpy()[..., None]
-            sure = best.cpu().numpy()[..., None]
-            found.chosen[rows] = chosen.cpu().numpy()[..., None]
-            found.right[rows] = hit
-            found.score[rows] = np.where(hit, sure, -sure)
-            presenter.on_images(len(rows))
-    return found
+    def probabilities(rows: Sequence[int], frames: Frames) -> Tensor:
+        own = [seeds[row] for row in rows] if dropout else []
+        with dropping(observer, dropout, own) if dropout else nullcontext():
+            scores = observer.all_scores(frames)
+        presenter.checked(scores, (len(rows), len(presenter.layers), len(observer.vocabulary)))
+        return choices.probabilities(scores)
 
-
-def _batches(
-    presenter: Presenter,
-    pictures: Sequence[Picture],
-    scene: Scene,
-    problems: list[tuple[str, str]],
-    look: Callable[[int, Tensor], None] = lambda row, pixels: None,
-    at_least: int = 1,
-) -> Iterator[list[int]]:
-    """Go through the places of pictures that can be drawn; add the problem of each of all."""
-    for batch in presenter.batches(range(len(pictures)), scene, at_least=at_least):
-        found = [presenter.problem(pictures[row], scene, partial(look, row)) for row in batch]
-        problems += found
-        if rows := [row for row, (why, _) in zip(batch, found, strict=True) if not why]:
-            yield rows
-
-
-def _classify_in_words(
-    presenter: Presenter,
-    pictures: Sequence[Picture],
-    expected: Sequence[int],
-    choices: Choices,
-    scene: Scene,
-) -> Decided:
-    """Ask in words; where no probability is known, a choice counts as certain."""
-    found = recognise(presenter, pictures, choices.names, scene)
+    found = recognise(presenter, pictures, choices.names, scene, score=probabilities)
     right = found.right(expected, presenter.readouts)
     hit = found.chosen == np.asarray(expected)[:, None, None]
     sure = np.where(np.isnan(found.scores).any(axis=2), 1.0, found.scores.max(axis=2))[..., None]
@@ -334,3 +316,194 @@ def prompt_for(classes: Sequence[str], *, labels: bool) -> Prompt:
         "Respond with one of them only",
         names,
     )
+
+
+def words_of(classes: Sequence[str]) -> tuple[int, float]:
+    """Return how many pictures the question among classes is about, and how many words it has."""
+    return 1, len(prompt_for(classes, labels=False).text.split())
+
+
+Kind = Literal["suppressed", "noise"]
+
+_MANIPULATIONS: dict[Kind, Callable[..., AtRmse]] = {"suppressed": Suppressed, "noise": BandNoise}
+_IN_WORDS = {
+    "suppressed": "suppressed in the Fourier domain",
+    "noise": "filled with Gaussian noise, the same in all channels",
+}
+
+
+@dataclass(frozen=True)
+class BandRobustness:
+    """Measure whether photographs are still recognised when bands of them are changed.
+
+    Parameters
+    ----------
+    album
+        The photographs, and the classes to choose from.
+    bands_cpd
+        Centres of the bands, in cycles per degree.
+    rmse
+        Root mean squared differences from the original, in display-encoded values of 0..1.
+    kind
+        Whether a band is suppressed or filled with noise.
+    octaves
+        Width of the bands.
+    """
+
+    id: str
+    title: str
+    reference: str
+    scene: Scene
+    album: Album
+    bands_cpd: tuple[float, ...]
+    rmse: tuple[float, ...]
+    kind: Kind
+    octaves: float = 1.0
+    seed: int = 0
+    version: int = 1
+
+    asks: ClassVar[Ability] = "recognises"
+    needs: ClassVar[tuple[Need, ...]] = ()
+    axes: ClassVar[tuple[str, str]] = ("spatial frequency (cpd)", "RMSE")
+
+    @property
+    def method(self) -> str:
+        """What is shown and asked, made from the parameters."""
+        classes = self.album.classes
+        text = prompt_for(classes, labels=False).text
+        width = "an octave" if self.octaves == 1 else f"{self.octaves:g} octaves"
+        levels = ", ".join(f"{level:g}" for level in self.rmse)
+        left_out = (
+            "a band that has less than that in it is left out for that picture"
+            if self.kind == "suppressed"
+            else "what leaves 0..1 is cut, and the noise made up to half as strong again"
+        )
+        return (
+            f"{len(self.album)} photographs of {len(classes)} classes are shown as they are, and "
+            f"with one band of {width} around each of {len(self.bands_cpd)} frequencies from "
+            f"{self.bands_cpd[0]:.3g} to {self.bands_cpd[-1]:.3g} cpd {_IN_WORDS[self.kind]}, so "
+            f"that their RMSE to the original, in display-encoded values of 0 to 1 as shown, is "
+            f"{levels} whatever the band; {left_out}. Classifiers choose the class with the "
+            "highest score among these; observers that read are asked "
+            f"'{_short(text)}', or which label fits best, such "
+            f"as '{prompt_for(classes, labels=True).options[0]}'. A reply that is none of the "
+            f"classes is wrong. {self.scene.method}"
+        )
+
+    def pieces(self) -> Sequence[Piece]:
+        """List the unperturbed pictures and then one piece for each band."""
+        n, levels = len(self.album), len(self.rmse)
+        return [
+            Piece("unperturbed", 0, 1, n, questions=n),
+            *(
+                Piece(f"band-{index:02d}", index + 1, index + 2, n * levels, questions=n * levels)
+                for index in range(len(self.bands_cpd))
+            ),
+        ]
+
+    def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
+        """Show all pictures, unperturbed or with one band changed."""
+        wants, album = presenter.observer.wants, self.album
+        field, bits = self.scene.drawn_field(wants), presenter.display(self.scene).bits
+        # Picture by picture, so that every file is decoded once.
+        levels = self.rmse if piece.start else (0.0,)
+        pictures = [
+            self.picture(photograph, piece.start - 1, level)
+            for photograph in album.photographs
+            for level in levels
+        ]
+        labels = [label for label in album.labels for _ in levels]
+        fits = piece.start == 0 or self.band(piece.start - 1).fits(field)
+        rmse_shown = np.full(len(pictures), np.nan)
+
+        def look(row: int, pixels: Tensor) -> None:
+            photograph = album.photographs[row // len(levels)]
+            original = picture_drawn(photograph, field, bits, presenter.device)
+            rmse_shown[row] = float(rmse_between(pixels[None], original[None]))
+
+        if fits:
+            found = recognise(presenter, pictures, album.classes, self.scene, look=look)
+        else:
+            found = Recognised.nothing(presenter, len(pictures), len(album.classes))
+            found.problems.extend([("aliased", "")] * len(pictures))
+        dims = ("band", "rmse", "picture", "layer")
+
+        def spread(values: Any) -> NDArray[Any]:
+            """Put pictures after RMSE; what is unperturbed is the same at every RMSE."""
+            each = np.asarray(values)
+            ordered = np.moveaxis(each.reshape(len(album), len(levels), *each.shape[1:]), 0, 1)
+            return np.broadcast_to(ordered, (len(self.rmse), *ordered.shape[1:]))[None].copy()
+
+        unreadable = [words for why, words in found.problems if why == "unreadable"]
+        problems = problems_as_flags(dims[:3], found.problems)
+        return presenter.result(
+            self.scene,
+            {
+                "chosen": ((*dims, "readout"), spread(found.chosen)),
+                "margin": (dims, spread(found.margin(labels))),
+                "problem": (problems[0], spread(problems[1]), problems[2]),
+                "right": ((*dims, "readout"), spread(found.right(labels, presenter.readouts))),
+                "rmse_shown": (dims[:3], spread(rmse_shown)),
+            },
+            {
+                "band": ("band", [self.bands_cpd[piece.start - 1] if piece.start else 0.0]),
+                "class_of": ("picture", np.array(album.labels, np.int16)),
+                "picture": ("picture", [each.name for each in album.photographs]),
+                "rmse": ("rmse", list(self.rmse)),
+            },
+            along="band",
+            chance=1 / len(album.classes),
+            classes="|".join(readable_names(album.classes)),
+            kind=self.kind,
+            reads=presenter.reads,
+            unreadable=" ".join(dict.fromkeys(unreadable)),
+        )
+
+    @property
+    def question_size(self) -> tuple[int, float]:
+        """How many pictures a question is about, and how many words it has."""
+        return words_of(self.album.classes)
+
+    def band(self, index: int) -> Band:
+        """Return a band."""
+        return Band.octaves(self.bands_cpd[index], self.octaves)
+
+    def picture(
+        self, photograph: Photograph, band: int, rmse: float, nearest: bool = False
+    ) -> Picture:
+        """Return a photograph with one band changed; RMSE 0 is the photograph itself."""
+        if rmse == 0:
+            return photograph
+        # The same noise whatever other pictures there are, and for every RMSE.
+        own = int(photograph.sha256[:12] or "0", 16)
+        manipulation = _MANIPULATIONS[self.kind](self.band(band), nearest=nearest)
+        return Manipulated(photograph, manipulation, rmse, (self.seed, own))
+
+    def samples(self) -> Sequence[Sequence[Sample]]:
+        """Return one photograph over band (columns) and RMSE (rows, strongest on top).
+
+        Where it cannot be changed as much, it is changed as much as it can be.
+        """
+        photograph = self._readable()
+
+        def shown(x: int, y: int) -> Picture | Stimulus:
+            if photograph is None:
+                return nothing(self.scene)
+            return self.picture(photograph, x, levels[y], nearest=True)
+
+        levels = (0.0, *self.rmse)
+        return sample_grid(shown, self.bands_cpd, levels, rows=len(levels))
+
+    def _readable(self) -> Photograph | None:
+        """Return the first photograph that can be read; None if they are gone."""
+        for photograph in self.album.photographs:
+            try:
+                picture_drawn(photograph, self.scene.field.still(), self.scene.display.bits)
+            except PictureError:
+                continue
+            return photograph
+        return None
+
+
+def _short(text: str, most: int = 160) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

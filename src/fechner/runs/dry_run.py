@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fechner.experiments import Asking, Experiment
-from fechner.experiments.recognition import prompt_for
+from fechner.experiments import Experiment
+from fechner.experiments.base import question_size, read_by
 from fechner.observers import catalogue
 from fechner.observers.lifts import LIFTS
 from fechner.observers.names import reads_of, settings_of, take_apart
@@ -65,13 +65,11 @@ def preview(
         entry = catalogue().get(take_apart(name)[0])
         reads = reads_of(given) if isinstance(given, str) else None
         for test in prepared.tests:
-            experiment = test.experiment
+            experiment = read_by(test.experiment, reads)
             if entry is not None and not any(
                 LIFTS[has][experiment.asks].make for has in entry.abilities
             ):
                 continue  # it cannot be asked
-            if isinstance(experiment, Asking):
-                experiment = experiment.read_by(reads)
             pieces = [p for p in experiment.pieces() if p.for_scores or not scores_only]
             pictures, questions = sum(p.images for p in pieces), sum(p.questions for p in pieces)
             questions = 0 if reads == "nothing" else questions
@@ -103,18 +101,9 @@ def cost_of_questions(observer: Any, experiment: Experiment, questions: int) -> 
     field = experiment.scene.field
     tiles = math.ceil(field.width_px / 512) * math.ceil(field.height_px / 512)
     picture = 85 if settings.get("detail") == "low" else 85 + 170 * tiles
-    pictures, words = _shown_and_asked(experiment)
+    pictures, words = question_size(experiment)
     words += len(settings.get("system", "").split())
     asked = questions * (picture * pictures + words * 4 / 3)
     longest = max(settings.get("max_completion_tokens", 0) or settings.get("max_tokens", 0), 5)
     cost, most = ((asked * price_in + questions * n * price_out) / 1e6 for n in (5, longest))
     return cost, most * (1 + settings.get("second_question", False))
-
-
-def _shown_and_asked(experiment: Experiment) -> tuple[int, float]:
-    """Return how many pictures a question is about, and how many words it has."""
-    if isinstance(experiment, Asking):
-        texts = [prompt.text for prompt in experiment.questions]
-        return experiment.pictures, sum(len(text.split()) for text in texts) / max(1, len(texts))
-    classes = getattr(getattr(experiment, "album", None), "classes", ())
-    return 1, len(prompt_for(classes, labels=False).text.split())

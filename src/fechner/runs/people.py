@@ -11,9 +11,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fechner.errors import FechnerError, RunFolderError, UnknownNameError
+from fechner.experiments.base import for_people
 from fechner.observers.classes import readable_names
 from fechner.runs.store import write_atomically
 
@@ -31,25 +32,24 @@ _NAMED = 5
 
 def given_to_people(run: Run) -> dict[str, GivenConditions]:
     """Return the experiments of a run whose pictures come in conditions, by the test's id."""
-    from fechner.experiments import GivenConditions
-
-    experiments = ((test.id, test.experiment) for test in run.tests)
-    return {name: each for name, each in experiments if isinstance(each, GivenConditions)}
+    return _for_people(run, "conditions")
 
 
 def asked_of_people(run: Run) -> dict[str, ItemResponse]:
     """Return the experiments of a run whose trials people can be asked, by the test's id."""
-    from fechner.experiments import ItemResponse
-
-    found = {
-        test.id: test.experiment for test in run.tests if isinstance(test.experiment, ItemResponse)
-    }
+    found = _for_people(run, "trials")
     if not found:
         raise FechnerError(
             f"{run.folder} has no test whose trials people are asked; curves of suite "
             "'recognition' are, and `fechner conditions` compares pictures in conditions."
         )
     return found
+
+
+def _for_people(run: Run, what: str) -> dict[str, Any]:
+    """Return the experiments of which people are asked something."""
+    experiments = ((test.id, test.experiment) for test in run.tests)
+    return {name: each for name, each in experiments if for_people(each) == what}
 
 
 def people_of(folder: Path | str) -> HumanTrials | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from fechner.experiments.abscissae import abscissa, is_log
+from fechner.experiments.base import abscissa, is_log
 from fechner.psychometrics import find_crossing
 from fechner.scores.panels import Axis, Floats, Line, Panel, Points, Surface, spans_decades
 from fechner.scores.score import (

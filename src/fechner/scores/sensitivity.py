@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from fechner.experiments.abscissae import abscissa
+from fechner.experiments.base import abscissa
 from fechner.scores.panels import Axis, Bars, Floats, Line, Panel, Points, Surface
 from fechner.scores.score import (
     Resampled,

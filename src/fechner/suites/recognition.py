@@ -300,7 +300,8 @@ def _curves(
     pictures: PictureSet, scene: Scene, after: Sequence[str], options: RecognitionOptions
 ) -> Iterator[Test]:
     published = options.published
-    for task in _tasks(options):
+    every, undropped = _tasks(options), _tasks(replace(options, dropout=None))
+    for task, without in zip(every, undropped, strict=True):
         for manipulation in _manipulations(pictures, published):
             n = options.levels or _LEVELS
             levels = (
@@ -319,9 +320,6 @@ def _curves(
                 if options.adaptive
                 else EveryLevel(levels)
             )
-            own = task
-            if isinstance(task, Naming) and manipulation.random:
-                own = replace(task, dropout=None)  # which is random enough, as in the paper
             experiment = ItemResponse(
                 f"{task.name}-{manipulation.name}",
                 f"{manipulation.title}: {_QUESTIONS[task.name]}",
@@ -330,7 +328,7 @@ def _curves(
                 pictures,
                 manipulation,
                 placement,
-                own,
+                without if manipulation.random else task,  # random enough, as in the paper
                 options.per_class,
                 options.show,
                 options.seed,

@@ -25,8 +25,8 @@ from fechner.experiments import (
     Detection,
     EveryLevel,
 )
-from fechner.experiments.bands import Kind
 from fechner.experiments.base import Scene
+from fechner.experiments.recognition import Kind
 from fechner.human import StandardSpatialObserver
 from fechner.observers.questions import Prompt
 from fechner.scores import BandAccuracy, BandPanels, ContrastSensitivity, SensitivityPanels

@@ -13,7 +13,7 @@ import numpy as np
 from fechner import human, stimuli
 from fechner.errors import FechnerError
 from fechner.experiments import Detection
-from fechner.experiments.abscissae import abscissa
+from fechner.experiments.base import abscissa
 from fechner.experiments.limits import REASONS, flag_contrasts
 from fechner.references import reference
 from fechner.report.html import as_file
