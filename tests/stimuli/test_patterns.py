@@ -227,7 +227,7 @@ def test_a_pattern_needs_no_more_than_to_be_drawn() -> None:
     assert with_seed(Ramp(1.0), 3) == Ramp(1.0)
     assert seed_of(Ramp(1.0)) == ()
     assert in_words(Ramp(1.5, "steep")) == "a ramp of slope 1.5 degrees, label steep"
-    assert in_words(Ramp(1.5), without="slope_deg") == "a ramp"
+    assert in_words(Ramp(1.5), without="slope_deg") == "a ramp of label plain"
     assert can_vary(Ramp(1.0), "slope_deg")
     assert not can_vary(Ramp(1.0), "area_deg2")
     assert with_parameter(Ramp(1.0), "slope_deg", 2.0) == Ramp(2.0)
