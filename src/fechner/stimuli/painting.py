@@ -109,27 +109,19 @@ def paint(
     dtype = dtype or torch.float32
     if field.is_video:
         moments = [stimulus.at(time) for stimulus in stimuli for time in field.times_s]
-        stills = paint(
-            moments,
-            field.still(),
-            display,
-            light=light,
-            dtype=dtype,
-            device=device,
-            part=part,
-            strict=strict,
-        )
+        settings: dict[str, Any] = {"dtype": dtype, "device": device, "strict": strict}
+        stills = paint(moments, field.still(), display, light=light, part=part, **settings)
         shape = (len(stimuli), field.frames, *stills.pixels.shape[1:])
         clips = stills.pixels.reshape(shape).transpose(1, 2)
         return Frames(clips, field, display, light, stills.share)
     rows, columns = part.slices if part else (slice(None), slice(None))
+    share = part.share if part else 1.0
     recipes = [stimulus for stimulus in stimuli if isinstance(stimulus, Stimulus)]
-    if len(recipes) < len(stimuli):
-        shown = _paint_pictures(stimuli, field, display, light, dtype, device)
-        return Frames(shown[..., rows, columns], field, display, light, part.share if part else 1.0)
-    if any(recipe.overlay for recipe in recipes):
-        shown = _paint_overlaid(recipes, field, display, light, dtype, device)
-        return Frames(shown[..., rows, columns], field, display, light, part.share if part else 1.0)
+    pictures = len(recipes) < len(stimuli)
+    if pictures or any(recipe.overlay for recipe in recipes):
+        paint_all = _paint_pictures if pictures else _paint_overlaid
+        shown = paint_all(stimuli, field, display, light, dtype, device)
+        return Frames(shown[..., rows, columns], field, display, light, share)
     # Grey pictures on a neutral display are painted in one channel.
     channels = (
         1
@@ -160,7 +152,6 @@ def paint(
         shown = show(some)
         if shown.data_ptr() != some.data_ptr():
             some.copy_(shown)
-    share = part.share if part else 1.0
     return Frames(pixels.expand(-1, 3, -1, -1).contiguous(), field, display, light, share)
 
 
@@ -177,7 +168,7 @@ def resample(pixels: Tensor, size_px: Sequence[int]) -> Tensor:
 
 
 def _paint_overlaid(
-    recipes: Sequence[Stimulus],
+    recipes: Sequence[Any],
     field: Field,
     display: Display,
     light: Light,

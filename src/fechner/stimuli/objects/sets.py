@@ -108,7 +108,9 @@ def open_objects(folder: Path | str, views: int = VIEWS, seed: int = 0) -> Objec
     if place.is_dir():
         found, notes = _in_folder(place)
     elif place.is_file():
-        found, notes = _in_list(place), []
+        found, notes = {}, []
+        for name, label in read_list(place):
+            found.setdefault(label, []).append(name)
         place = place.parent
     else:
         raise FechnerError(f"there is no {place}; {_HOW}.")
@@ -118,8 +120,10 @@ def open_objects(folder: Path | str, views: int = VIEWS, seed: int = 0) -> Objec
     objects = tuple(tuple((name, hash_mesh(place / name)) for name in some) for some in names)
     for some in names:
         notes += [sentence for name in some for sentence in lacking(place / name, name)]
+    # All that views depend on.
+    content = (classes, objects, views, seed, SCALES, SAMPLES, SEARCH_SAMPLES, STUDIO)
     return ObjectSet(
-        _digest(classes, objects, views, seed),
+        hashlib.sha256(repr(content).encode()).hexdigest(),
         classes,
         (views,) * len(classes),
         str(place),
@@ -149,30 +153,11 @@ def _in_folder(folder: Path) -> tuple[dict[str, list[str]], list[str]]:
     return found, notes
 
 
-def _in_list(path: Path) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for name, label in read_list(path):
-        found.setdefault(label, []).append(name)
-    return found
-
-
-def _digest(
-    classes: tuple[str, ...],
-    objects: tuple[tuple[tuple[str, str], ...], ...],
-    views: int,
-    seed: int,
-) -> str:
-    """Hash all that views depend on."""
-    content = (classes, objects, views, seed, SCALES, SAMPLES, SEARCH_SAMPLES, STUDIO)
-    return hashlib.sha256(repr(content).encode()).hexdigest()
-
-
 #: Debian's package of furniture, and where it puts it.
 DEBIAN_PACKAGE = "sweethome3d-furniture"
 _DEBIAN_PLACE = Path("usr/share/sweethome3d/furniture")
 
-#: PyPI's package, and the package in it that has meshes.
-PYPI_PACKAGE = "pybullet"
+#: The package of PyPI's pybullet that has meshes.
 _PYPI_PLACE = "pybullet_data"
 
 #: What of an object's folder is copied: the mesh, its surfaces, and what it says of its author.
@@ -222,17 +207,8 @@ def sources() -> tuple[Source, ...]:
     """
     text = (resources.files("fechner.stimuli.objects") / "data/objects.csv").read_text("utf-8")
     rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
-    return tuple(
-        Source(
-            row["package"],
-            row["archive"],
-            row["path"],
-            row["class"],
-            row["author"],
-            row["licence"],
-        )
-        for row in rows
-    )
+    columns = ("package", "archive", "path", "class", "author", "licence")
+    return tuple(Source(*(row[name] for name in columns)) for row in rows)
 
 
 @dataclass(frozen=True)
@@ -299,26 +275,28 @@ def _from_debian(folder: Path) -> Path:
     )
     if not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
         raise FechnerError(f"this machine has no apt to get {DEBIAN_PACKAGE} with; {how}.")
-    folder.mkdir()
-    _run(["apt-get", "download", DEBIAN_PACKAGE], folder, DEBIAN_PACKAGE, how)
-    archive = next(folder.glob("*.deb"), None)
-    if archive is None:
-        raise FechnerError(f"apt brought no {DEBIAN_PACKAGE}; {how}.")
+    command = ["apt-get", "download", DEBIAN_PACKAGE]
+    archive = _downloaded(command, folder, "*.deb", DEBIAN_PACKAGE, how)
     _run(["dpkg-deb", "-x", str(archive), str(folder)], folder, DEBIAN_PACKAGE, how)
     return folder / _DEBIAN_PLACE
 
 
 def _from_pypi(package: str, folder: Path) -> Path:
     how = f"pip install {package}, and try again"
-    folder.mkdir()
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", package]
-    _run(command, folder, package, how)
-    archive = next(folder.glob("*.whl"), None)
-    if archive is None:
-        raise FechnerError(f"pip brought no {package}; {how}.")
+    archive = _downloaded(command, folder, "*.whl", package, how)
     with zipfile.ZipFile(archive) as wheel:
         wheel.extractall(folder, [name for name in wheel.namelist() if _PYPI_PLACE in name])
     return folder
+
+
+def _downloaded(command: list[str], folder: Path, named: str, package: str, how: str) -> Path:
+    folder.mkdir()
+    _run(command, folder, package, how)
+    found = next(folder.glob(named), None)
+    if found is None:
+        raise FechnerError(f"nothing was downloaded of {package}; {how}.")
+    return found
 
 
 def _run(command: Sequence[str], folder: Path, package: str, how: str) -> None:
@@ -356,7 +334,7 @@ def _files(source: Source, place: Path) -> Iterator[tuple[str, bytes]]:
         try:
             with zipfile.ZipFile(place / source.archive) as archive:
                 for name in archive.namelist():
-                    if str(PurePosixPath(name).parent) == inside and _is_copied(name):
+                    if str(PurePosixPath(name).parent) == inside and name.lower().endswith(_COPIED):
                         yield name, archive.read(name)
         except (OSError, zipfile.BadZipFile) as error:
             raise FechnerError(
@@ -367,10 +345,6 @@ def _files(source: Source, place: Path) -> Iterator[tuple[str, bytes]]:
     if mesh.is_file():
         for path in (mesh, *companions(mesh)):
             yield path.relative_to(place).as_posix(), path.read_bytes()
-
-
-def _is_copied(name: str) -> bool:
-    return name.lower().endswith(_COPIED)
 
 
 def _write_list(copied: Sequence[Source], path: Path) -> None:
