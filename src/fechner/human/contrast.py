@@ -33,7 +33,6 @@ _CHANNELS: dict[str, tuple[Callable[[ArrayLike], Floats], float]] = {
     "rg": (chromatic_rg_csf, 4.0),
     "yb": (chromatic_yb_csf, 4.0),
 }
-CHANNELS = tuple(_CHANNELS)
 
 #: Contrasts of masks count from here on, and widths of their effect.
 _MASK_CONTRAST = 0.018
@@ -140,7 +139,7 @@ def contrast_increment(
     contrast = checked("contrast", contrast, or_zero=True)
     frequency = checked("frequency_cpd", frequency_cpd)
     if channel not in _CHANNELS:
-        raise ValueError(f"channel is '{channel}'; use one of {', '.join(CHANNELS)}.")
+        raise ValueError(f"channel is '{channel}'; use one of {', '.join(_CHANNELS)}.")
     sensitivity, lowest_cpd = _CHANNELS[channel]
     threshold = 1 / sensitivity(frequency)
     limited = np.maximum(frequency, lowest_cpd)

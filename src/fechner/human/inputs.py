@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -72,10 +72,33 @@ def checked(
     return array
 
 
+class Row(dict[str, str]):
+    """A row of a file by the names of its columns, with the number of its line."""
+
+    def __init__(self, path: Path, line: int, cells: Mapping[str, str]) -> None:
+        super().__init__(cells)
+        self.path, self.line = path, line
+
+    def refuse(self, why: str) -> NoReturn:
+        """Raise an error about the line."""
+        raise FechnerError(f"{self.path}, line {self.line}: it {why}.")
+
+    def number(self, name: str) -> float:
+        """Return a cell as a finite number."""
+        try:
+            value = float(self[name])
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            how = "; write decimals with a point" if "," in self[name] else "; write one"
+            self.refuse(f"has '{self[name]}' for {name}, which is not a number{how}")
+        return value
+
+
 def read_rows(
     path: Path, columns: Sequence[str], optional: Sequence[str] = (), comments: bool = False
-) -> Iterator[tuple[int, dict[str, str]]]:
-    """Read the rows of a file by the names of its columns, each with the number of its line.
+) -> Iterator[Row]:
+    """Read the rows of a file.
 
     Parameters
     ----------
@@ -99,32 +122,14 @@ def read_rows(
                 continue
             if len(cells) != len(header):
                 why = f"has {len(cells)} cells, but there are {len(header)} columns"
-                refuse(path, lines.line_num, f"{why}; put quotes around text with commas")
-            yield (
-                lines.line_num,
-                {name: cell.strip() for name, cell in zip(header, cells, strict=True)},
-            )
+                why += "; put quotes around text with commas"
+                Row(path, lines.line_num, {}).refuse(why)
+            stripped = (cell.strip() for cell in cells)
+            yield Row(path, lines.line_num, dict(zip(header, stripped, strict=True)))
     except csv.Error as error:
-        refuse(path, lines.line_num, f"is not a valid row of CSV ({error})")
+        Row(path, lines.line_num, {}).refuse(f"is not a valid row of CSV ({error})")
     if not header:
         raise FechnerError(f"{path} has only comments; it needs the columns {', '.join(columns)}.")
-
-
-def number(path: Path, line: int, name: str, text: str) -> float:
-    """Read a finite number."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        comma = "; write decimals with a point" if "," in text else "; write one"
-        refuse(path, line, f"has '{text}' for {name}, which is not a number{comma}")
-    return value
-
-
-def refuse(path: Path, line: int, why: str) -> NoReturn:
-    """Raise an error about a line."""
-    raise FechnerError(f"{path}, line {line}: it {why}.")
 
 
 def _text(path: Path, columns: Sequence[str]) -> str:

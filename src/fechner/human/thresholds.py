@@ -19,7 +19,7 @@ from fechner.errors import FechnerError
 from fechner.human.castle import castle_csf, castle_csf_disc, castle_threshold_amplitude
 from fechner.human.datasets import load
 from fechner.human.elatcsf import elatcsf_disc
-from fechner.human.inputs import number, read_rows, refuse
+from fechner.human.inputs import Row, read_rows
 from fechner.human.spatial_observer import standard_spatial_observer
 from fechner.stimuli.contrast import Unit, convert_contrast
 from fechner.stimuli.patterns import Pattern, area_deg2
@@ -392,15 +392,14 @@ def read_thresholds(path: Path | str, over: str, citation: str = "") -> Measured
     path = Path(path)
     lines: dict[float, int] = {}
     points: list[tuple[float, float, float | None]] = []
-    for line, row in read_rows(
-        path, (over, "threshold"), ("low", "high", "error_db"), comments=True
-    ):
-        x = number(path, line, over, row[over])
+    optional = ("low", "high", "error_db")
+    for row in read_rows(path, (over, "threshold"), optional, comments=True):
+        x = row.number(over)
         if x in lines:
-            refuse(path, line, f"has the {over} of line {lines[x]}, {x:g}; average the two")
-        lines[x] = line
-        threshold = _contrast(path, line, "threshold", row)
-        points.append((x, threshold, _error_db(path, line, threshold, row)))
+            row.refuse(f"has the {over} of line {lines[x]}, {x:g}; average the two")
+        lines[x] = row.line
+        threshold = _contrast(row, "threshold")
+        points.append((x, threshold, _error_db(row, threshold)))
     if not points:
         raise FechnerError(f"{path} has names of columns but no thresholds; add a row for each.")
     points.sort()
@@ -410,32 +409,32 @@ def read_thresholds(path: Path | str, over: str, citation: str = "") -> Measured
     )
 
 
-def _error_db(path: Path, line: int, threshold: float, row: dict[str, str]) -> float | None:
+def _error_db(row: Row, threshold: float) -> float | None:
     """Return the standard error of a threshold, None if the file has none."""
     if "error_db" in row:
         if "low" in row or "high" in row:
             raise FechnerError(
-                f"{path} has both error_db and the ends of an interval; leave out either."
+                f"{row.path} has both error_db and the ends of an interval; leave out either."
             )
-        error = number(path, line, "error_db", row["error_db"])
+        error = row.number("error_db")
         if error < 0:
-            refuse(path, line, f"has the error_db {error:g}; it must be 0 or above")
+            row.refuse(f"has the error_db {error:g}; it must be 0 or above")
         return error
     missing = [name for name in ("low", "high") if name not in row]
     if len(missing) == 2:
         return None
     if missing:
-        raise FechnerError(f"{path} lacks the column {missing[0]}; an interval has two ends.")
-    low, high = (_contrast(path, line, name, row) for name in ("low", "high"))
+        raise FechnerError(f"{row.path} lacks the column {missing[0]}; an interval has two ends.")
+    low, high = (_contrast(row, name) for name in ("low", "high"))
     if not low <= threshold <= high:
         why = f"has the threshold {threshold:g} outside its interval, {low:g} to {high:g}"
-        refuse(path, line, f"{why}; put the lower end into low, the upper into high")
+        row.refuse(f"{why}; put the lower end into low, the upper into high")
     return 20 * math.log10(high / low) / _WIDTH
 
 
-def _contrast(path: Path, line: int, name: str, row: dict[str, str]) -> float:
-    value = number(path, line, name, row[name])
+def _contrast(row: Row, name: str) -> float:
+    value = row.number(name)
     if value <= 0 or (name == "threshold" and value > 1):
         why = f"has the {name} {value:g}; thresholds are contrasts between 0 and 1, not percent"
-        refuse(path, line, f"{why}, sensitivities or dB")
+        row.refuse(f"{why}, sensitivities or dB")
     return value

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
 from fechner.errors import FechnerError
-from fechner.human.inputs import number, read_rows, refuse
+from fechner.human.inputs import Row, read_rows
 
 #: Columns that a file must have; those of `OPTIONAL` may be there, and others are ignored.
 COLUMNS = ("observer", "test", "class", "level", "response", "correct", "chance")
@@ -136,7 +136,7 @@ def read_trials(path: Path | str) -> HumanTrials:
         The file.
     """
     path = Path(path)
-    trials = [_trial(path, line, row) for line, row in read_rows(path, COLUMNS, OPTIONAL)]
+    trials = [_trial(row) for row in read_rows(path, COLUMNS, OPTIONAL)]
     if not trials:
         raise FechnerError(f"{path} has names of columns but no trials; add a row for each.")
     return HumanTrials.of(trials)
@@ -179,43 +179,27 @@ def read_raw_data(path: Path) -> HumanTrials:
     An answer ``na``, given by nobody in time, is wrong; any other that is none of the categories is
     an error.
     """
-    from fechner.stimuli.conditions import (
-        condition_name,
-        known_categories,
-        picture_name,
-    )
+    from fechner.stimuli.conditions import condition_name, known_categories, picture_name
 
     experiment, *rest = path.name.split("_")
     if not rest:
         raise FechnerError(f"{path} does not begin with the name of its experiment and '_'.")
-    trials, answered = [], dict[str, int]()
-    for line, row in read_rows(path, _RAW_COLUMNS):
+    trials, answered = [], dict[str, Row]()
+    for row in read_rows(path, _RAW_COLUMNS):
         person, answer, category, condition, image = (row[name] for name in _RAW_COLUMNS)
         shown = picture_name(image, category)
         if shown is None or not person:
-            refuse(path, line, "names no person, category or picture")
-        answered.setdefault(answer, line)
-        trials.append(
-            HumanTrial(
-                person,
-                given_test(experiment),
-                category,
-                0.0,
-                answer,
-                answer == category,
-                _RAW_CHANCE,
-                shown.image,
-                condition_name(condition),
-            )
-        )
+            row.refuse("names no person, category or picture")
+        answered.setdefault(answer, row)
+        what = (person, given_test(experiment), category, 0.0, answer, answer == category)
+        which = (shown.image, condition_name(condition))
+        trials.append(HumanTrial(*what, _RAW_CHANCE, *which))
     if not trials:
         raise FechnerError(f"{path} has names of columns but no trials.")
     known = {"na", *known_categories(), *(trial.label for trial in trials)}
-    for answer, line in answered.items():
+    for answer, row in answered.items():
         if answer not in known:
-            refuse(
-                path, line, f"has the answer '{answer}', which is none of the categories, nor na"
-            )
+            row.refuse(f"has the answer '{answer}', which is none of the categories, nor na")
     return HumanTrials.of(trials)
 
 
@@ -246,31 +230,22 @@ def _key(row: HumanTrial) -> tuple[object, ...]:
     return row.observer, row.test, row.label, row.level, row.picture, row.condition
 
 
-def _trial(path: Path, line: int, row: Mapping[str, str]) -> HumanTrial:
+def _trial(row: Row) -> HumanTrial:
     """Read a row."""
     for name in ("observer", "test", "class"):
         if not row[name]:
-            refuse(path, line, f"has no {name}; every trial needs one")
-    level = number(path, line, "level", row["level"])
+            row.refuse(f"has no {name}; every trial needs one")
+    level = row.number("level")
     if level < 0:
-        refuse(path, line, f"has the level {level:g}; levels are 0 (the original) or above")
-    chance = number(path, line, "chance", row["chance"])
+        row.refuse(f"has the level {level:g}; levels are 0 (the original) or above")
+    chance = row.number("chance")
     if not 0 <= chance < 1:
-        why = f"has the chance {chance:g}; it is a share from 0 to below 1, such as 0.5"
-        refuse(path, line, why)
+        row.refuse(f"has the chance {chance:g}; it is a share from 0 to below 1, such as 0.5")
     right = row["correct"].lower()
     if right not in (*_TRUE, *_FALSE):
-        refuse(path, line, f"has '{row['correct']}' for correct; write 1 or 0, true or false")
+        row.refuse(f"has '{row['correct']}' for correct; write 1 or 0, true or false")
     if right in _FALSE and row["response"].lower() == row["class"].lower():
         why = f"has the response '{row['response']}', which is its class, and is not correct"
-        refuse(path, line, f"{why}; write 1 for correct, or another response")
-    return HumanTrial(
-        row["observer"],
-        row["test"],
-        row["class"],
-        level,
-        row["response"],
-        right in _TRUE,
-        chance,
-        *(row.get(name, "") for name in OPTIONAL),
-    )
+        row.refuse(f"{why}; write 1 for correct, or another response")
+    what = (row["observer"], row["test"], row["class"], level, row["response"], right in _TRUE)
+    return HumanTrial(*what, chance, *(row.get(name, "") for name in OPTIONAL))
