@@ -19,19 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Function:
-    """A function of pictures.
-
-    Parameters
-    ----------
-    function
-        Any callable.
-    normalise
-        Applied before the call.
-    settings
-        Whatever its answers depend on beside what it wants; the normalisation if None.
-    known
-        Arguments that it takes beside pictures, of those that are known.
-    """
+    """A function of pictures; its answers depend on ``settings``, the normalisation if None."""
 
     layers = (OUTPUT,)
     is_your_own = True
@@ -68,7 +56,18 @@ class _Function:
 class FunctionEncoder(_Function):
     """A function of pictures, [n, 3, h, w] -> [n, ...], as an encoder.
 
-    Its whole output is the feature vector.
+    Parameters
+    ----------
+    function
+        Any callable; its whole output is the feature vector.
+    name, wants
+        What results call it, and what it wants to be shown.
+    normalise
+        Applied before the call.
+    known
+        Arguments that it takes beside pictures, of those that are known.
+    fingerprint
+        What its answers depend on; None if a later process cannot reuse them.
     """
 
     def features(self, frames: Frames | Clips, taps: Mapping[str, Tap]) -> None:
@@ -106,11 +105,18 @@ class FunctionComparer(_Function):
         wants: Wants | None = None,
         higher_is_better: bool = False,
         best: float | None = None,
+        known: Sequence[str] = (),
+        fingerprint: str | None = None,
         unsure: str = "",
-        **more: Any,
     ) -> None:
-        settings = f"{higher_is_better} {best}"
-        super().__init__(function, name=name, wants=wants, settings=settings, **more)
+        super().__init__(
+            function,
+            name=name,
+            wants=wants,
+            settings=f"{higher_is_better} {best}",
+            known=known,
+            fingerprint=fingerprint,
+        )
         self.unsure = unsure
         self._sign = -1.0 if higher_is_better else 1.0
         self._best = best if best is not None or higher_is_better else 0.0
