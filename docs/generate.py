@@ -43,12 +43,11 @@ def cli_page() -> str:
 
 def _commands(words: tuple[str, ...], command: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Go through the tree of commands, leaves only, in the order in which help lists them."""
-    inner = getattr(command, "commands", None)
-    if inner is None:
+    if not hasattr(command, "list_commands"):
         yield words, command
         return
-    for name, each in inner.items():
-        yield from _commands((*words, name), each)
+    for name in command.list_commands(None):
+        yield from _commands((*words, name), command.get_command(None, name))
 
 
 def _command(name: str, command: Any) -> Iterator[str]:

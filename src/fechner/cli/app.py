@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -46,36 +45,25 @@ def load(name: str) -> Any:
     return getattr(importlib.import_module(f"fechner.cli.{module}"), attribute)
 
 
-class _Loaded(Mapping[str, Any]):
-    """Commands by name, made when they are looked up."""
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in COMMANDS:
-            raise KeyError(name)
-        command = load(name)
-        if isinstance(command, SuiteCommand):
-            return command.build(name)
-        if isinstance(command, typer.Typer):
-            return typer.main.get_command(command)
-        return as_command(name, command)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
-
-    def __len__(self) -> int:
-        return len(COMMANDS)
-
-
 class _Commands(TyperGroup):
-    """All commands; those that take the options of a suite are built for it."""
+    """All commands, each made when it is looked up; some take the options of a suite."""
 
     def __init__(self, **about: Any) -> None:
         super().__init__(**about)
-        self.commands: Any = _Loaded()
+        self.commands: Any = dict.fromkeys(COMMANDS)  # what a mistyped name may have meant
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return their names."""
         return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command, None if there is none of that name."""
+        command = load(cmd_name) if cmd_name in COMMANDS else None
+        if isinstance(command, SuiteCommand):
+            return command.build(cmd_name)
+        if isinstance(command, typer.Typer):
+            return typer.main.get_command(command)
+        return command and as_command(cmd_name, command)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that arguments name, with its own arguments."""
