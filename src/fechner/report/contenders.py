@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -165,7 +166,7 @@ class Group:
         """The suite and what differs from its defaults."""
         return ", ".join([self.suite.name, *self.options.words()])
 
-    @property
+    @cached_property
     def tests(self) -> list[Test]:
         """The tests that any of the runs has, in the suite's order."""
         every = {name for run in self.runs for name in run.manifest.tests}

@@ -58,11 +58,11 @@ def test_checks_are_rows_with_an_answer_of_everybody(shown: Chapter) -> None:
         ("colour", "saturates"),
         ("colour", "ordered"),
     ]
-    assert all(len(asked.answers) == len(shown.standings) == 2 for asked in rows.values())
+    assert all(len(asked.scores) == len(shown.standings) == 2 for asked in rows.values())
     # Of the same name, another rule.
-    assert rows["brightness", "saturates"].rule != rows["colour", "saturates"].rule
+    assert rows["brightness", "saturates"].words != rows["colour", "saturates"].words
     pixels = [standing.contender for standing in shown.standings].index(0)
-    verdicts = {key: asked.answers[pixels] for key, asked in rows.items()}
+    verdicts = {key: asked.scores[pixels] for key, asked in rows.items()}
     assert verdicts["brightness", "saturates"].verdict == "yes"
     assert verdicts["brightness", "ordered"].verdict == "no"
     assert verdicts["spectral", "opponent"].verdict == "unknown"

@@ -14,8 +14,9 @@ from playwright.sync_api import Browser, Locator, Page
 import fechner
 from fechner import Run, suites
 from fechner.experiments import Sample
+from fechner.report import page as made
 from fechner.report.contenders import Group, groups
-from fechner.report.page import make, write_page
+from fechner.report.page import write_page
 from fechner.scores.panels import Axis, Gallery, Item, Line, Panel, Points, Surface, Vertical
 
 SHOWN = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
@@ -87,7 +88,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(suites.Test, "panels", panels)
         patch.setattr(type(group.tests[0].experiment), "samples", samples)
-        patch.setattr(make, "groups", recognition)
+        patch.setattr(made, "groups", recognition)
         write_page([run], path)
     return path
 

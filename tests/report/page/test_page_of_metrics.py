@@ -55,9 +55,11 @@ def test_what_was_not_asked_is_no_problem(found: Chapter, run: Run) -> None:
     assert found.problems == []
     assert found.not_asked == run.not_asked != []
     tests = {test.id: test for test in found.tests}
-    assert found.why_not_asked(0, tests["flicker"]) == ""
-    assert found.why_not_asked(1, tests["flicker"]) == "it takes pictures, not video"
-    assert found.why_not_asked(2, tests["matching-colour"]) == "it sees no colour"
+    assert found.group.contenders[0].why_not_asked(tests["flicker"]) == ""
+    assert (
+        found.group.contenders[1].why_not_asked(tests["flicker"]) == "it takes pictures, not video"
+    )
+    assert found.group.contenders[2].why_not_asked(tests["matching-colour"]) == "it sees no colour"
 
 
 def test_means_are_over_what_was_asked(found: Chapter) -> None:

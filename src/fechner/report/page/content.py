@@ -17,7 +17,8 @@ from fechner.runs import Result
 from fechner.scores import Score, distance
 from fechner.scores.comparisons import MeanDistance, mean_distance
 from fechner.suites import PRESETS, Test, preset
-from fechner.suites.published import Row, printed_score
+from fechner.suites.published import Row as PrintedRow
+from fechner.suites.published import printed_score
 
 #: Layers and read-outs of one observer whose panels a page holds; scores are there for all.
 _PLACES = 12
@@ -63,7 +64,7 @@ class Standing:
 class Printed:
     """A row of a published table: its scores by test, their distances from human and the mean."""
 
-    row: Row
+    row: PrintedRow
     scores: dict[str, Score]
 
     @property
@@ -87,35 +88,23 @@ class Printed:
         return self.row.csf_based
 
 
-class Asked(NamedTuple):
-    """A row of the check list: what is asked of a test's answers, and who passes.
+class Row(NamedTuple):
+    """A row of a table of scores, or of the check list.
 
     Parameters
     ----------
-    answers
-        The check of each standing; None where the test was not measured.
-    """
-
-    test: Test
-    claim: str
-    rule: str
-    answers: list[Score | None]
-
-
-class Tabulated(NamedTuple):
-    """A row of a table of scores of one name.
-
-    Parameters
-    ----------
-    unit
-        What it is measured in.
+    words
+        What it is measured in, or the rule of a check.
     scores
         Of each standing; None where there is none.
+    claim
+        What a check asks of the answers.
     """
 
     test: Test
-    unit: str
+    words: str
     scores: list[Score | None]
+    claim: str = ""
 
 
 class Fact(NamedTuple):
@@ -177,10 +166,6 @@ class Chapter:
                 found.append(Fact(key, heading, words, printed=not ours))
         return found
 
-    def why_not_asked(self, contender: int, test: Test) -> str:
-        """Say what a contender lacks that a test needs; empty if it was asked."""
-        return self.group.contenders[contender].why_not_asked(test)
-
     @property
     def tests(self) -> list[Test]:
         """The tests of the group."""
@@ -192,40 +177,31 @@ class Chapter:
         return [test for test in self.tests if test.experiment.reference]
 
     @property
-    def checks(self) -> list[Asked]:
+    def checks(self) -> list[Row]:
         """What is asked by yes, partly or no, test by test; empty where nothing is."""
         rows = []
         for test in self.tests:
-            by_standing = [
-                {
-                    r.score.name: r.score
-                    for r in standing.results.get(test.id, ())
-                    if r.score.is_check
-                }
-                for standing in self.standings
-            ]
-            every = {name: score for own in by_standing for name, score in own.items()}
-            rows += [
-                Asked(test, score.claim, score.rule, [own.get(name) for own in by_standing])
-                for name, score in every.items()
-            ]
+            every = [r.score for each in self.standings for r in each.results.get(test.id, ())]
+            for name, check in {each.name: each for each in every if each.is_check}.items():
+                rows.append(Row(test, check.rule, self._named(test, name), check.claim))
         return rows
 
     @property
-    def tabulated(self) -> list[tuple[str, list[Tabulated]]]:
+    def tabulated(self) -> list[tuple[str, list[Row]]]:
         """Scores beside the main ones that the suite sets out, by name; empty where none is."""
         found = []
         for name in self.group.suite.tabulated:
-            rows = []
-            for test in self.tests:
-                scores = [
-                    _named(standing.results.get(test.id, ()), name) for standing in self.standings
-                ]
-                if any(scores):
-                    rows.append(Tabulated(test, test.experiment.axes[0], scores))
-            if rows:
-                found.append((name, rows))
+            rows = [
+                Row(test, test.experiment.axes[0], self._named(test, name)) for test in self.tests
+            ]
+            if known := [row for row in rows if any(row.scores)]:
+                found.append((name, known))
         return found
+
+    def _named(self, test: Test, name: str) -> list[Score | None]:
+        """Return the score of a name in a test, of each standing."""
+        every = (each.results.get(test.id, ()) for each in self.standings)
+        return [{r.score.name: r.score for r in own}.get(name) for own in every]
 
     def example(self, test: Test) -> Score:
         """Return any main score of a test, which says what it is called and which way is better."""
@@ -308,10 +284,6 @@ def _printed(group: Group) -> list[Printed]:
         if scores:
             printed.append(Printed(row, scores))
     return printed
-
-
-def _named(results: Sequence[Result], name: str) -> Score | None:
-    return next((each.score for each in results if each.score.name == name), None)
 
 
 def place_of(result: Result) -> Place:
