@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fechner.cli.options import FORMAT, OBSERVERS, TESTS, Format, split_names, split_observers
+from fechner.cli.options import FORMAT, OBSERVERS, TESTS, Format, info, split_names, split_observers
 
 Correction = StrEnum("Correction", "holm bh none")
 
@@ -89,13 +89,12 @@ def compare(
         trends, problems = find_trends(runs, against, split_names(column), **chosen)
         summary = summarise_trends(trends)
     typer.echo(summary.write(format.value), nl=False)
-    for problem in problems:
-        typer.echo(problem, err=True)
+    info(*problems)
     if out is not None:
         from fechner.report.figures.compare import difference_figure, trend_figure
 
         save(difference_figure(pairs) if against is None else trend_figure(trends), out)
-        typer.echo(f"The figure is in {out}.", err=True)
+        info(f"The figure is in {out}.")
 
 
 def consistency(
@@ -126,8 +125,7 @@ def consistency(
         progress=True,
     )
     typer.echo(summarise_consistency(found).write(format.value), nl=False)
-    for line in problems:
-        typer.echo(line, err=True)
+    info(*problems)
 
 
 def conditions(
@@ -159,7 +157,6 @@ def conditions(
     undefined = 1.0 if opened.options.published else float("nan")
     rows = condition_figures(found, each_person=each_person, undefined=undefined)
     typer.echo(summarise_conditions(rows).write(format.value), nl=False)
-    for line in problems:
-        typer.echo(line, err=True)
+    info(*problems)
     if figure is not None:
-        typer.echo(f"{draw_shape_bias(found, figure)} is written.", err=True)
+        info(f"{draw_shape_bias(found, figure)} is written.")

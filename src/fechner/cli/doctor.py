@@ -10,11 +10,12 @@ from typing import Annotated
 
 import typer
 
+from fechner.cli.options import info, quick_imports
+
 
 def doctor() -> None:
     """Say what is installed, what is missing and how to get it."""
     import fechner
-    from fechner.cli.options import quick_imports
 
     with quick_imports():
         import torch
@@ -71,7 +72,7 @@ def objects(
     except OSError as error:
         raise FechnerError(f"{folder} cannot be written: {error.strerror or error}.") from None
     for note in found.notes:
-        typer.echo(f"note: {note}", err=True)
+        info(f"note: {note}")
     classes = len({each.label for each in found.objects})
     typer.echo(
         f"{len(found.objects)} objects of {classes} classes are in {folder}; "

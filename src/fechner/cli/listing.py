@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fechner.cli.options import print_table
+from fechner.cli.options import info, print_table
 
 if TYPE_CHECKING:
     from fechner.observers.abilities import Wants
@@ -118,8 +118,7 @@ def suites() -> None:
             for suite in every(problems).values()
         ),
     )
-    for problem in problems:
-        typer.echo(problem, err=True)
+    info(*problems)
 
 
 def _number_of_tests(tests: Sequence[Test]) -> str:

@@ -120,6 +120,12 @@ def split_observers(text: str | None, known: Collection[str] = ()) -> list[str] 
     return names
 
 
+def info(*lines: str) -> None:
+    """Print lines on stderr: stdout has only what was asked for."""
+    for line in lines:
+        typer.echo(line, err=True)
+
+
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print rows under a header."""
     from rich.console import Console

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fechner.cli.options import RUN, TESTS, split_names
+from fechner.cli.options import RUN, TESTS, info, split_names
 
 
 def people(
@@ -37,19 +37,18 @@ def people(
         raise typer.BadParameter("--remove removes what is kept: give it without files.")
     if remove:
         there = remove_people(found.folder)
-        typer.echo(f"{run} has no trials of people{' any more' if there else ''}.", err=True)
+        info(f"{run} has no trials of people{' any more' if there else ''}.")
         return
     before = people_of(found.folder)
     said: list[str] = []
     kept = keep_people(found, read_all_trials(files), said.append) if files else before
     if kept is None:
-        typer.echo(f"{run} has no trials of people; name files to keep some.", err=True)
+        info(f"{run} has no trials of people; name files to keep some.")
         return
     typer.echo(summarise_people(kept).write(), nl=False)
-    for line in said:
-        typer.echo(line, err=True)
+    info(*said)
     if files and before is not None:
-        typer.echo(f"The {len(before)} trials that were kept before are gone.", err=True)
+        info(f"The {len(before)} trials that were kept before are gone.")
 
 
 def export_trials(
@@ -106,10 +105,9 @@ def export_trials(
     )
     typer.echo(written)
     for each in written.asked:
-        typer.echo(
+        info(
             f"{each.condition.test}: level {each.condition.level:.4g} (threshold of {observer}: "
             f"{each.threshold})",
-            err=True,
         )
 
 

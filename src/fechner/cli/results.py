@@ -13,6 +13,7 @@ from fechner.cli.options import (
     OBSERVERS,
     RUN,
     TESTS,
+    info,
     print_table,
     quick_imports,
     split_names,
@@ -43,8 +44,7 @@ def scores(
     found = Run(run)
     results, problems = found.assess(progress=True)
     typer.echo(format_scores(results, format.value), nl=False)
-    for line in (*problems, *found.not_asked, *found.warnings):
-        typer.echo(line, err=True)
+    info(*problems, *found.not_asked, *found.warnings)
 
 
 def report(
@@ -100,7 +100,7 @@ def export(
         cast("Any", what.value if what else None),
         split_observers(observers, {name for run in opened for name in run.observers}),
         split_names(tests),
-        tell=lambda line: typer.echo(line, err=True),
+        tell=info,
         # A bar would run through what is printed on the same terminal.
         progress=not (out == "-" and sys.stdout.isatty()),
     )
@@ -135,8 +135,7 @@ def reread(
     changed = sum(each.replies for each in found.changes)
     done = "nothing was written" if dry_run else f"{found.updated:,} result files were updated"
     typer.echo(f"{changed:,} of {sum(found.read.values()):,} replies changed; {done}.")
-    for line in found.problems:
-        typer.echo(line, err=True)
+    info(*found.problems)
     if found.problems:
         raise typer.Exit(1)
 

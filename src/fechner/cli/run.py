@@ -14,6 +14,7 @@ import typer
 from fechner.cli.options import (
     DEFAULT_SUITE,
     SuiteCommand,
+    info,
     print_table,
     quick_imports,
     split_names,
@@ -115,7 +116,7 @@ def _run(
         try:
             done = evaluate(*named, **{**asked, **each, "out": folder})
         except KeyboardInterrupt:
-            typer.echo("stopped; run the same command again to go on.", err=True)
+            info("stopped; run the same command again to go on.")
             raise typer.Exit(130) from None
         results, problems = done.assess(progress=True)
         runs.append(results)
@@ -123,23 +124,20 @@ def _run(
             typer.echo(format_scores(results))
         for line in (*problems, *done.not_asked, *done.warnings):
             if line not in done.told:
-                typer.echo(line, err=True)
+                info(line)
         if (spent := done.spent()).trials:
-            typer.echo(f"{spent}.", err=True)
+            info(f"{spent}.")
         if results:
             ways = f"`fechner report {folder}` makes a page of them, `fechner scores` prints them"
-            typer.echo(f"Results are in {folder}; {ways}.", err=True)
+            info(f"Results are in {folder}; {ways}.")
         measured = bool(results) or any(entry.status == "done" for entry in done.entries())
         if measured and not results and not problems:
-            typer.echo(
+            info(
                 "Nothing is scored: these tests have no human data to compare with. `fechner "
                 f"report {folder}` shows what was measured.",
-                err=True,
             )
         elif not problems and not results:
-            typer.echo(
-                "nothing was measured: no observer can be asked any of these tests.", err=True
-            )
+            info("nothing was measured: no observer can be asked any of these tests.")
         failed = failed or bool(problems) or not measured
     if "seed" in swept:
         of_seeds: dict[str, list[Any]] = {}

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from fechner.cli.options import quick_imports
+from fechner.cli.options import info, quick_imports
 
 
 def serve(
@@ -37,21 +37,19 @@ def serve(
     folders = runs or [Path("runs")]
     for folder in runs or ():
         if not folder.exists():
-            typer.echo(f"{folder} is not there yet; it is looked for each time.", err=True)
+            info(f"{folder} is not there yet; it is looked for each time.")
         elif not folder.is_dir():
-            typer.echo(
+            info(
                 f"{folder} is not a folder, so it holds no runs; give a run folder, or a folder "
                 "that holds some.",
-                err=True,
             )
     listening = _listen(host, port)
     name = f"[{host}]" if ":" in host else host
     address = f"http://{name}:{listening.getsockname()[1]}/"
     if not is_loopback(host):
-        typer.echo(
+        info(
             f"Anyone who reaches this machine at {host} can read these runs; leave --host out to "
             "keep them to this machine.",
-            err=True,
         )
     typer.echo(f"fechner shows {', '.join(map(str, folders))} at {address} (Ctrl-C ends it)")
     if open:

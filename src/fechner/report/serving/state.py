@@ -333,22 +333,6 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-def size(count: int) -> str:
-    """Return a number of bytes for people.
-
-    Examples
-    --------
-    >>> size(512), size(862491)
-    ('512 B', '862 kB')
-    """
-    value = float(count)
-    for unit in ("B", "kB", "MB"):
-        if value < 999.5:
-            return f"{value:.3g} {unit}"
-        value /= 1000
-    return f"{value:.3g} GB"
-
-
 def moment(seconds: float) -> str:
     """Return a time of this machine's clock."""
     return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
@@ -451,6 +435,5 @@ FILTERS = {
     "left": left,
     "moment": moment,
     "number": number,
-    "size": size,
     "status": status,
 }

@@ -6,6 +6,7 @@ They are written as a folder: pictures, a page for browsers, a script for the la
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -126,14 +127,11 @@ def export_trials(
     with whole_folder(str(out), [run]) as folder:
         writer = _Writer(folder, by_test)
         every = [trial for each in lists for trial in each]
-        for trial in followed(every, "drawing pictures") if progress else every:
-            writer.draw(trial)
-        plain = {
-            name: [writer.plain(trial) for trial in each]
-            for name, each in zip(names, lists, strict=True)
-        }
-        for name, rows in plain.items():
-            text = _conditions(rows, choices)
+        shown = followed(every, "drawing pictures") if progress else every
+        rows = iter([writer.plain(trial) for trial in shown])
+        plain = {name: list(itertools.islice(rows, len(lists[0]))) for name in names}
+        for name, own in plain.items():
+            text = _conditions(own, choices)
             (folder / f"conditions_{name}.csv").write_text(text, "utf-8", newline="")
         page = {
             "duration_ms": duration_ms,
@@ -167,14 +165,6 @@ class _Writer:
     folder: Path
     asked: Mapping[str, Asked]
     files: dict[tuple[str, int, int, float], str] = field(default_factory=dict)
-
-    def draw(self, trial: Trial) -> None:
-        """Draw the sample of a trial, and its choices where they are pictures."""
-        condition = trial.condition
-        self._file(trial, trial.label, trial.picture, condition.level)
-        if condition.task == "2afc":
-            for label, picture in trial.options:
-                self._file(trial, label, picture, 0.0)
 
     def _file(self, trial: Trial, label: int, picture: int, level: float) -> str:
         asked = self.asked[trial.condition.test]
