@@ -70,9 +70,8 @@ class Smoothing:
     axis: str = "standard deviation (px)"
     random: bool = False
 
-    def show(self, pictures, levels, seeds, field, bits, device, dtype) -> torch.Tensor:
-        drawn = [Disc(p.label, p.index, s) for p, s in zip(pictures, levels, strict=True)]
-        return torch.stack([each.draw(field, bits, device) for each in drawn]).to(dtype)
+    def shown(self, picture, level, seed, field, bits, device) -> torch.Tensor:
+        return Disc(picture.label, picture.index, level).draw(field, bits, device)
 
 
 def experiment(name: str) -> ItemResponse:
