@@ -9,10 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fechner.errors import RunFolderError, UnknownNameError
+from fechner.errors import FechnerError, RunFolderError, UnknownNameError
 from fechner.observers.abilities import LACKS
 from fechner.observers.names import take_apart
-from fechner.runs import Run
+from fechner.runs import Result, Run
 from fechner.suites import PRESETS, Options, Suite, Test, preset, suite
 from fechner.suites.base import not_asked
 from fechner.suites.published import Row, printed_score
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 #: A run, its folder, or the name of a published table such as ``@cai2025``.
 Source = Run | Path | str
+
+#: Stands for every layer, or every read-out.
+ALL = "all"
 
 
 @dataclass(frozen=True)
@@ -302,3 +305,100 @@ def choose_place(what: str, name: str | None, there: Mapping[str, Sequence[str]]
         label: name if name is not None and name in known else known[0]
         for label, known in there.items()
     }
+
+
+def choose_observers(
+    many: Sequence[Run | Path | str], names: Sequence[str] | None
+) -> list[Contender]:
+    """Return the observers of runs to show, each run once, however it was given."""
+    runs = [run if isinstance(run, Run) else Run(run) for run in many]
+    every = contenders(list({run.folder.resolve(): run for run in runs}.values()))
+    if not every:
+        raise FechnerError(f"{runs[0].folder} has no observers yet.")
+    chosen = choose(every, names) if names else every
+    return [each for each in chosen if isinstance(each, Contender)]
+
+
+def names_in(data: xr.Dataset, what: str) -> list[str]:
+    """Return the layers of an observer from the last on, or its read-outs from the first on."""
+    return [str(name) for name in data[what].values][:: -1 if what == "layer" else 1]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Observers of runs, and what is to be seen of them.
+
+    Parameters
+    ----------
+    test
+        None for all.
+    layer, readout
+        Where they are read out, and how; None for the last layer by its first read-out, ``all``
+        for each of them.
+    named
+        Whether observers were chosen by name: who was not asked a test is then shown as such, and
+        is left out otherwise.
+    """
+
+    contenders: Sequence[Contender]
+    test: str | None
+    layer: str | None
+    readout: str | None
+    named: bool = False
+
+    @property
+    def best(self) -> str:
+        """What the best score means in the suite that was asked."""
+        return self.contenders[0].run.suite.best
+
+    @cached_property
+    def tests(self) -> list[Test]:
+        """The test that was named, or all that any of the runs has, if all were asked the same."""
+        together = groups(list(dict.fromkeys(each.run for each in self.contenders)))
+        known: dict[str, Test] = {}
+        differ = len({group.suite.name for group in together}) > 1
+        for test in (test for group in together for test in group.tests):
+            same = same_questions(known.setdefault(test.id, test), test)
+            differ = differ or (self.test in (None, test.id) and not same)
+        if differ:
+            asked = "; ".join(group.title for group in together)
+            raise FechnerError(
+                f"these runs were not asked the same questions ({asked}): draw them one by one."
+            )
+        if self.test is None:
+            order = dict.fromkeys(t.id for g in together for t in g.suite.build(g.options))
+            return [known[name] for name in order if name in known]
+        if self.test not in known:
+            where = f"there are {', '.join(known)}"
+            raise UnknownNameError("test", self.test, known, where)
+        return [known[self.test]]
+
+    def results(self) -> list[tuple[Contender, Result]]:
+        """Return the main scores of the tests, every layer and read-out of each observer.
+
+        Tests that are not complete, or have changed since, are not there.
+        """
+        found: list[tuple[Contender, Result]] = []
+        for contender in self.contenders:
+            run, observer = contender.run, contender.observer
+            for test in (test for test in self.tests if test.id in run.manifest.tests):
+                try:
+                    # What is for figures only has no part in main scores.
+                    data = run.data(observer, test.id, for_scores=True)
+                except RunFolderError:
+                    continue
+                results = [] if data is None else run.score(observer, test, data)
+                found += [(contender, result) for result in results if result.main]
+        return found
+
+    def places(self, data: xr.Dataset) -> list[tuple[str, str]]:
+        """Return layers and read-outs of an observer, all or the one that was asked for."""
+        layers, readouts = (
+            known if chosen == ALL else [choose_place(what, chosen, {"it": known})["it"]]
+            for what, known, chosen in (
+                ("layer", names_in(data, "layer"), self.layer),
+                ("read-out", names_in(data, "readout"), self.readout),
+            )
+        )
+        order = 1 if self.layer != ALL else -1
+        return [(layer, readout) for layer in layers[::order] for readout in readouts]

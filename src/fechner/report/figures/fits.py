@@ -8,7 +8,7 @@ import numpy as np
 
 from fechner.errors import FechnerError
 from fechner.psychometrics.functions import from_axis, to_axis
-from fechner.report.figures.grid import Scale, ticks_of
+from fechner.report.figures.axes import Scale, ticks_of
 from fechner.report.figures.style import INK, PALETTE, finish, new_page, paper_style
 from fechner.report.panels import Which
 from fechner.scores.panels import Axis, Floats

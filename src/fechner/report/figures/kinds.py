@@ -8,28 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fechner.errors import FechnerError, RunFolderError, UnknownNameError
-from fechner.report.contenders import (
-    Contender,
-    choose_place,
-    contenders,
-    groups,
-    same_questions,
-)
+from fechner.errors import FechnerError, UnknownNameError
+from fechner.report.contenders import ALL, Selection, choose_observers, choose_place, names_in
 from fechner.report.figures.grid import Cell, cells_of, draw_grid, name_of
 from fechner.report.figures.pictures import draw_galleries, draw_stimuli
-from fechner.report.figures.scores import Row, draw_printed, draw_scores, is_table, named_best
+from fechner.report.figures.scores import (
+    draw_printed,
+    draw_scores,
+    is_table,
+    named_best,
+    rows_of,
+    there,
+)
 from fechner.report.figures.style import check_columns, paper_style
 from fechner.report.panels import depth_panel, ends_of, readout_panels
 from fechner.report.tiles import Pictures
 from fechner.runs import Result, Run
-from fechner.scores import Panel, Score
+from fechner.scores import Panel
 from fechner.scores.panels import Bars, Floats, Line, Points
 from fechner.suites import Test
 
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Runs = Run | Path | str | Sequence[Run | Path | str]
-
-#: Stands for every layer, or every read-out.
-ALL = "all"
 
 #: A group that is black, and no observer's.
 _BLACK = 8006
@@ -131,8 +128,8 @@ def figure(
             )
         with paper_style():
             return draw_printed(str(many[0]), test, observers, columns, dpi)
-    chosen = _choose_observers(many, observers)
-    asked = _Asked(chosen, test, layer, readout, columns, dpi, named=observers is not None)
+    chosen = choose_observers(many, observers)
+    asked = _Asked(chosen, test, layer, readout, observers is not None, columns, dpi)
     if kind is None and test is None:
         kind = "scores"
     with paper_style():
@@ -146,104 +143,12 @@ def figure(
 # What is shown
 
 
-def _choose_observers(
-    many: Sequence[Run | Path | str], names: Sequence[str] | None
-) -> list[Contender]:
-    """Return the observers of runs to show, each run once, however it was given."""
-    runs = [run if isinstance(run, Run) else Run(run) for run in many]
-    every = contenders(list({run.folder.resolve(): run for run in runs}.values()))
-    if not every:
-        raise FechnerError(f"{runs[0].folder} has no observers yet.")
-    found: list[Contender] = []
-    for name in names or ():
-        same = [each for each in every if name in (each.label, each.observer)]
-        if not same:
-            labels = [each.label for each in every]
-            raise UnknownNameError("observer", name, labels, f"there are {', '.join(labels)}")
-        found += [each for each in same if each not in found]
-    return found or every
-
-
 @dataclass(frozen=True)
-class _Asked:
-    """What is to be shown, and how.
+class _Asked(Selection):
+    """What is to be shown, and how."""
 
-    Parameters
-    ----------
-    named
-        Whether observers were chosen by name: who was not asked a test is then shown as such, and
-        is left out otherwise.
-    """
-
-    contenders: Sequence[Contender]
-    test: str | None
-    layer: str | None
-    readout: str | None
-    columns: int
-    dpi: float
-    named: bool = False
-
-    @property
-    def best(self) -> str:
-        """What the best score means in the suite that was asked."""
-        return self.contenders[0].run.suite.best
-
-    @cached_property
-    def tests(self) -> list[Test]:
-        """The test that was named, or all that any of the runs has, if all were asked the same."""
-        together = groups(list(dict.fromkeys(each.run for each in self.contenders)))
-        known: dict[str, Test] = {}
-        differ = len({group.suite.name for group in together}) > 1
-        for test in (test for group in together for test in group.tests):
-            same = same_questions(known.setdefault(test.id, test), test)
-            differ = differ or (self.test in (None, test.id) and not same)
-        if differ:
-            asked = "; ".join(group.title for group in together)
-            raise FechnerError(
-                f"these runs were not asked the same questions ({asked}): draw them one by one."
-            )
-        if self.test is None:
-            order = dict.fromkeys(t.id for g in together for t in g.suite.build(g.options))
-            return [known[name] for name in order if name in known]
-        if self.test not in known:
-            where = f"there are {', '.join(known)}"
-            raise UnknownNameError("test", self.test, known, where)
-        return [known[self.test]]
-
-    def results(self) -> list[tuple[Contender, Result]]:
-        """Return the main scores of the tests, every layer and read-out of each observer.
-
-        Tests that are not complete, or have changed since, are not there.
-        """
-        found: list[tuple[Contender, Result]] = []
-        for contender in self.contenders:
-            run, observer = contender.run, contender.observer
-            for test in (test for test in self.tests if test.id in run.manifest.tests):
-                try:
-                    # What is for figures only has no part in main scores.
-                    data = run.data(observer, test.id, for_scores=True)
-                except RunFolderError:
-                    continue
-                results = [] if data is None else run.score(observer, test, data)
-                found += [(contender, result) for result in results if result.main]
-        return found
-
-    def places(self, data: xr.Dataset) -> list[tuple[str, str]]:
-        """Return layers and read-outs of an observer, all or the one that was asked for."""
-        layers, readouts = (
-            known if chosen == ALL else [choose_place(what, chosen, {"it": known})["it"]]
-            for what, known, chosen in (
-                ("layer", _names(data, "layer"), self.layer),
-                ("read-out", _names(data, "readout"), self.readout),
-            )
-        )
-        order = 1 if self.layer != ALL else -1
-        return [(layer, readout) for layer in layers[::order] for readout in readouts]
-
-
-def _names(data: xr.Dataset, what: str) -> list[str]:
-    """Return the layers of an observer from the last on, or its read-outs from the first on."""
-    return [str(name) for name in data[what].values][:: -1 if what == "layer" else 1]
+    columns: int = 2
+    dpi: float = 300.0
 
 
 def _kinds(found: Iterable[Sequence[Panel]]) -> list[str]:
@@ -277,7 +182,7 @@ def _panels(asked: _Asked, kind: str | None) -> Figure:
     if not answers:
         raise FechnerError(f"no observer has finished test '{test.id}' yet.")
     layers, readouts = (
-        choose_place(what, name, {k: _names(data, dim) for k, (_, data) in answers.items()})
+        choose_place(what, name, {k: names_in(data, dim) for k, (_, data) in answers.items()})
         for what, name, dim in (
             ("layer", asked.layer, "layer"),
             ("read-out", asked.readout, "readout"),
@@ -313,20 +218,20 @@ def _panels(asked: _Asked, kind: str | None) -> Figure:
 def _check_kind(asked: _Asked, test: Test, kind: str | None, kinds: Sequence[str]) -> str:
     """Return the kind of panels to draw, the first by default."""
     kind = kinds[0] if kind is None else kind
-    there = [*kinds, *KINDS]
+    every = [*kinds, *KINDS]
     if kind in kinds:
         return kind
     if _only_scores(asked, test, kind):
         raise FechnerError(
             f"only what scores need of '{test.id}' was measured: run it without --scores-only to "
-            f"see more than {', '.join(there)}."
+            f"see more than {', '.join(every)}."
         )
     if kind in PANELS:
         # What other tests have is spelt well, so the nearest spelling is of no use.
-        hint = f"take {kinds[0]}: it has {', '.join(there)}"
+        hint = f"take {kinds[0]}: it has {', '.join(every)}"
         raise UnknownNameError(f"kind of figure of '{test.id}'", kind, (), hint)
     raise UnknownNameError(
-        "kind of figure", kind, there, f"test '{test.id}' has {', '.join(there)}"
+        "kind of figure", kind, every, f"test '{test.id}' has {', '.join(every)}"
     )
 
 
@@ -437,8 +342,8 @@ def _together(asked: _Asked, kind: str | None) -> Figure:
     kinds = [each for each in _kinds(found.values()) if each in _kinds(drawable)]
     kind = kinds[0] if kind is None and kinds else kind
     if kind not in kinds:
-        there = f"of test '{asked.test}' there are {', '.join(kinds) or 'none'}"
-        raise UnknownNameError("kind of lines or bars", str(kind), kinds, there)
+        known = f"of test '{asked.test}' there are {', '.join(kinds) or 'none'}"
+        raise UnknownNameError("kind of lines or bars", str(kind), kinds, known)
     shared: dict[tuple[str, str], Panel] = {}
     for number, (label, panels) in enumerate(found.items()):
         for panel in (each for each in panels if each.kind == kind):
@@ -449,9 +354,10 @@ def _together(asked: _Asked, kind: str | None) -> Figure:
             )
             bare = replace(panel, marks=people, groups="observers", ordered=False)
             for mark in _own_marks(panel):
-                known = shared.setdefault((panel.name, mark.label), bare)
+                place = (panel.name, mark.label)
                 own = replace(mark, label=label, group=number)
-                shared[panel.name, mark.label] = replace(known, marks=(*known.marks, own))
+                before = shared.get(place, bare)
+                shared[place] = replace(before, marks=(*before.marks, own))
     several = len(shared) > 1
     cells = [Cell(", ".join(filter(None, k)) * several, panel) for k, panel in shared.items()]
     return draw_grid(cells, asked.columns, asked.dpi, experiment)
@@ -474,34 +380,8 @@ def _scores(asked: _Asked) -> Figure:
     results = asked.results()
     if not results:
         raise FechnerError("there are no scores yet: no observer has finished a test.")
-    layers: dict[str, list[str]] = {}
-    readouts: dict[str, list[str]] = {}
-    measured: dict[tuple[str, str], set[str]] = {}
-    for contender, result in results:
-        measured.setdefault((contender.label, result.test), set()).add(result.score.layer)
-        at = layers.setdefault(contender.label, [])
-        by = readouts.setdefault(contender.label, [])
-        if result.score.layer not in at:
-            at.insert(0, result.score.layer)
-        if result.score.readout not in by:
-            by.append(result.score.readout)
-    at_layer = choose_place("layer", asked.layer, layers)
-    by_readout = choose_place("read-out", asked.readout, readouts)
-    rows: dict[tuple[Contender, str], dict[str, Score]] = {}
-    for contender, result in results:
-        score = result.score
-        # All read-outs are shown unless one is chosen.
-        chosen = asked.readout is None or score.readout == by_readout[contender.label]
-        layer = at_layer[contender.label]
-        # Tests that ask another ability may not have that layer; then what there is is shown.
-        elsewhere = layer not in measured[contender.label, result.test] and result.last
-        if chosen and (score.layer == layer or elsewhere):
-            rows.setdefault((contender, result.place), {})[result.test] = score
-    for each in asked.contenders:
-        if each.label not in layers:
-            rows[each, ""] = {}
     return draw_scores(
-        [Row(each.label, place, each.family, own) for (each, place), own in rows.items()],
+        rows_of(asked.contenders, results, asked.layer, asked.readout),
         [test.id for test in asked.tests],
         asked.columns,
         asked.dpi,
@@ -517,11 +397,8 @@ def _layers(asked: _Asked) -> Figure:
     cells = []
     for test in asked.tests:
         own = [(contender.label, result) for contender, result in results if result.test == test.id]
-        there: dict[str, dict[str, None]] = {}
-        for label, result in own:
-            there.setdefault(label, {})[result.score.readout] = None
-        by = choose_place("read-out", asked.readout, {k: list(v) for k, v in there.items()})
         if asked.readout is not None:
+            by = choose_place("read-out", asked.readout, there(own, "readout"))
             own = [(label, r) for label, r in own if r.score.readout == by[label]]
         cells.append(Cell(test.id, _with_levels(depth_panel(own), own, named_best(asked.best))))
     if all(cell.panel is None for cell in cells):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import accumulate
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from PIL import Image
 
+#: A heading, and what draws the pictures below it.
+PictureRow = tuple[str, Sequence["Callable[[Axes], None]"]]
+
 # Galleries
 
 #: Pictures beside each other, the largest ones first; below that, nothing is seen.
@@ -56,34 +59,57 @@ def draw_galleries(
     """
     page = check_columns(columns)
     aspect = pictures.scene.field.height_px / pictures.scene.field.width_px
-    items = [panel.gallery.items if panel.gallery else () for _, panel in blocks]
+    galleries = [
+        (f"{name}: {panel.title}" if panel.title else name, panel.gallery.items)
+        for name, panel in blocks
+        if panel.gallery
+    ]
     for across in _ACROSS[columns]:
         side = (page - 2.0) / across - _BETWEEN_MM
-        rows = [own[k : k + across] for own in items for k in range(0, len(own), across)]
-        captions = [[_caption(item, side) for item in row] for row in rows]
-        texts = [max(caption.count("\n") + 1 for caption in row) for row in captions]
-        heights = len(rows) * (side * aspect + 2.0) + sum(texts) * LINE_MM + 5.0 * len(blocks)
-        if heights <= HEIGHT_MM:
+        rows = [
+            (fitted([name * (k == 0)], page - 2.0, TITLE_PT)[0], items[k : k + across])
+            for name, items in galleries
+            for k in range(0, len(items), across)
+        ]
+        captions = [[_caption(item, side) for item in items] for _, items in rows]
+        lines = sum(max(text.count("\n") + 1 for text in row) for row in captions)
+        height = len(rows) * (side * aspect + 2.0) + lines * LINE_MM + 5.0 * len(blocks)
+        if height <= HEIGHT_MM:
             break
     else:
-        most = max(1, math.floor(len(blocks) * HEIGHT_MM / heights))
+        most = max(1, math.floor(len(blocks) * HEIGHT_MM / height))
         wider = " or take two columns" if columns == 1 else ""
         raise FechnerError(
             f"the pictures of {len(blocks)} observers do not fit on a page of "
             f"{COLUMNS_MM[columns]:g} x {HEIGHT_MM:g} mm; choose at most {most}{wider}."
         )
-    figure = new_page(page, heights, dpi)
+    drawn: list[PictureRow] = []
+    for (heading, items), texts in zip(rows, captions, strict=True):
+        shown = zip(pictures.of(items), texts, strict=True)
+        draw = [partial(_show, pixels=pixels, words=words, side_mm=side) for pixels, words in shown]
+        drawn.append((heading, draw))
+    return draw_rows(drawn, across, page, aspect, dpi)
+
+
+def draw_rows(
+    rows: Sequence[PictureRow],
+    across: int,
+    page: float,
+    aspect: float,
+    dpi: float,
+) -> Figure:
+    """Draw pictures in rows with headings above; each draws itself, with its caption as label."""
+    figure = new_page(page, len(rows) * (page / across * aspect + 4 * LINE_MM), dpi)
     grid = figure.add_gridspec(len(rows), across)
-    starts = [*accumulate((math.ceil(len(own) / across) for own in items), initial=0)]
-    for number, row in enumerate(rows):
-        for column, pixels in enumerate(pictures.of(row)):
-            axes = figure.add_subplot(grid[number, column])
-            _show(axes, pixels, side)
-            axes.set_xlabel(captions[number][column], loc="left", fontsize=SMALL_PT)
-            if column == 0 and number in starts:
-                name, panel = blocks[starts.index(number)]
-                heading = f"{name}: {panel.title}" if panel.title else name
-                axes.set_title(fitted([heading], page - 2.0, TITLE_PT)[0])
+    for k, (heading, pictures) in enumerate(rows):
+        for column in range(max(len(pictures), 1)):
+            axes = figure.add_subplot(grid[k, column])
+            axes.set(xticks=[], yticks=[])
+            axes.spines[:].set_visible(False)
+            if column == 0:
+                axes.set_title(heading)
+            if column < len(pictures):
+                pictures[column](axes)
     fit_height(figure, len(rows), aspect=aspect)
     return finish(figure)
 
@@ -96,14 +122,14 @@ def _caption(item: Item, room_mm: float) -> str:
     return "\n".join([title, *lines])
 
 
-def _show(axes: Axes, pixels: Pixels | None, side_mm: float) -> None:
-    axes.set(xticks=[], yticks=[])
+def _show(axes: Axes, pixels: Pixels | None, words: str, side_mm: float) -> None:
+    axes.set_xlabel(words, loc="left", fontsize=SMALL_PT)
     if pixels is None:
-        words = wrapped(GONE, side_mm - 1.0)
-        axes.text(0.5, 0.5, words, ha="center", va="center", transform=axes.transAxes)
+        axes.spines[:].set_visible(True)
+        gone = wrapped(GONE, side_mm - 1.0)
+        axes.text(0.5, 0.5, gone, ha="center", va="center", transform=axes.transAxes)
     else:
         axes.imshow(pixels, interpolation="none", aspect="auto")
-        axes.spines[:].set_visible(False)
 
 
 # Stimuli

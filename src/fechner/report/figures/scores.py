@@ -11,11 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from fechner.errors import FechnerError
 from fechner.references import reference
-from fechner.report.figures.grid import Scale, draw_legends, set_axis
+from fechner.report.comparing.standings import stand
+from fechner.report.contenders import Contender, choose, choose_place, choose_tests, entrants
+from fechner.report.figures.axes import Scale, set_axis
+from fechner.report.figures.grid import draw_legends
 from fechner.report.figures.marks import line_sample, patch
 from fechner.report.figures.style import (
     CHANCE,
@@ -36,6 +39,7 @@ from fechner.report.figures.style import (
     width_mm,
     wrapped,
 )
+from fechner.runs import Result
 from fechner.scores import Score
 from fechner.scores.panels import Axis
 from fechner.suites import PRESETS, preset, suite
@@ -74,6 +78,40 @@ class Row:
     place: str
     family: str
     scores: Mapping[str, Score]
+
+
+def there(
+    results: Sequence[tuple[str, Result]], what: Literal["layer", "readout"]
+) -> dict[str, list[str]]:
+    """Return the layers or read-outs of each observer that there are results of, each once."""
+    found: dict[str, dict[str, None]] = {}
+    for label, result in results:
+        found.setdefault(label, {})[getattr(result.score, what)] = None
+    return {label: list(names) for label, names in found.items()}
+
+
+def rows_of(
+    observers: Sequence[Contender],
+    results: Sequence[tuple[Contender, Result]],
+    layer: str | None,
+    readout: str | None,
+) -> list[Row]:
+    """Return the rows of observers: by default the last layer, by each of its read-outs."""
+    labelled = [(contender.label, result) for contender, result in results]
+    layers = {label: names[::-1] for label, names in there(labelled, "layer").items()}
+    at = choose_place("layer", layer, layers)
+    by = choose_place("read-out", readout, there(labelled, "readout"))
+    measured = {(label, result.test, result.score.layer) for label, result in labelled}
+    rows: dict[tuple[Contender, str], dict[str, Score]] = {}
+    for contender, result in results:
+        label, score = contender.label, result.score
+        # Tests that ask another ability may not have that layer; then what there is is shown.
+        elsewhere = (label, result.test, at[label]) not in measured and result.last
+        chosen = readout is None or score.readout == by[label]
+        if chosen and (score.layer == at[label] or elsewhere):
+            rows.setdefault((contender, result.place), {})[result.test] = score
+    rows |= {(each, ""): {} for each in observers if each.label not in layers}
+    return [Row(each.label, place, each.family, own) for (each, place), own in rows.items()]
 
 
 class _Line(NamedTuple):
@@ -318,9 +356,6 @@ def draw_printed(
     test, observers
         Which to show; all if None.
     """
-    from fechner.report.comparing.standings import stand
-    from fechner.report.contenders import choose, choose_tests, entrants
-
     name = table[1:]
     rows = preset(name)
     if not any(row.scores for row in rows):
