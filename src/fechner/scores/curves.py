@@ -100,18 +100,11 @@ class CurveAgreement(Scorer):
         values = np.array([[each.score.value for each in half] for half in found])
         best = [int(np.argmax(np.nan_to_num(row, nan=-np.inf))) for row in values]
         chosen = found[0][best[1]], found[1][best[0]]
-        value = float(np.mean([each.score.value for each in chosen]))
-        resamples = np.mean([each.values for each in chosen], axis=0)
-        further = [
-            Source(np.mean([a.values, b.values], axis=0), a.clusters)
-            for a, b in zip(*(each.further for each in chosen), strict=True)
-        ]
-        ends = interval(value, resamples, data.sizes["x"], "correlation", further=further)
+        mean = replace(mean_of("agreement-committed", chosen), clusters=data["abscissa"].values)
         where = " and ".join(dict.fromkeys(layers[number] for number in best[::-1]))
         note = f"at {where}, chosen on the other half of the abscissae"
-        of = unmeasured("agreement-committed", chosen[0].score.resampled)
-        score = of.with_value(value, ends, sum(each.score.n for each in chosen), note)
-        return replace(score, layer=layers[-1], readout=str(data["readout"].values))
+        n = sum(each.score.n for each in chosen)
+        return replace(mean.with_interval().score, n=n, note=note, layer=layers[-1])
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
         """Leave the points that both were shown, and the curves that both have."""
@@ -135,62 +128,54 @@ class CurveAgreement(Scorer):
         curves = self._compared(curves_of(data))
         drawn = self._compared(draws_resampled(data))
         draws = data.sizes["seed"] if drawn.response.shape[1] else 0
+        every = _Drawn(curves, drawn, draws)
         least = EQUAL if self.elevation else self.least
         order = _pooled_order if self.order == "pooled" else partial(_order, least=least)
 
-        def cells_of(rows: Flags) -> list[Cell]:
-            some = curves.rows(rows), drawn.rows(rows)
-            cells = [_pearson(*some)]
-            ranked = np.isfinite(some[0].ideal).any(axis=1)
-            for group in dict.fromkeys(some[0].group):
-                chosen = ranked & (some[0].group == group)
+        def cells_of(some: _Drawn) -> list[Resampled]:
+            cells = [_pearson(some)]
+            ranked = np.isfinite(some.curves.ideal).any(axis=1)
+            for group in dict.fromkeys(some.curves.group):
+                chosen = ranked & (some.curves.group == group)
                 if chosen.sum() > 1:
-                    name = f"order-{group}" if group else "order"
-                    cells.append(order(name, *(each.rows(chosen) for each in some)))
+                    cells.append(order(some.rows(chosen), f"order-{group}" if group else "order"))
             return [cell for cell in cells if cell is not None]
 
+        def scored(cell: Resampled, note: str) -> Resampled:
+            return replace(cell, score=replace(cell.score, note=note)).with_interval()
+
         note = left_out(data["dropped"])
-        cells = cells_of(np.ones(len(curves.group), dtype=bool))
-        is_undefined = _is_undefined(data)
-        if is_undefined:
+        cells = cells_of(every)
+        if _is_undefined(data):
             note, cells = join_notes(note, Why.UNDEFINED), []
         elif len(curves.abscissae) < _FEWEST_POINTS or not cells:
             note = join_notes(note, Why.TOO_FEW)
         elif np.nanmax(curves.response) == np.nanmin(curves.response):
             note = join_notes(note, _FLAT)
         note = join_notes(note, _without_a_point(curves))
-        over = "abscissae and draws" if draws else "abscissae"
-
-        def scored(cell: Cell, note: str) -> Resampled:
-            further = (Source(cell.by_draw, draws),) if draws else ()
-            at = curves.abscissae[cell.at] if cells else curves.abscissae
-            scale: Scale = "concordance" if cell.name.startswith("order") else "correlation"
-            score = unmeasured(cell.name, over).with_value(cell.value, n=cell.n, note=note)
-            found = Resampled(score, cell.by_abscissa, at, scale, further=further)
-            return found.with_interval()
-
+        if not cells:
+            nothing = np.empty(0)
+            yield scored(every.score("agreement", np.nan, nothing, nothing, 0, ...), note)
+            return
         main = mean_of("agreement", cells)
         note_of_main = join_notes(note, _in_words(cells))
-        if draws and cells:
-            low, high = interval(main.value, main.by_draw, draws, "correlation")
+        for by_draw, _ in main.further:
+            low, high = interval(main.score.value, by_draw, draws, "correlation")
             note_of_main += f"; over draws alone [{low:.3f}, {high:.3f}]"
         yield scored(main, note_of_main)
         # One cell is the main score itself.
         yield from (scored(cell, note) for cell in cells if len(cells) > 1)
-        channels = (
-            [] if is_undefined else [c for c in DIRECTION_NAMES if (curves.channel == c).any()]
-        )
+        channels = [c for c in DIRECTION_NAMES if (curves.channel == c).any()]
         if len(channels) < 2:
             return
         for channel in channels:
-            rows = curves.channel == channel
-            cell = _pearson(curves.rows(rows), drawn.rows(rows))
+            cell = _pearson(every.rows(curves.channel == channel), f"pearson-{channel}")
             if cell is not None:
-                yield scored(cell._replace(name=f"pearson-{channel}"), "")
+                yield scored(cell, "")
         if "ach" in channels:
             achromatic = curves.channel == "ach"
             for name, rows in (("ach", achromatic), ("chromatic", ~achromatic)):
-                if found := cells_of(rows):
+                if found := cells_of(every.rows(rows)):
                     yield scored(mean_of(f"agreement-{name}", found), _in_words(found))
 
 
@@ -204,39 +189,50 @@ def _is_undefined(data: xr.Dataset) -> bool:
     return bool(nothing[has_some].any() or (nothing.any() and not has_some.any()))
 
 
-class Cell(NamedTuple):
-    """A part of an agreement, also on samples of abscissae and draws; it is of some abscissae."""
+class _Drawn(NamedTuple):
+    """Curves, the same on bootstrap samples of draws, and how many draws there were."""
 
-    name: str
-    value: float
-    by_abscissa: Floats
-    by_draw: Floats
-    n: int
-    at: Flags
+    curves: CurveSet
+    drawn: CurveSet
+    draws: int
+
+    def rows(self, chosen: Flags) -> _Drawn:
+        """Return some of the curves."""
+        return _Drawn(self.curves.rows(chosen), self.drawn.rows(chosen), self.draws)
+
+    def score(
+        self, name: str, value: float, by_abscissa: Floats, by_draw: Floats, n: int, at: Any
+    ) -> Resampled:
+        """Return a number with its bootstraps, and the abscissae that it is of."""
+        of = unmeasured(name, "abscissae and draws" if self.draws else "abscissae")
+        scale: Scale = "concordance" if name.startswith("order") else "correlation"
+        further = (Source(by_draw, self.draws),) if self.draws else ()
+        places = self.curves.abscissae[at]
+        return Resampled(of.with_value(value, n=n), by_abscissa, places, scale, further=further)
 
 
-def mean_of(name: str, cells: Sequence[Cell]) -> Cell:
-    """Return the plain mean of cells."""
-    if not cells:
-        return Cell(name, np.nan, np.empty(0), np.empty(0), 0, np.zeros(0, dtype=bool))
-    return Cell(
-        name,
-        float(np.mean([cell.value for cell in cells])),
-        np.mean([cell.by_abscissa for cell in cells], axis=0),
-        np.mean([cell.by_draw for cell in cells], axis=0),
-        max(cell.n for cell in cells),
-        min((cell.at for cell in cells), key=np.count_nonzero),
+def mean_of(name: str, cells: Sequence[Resampled]) -> Resampled:
+    """Return the plain mean of scores that are resampled together."""
+    value = float(np.mean([cell.score.value for cell in cells]))
+    n = max(cell.score.n for cell in cells)
+    further = tuple(
+        Source(np.mean([each.values for each in sources], axis=0), sources[0].clusters)
+        for sources in zip(*(cell.further for cell in cells), strict=True)
     )
+    fewest = min((cell.clusters for cell in cells), key=len)
+    score = replace(cells[0].score, name=name, value=value, n=n)
+    values = np.mean([cell.values for cell in cells], axis=0)
+    return Resampled(score, values, fewest, "correlation", further=further)
 
 
-def _in_words(cells: Sequence[Cell]) -> str:
-    parts = " and ".join(cell.name for cell in cells)
+def _in_words(cells: Sequence[Resampled]) -> str:
+    parts = " and ".join(cell.score.name for cell in cells)
     return f"mean of {parts}" if len(cells) > 1 else parts
 
 
-def _pearson(curves: CurveSet, drawn: CurveSet) -> Cell | None:
+def _pearson(of: _Drawn, name: str = "pearson") -> Resampled | None:
     """Return the correlation over all curves that people's are known for."""
-    human, response = curves.human, curves.response
+    human, response = of.curves.human, of.curves.response
     measured = np.isfinite(human) & np.isfinite(response)
     if not measured.any():
         return None
@@ -251,14 +247,11 @@ def _pearson(curves: CurveSet, drawn: CurveSet) -> Cell | None:
         return np.stack([np.broadcast_to(part, y.shape).sum(axis=0) for part in each])
 
     once = sums(response[:, None])
-    return Cell(
-        "pearson",
-        float(_correlation(once.sum(axis=-1))[0]),
-        _correlation(once[:, 0] @ cluster_counts(human.shape[1]).T),
-        _correlation(sums(drawn.response).sum(axis=-1)),
-        int(measured.sum()),
-        np.asarray(measured.any(axis=0)),
-    )
+    value = float(_correlation(once.sum(axis=-1))[0])
+    by_abscissa = _correlation(once[:, 0] @ cluster_counts(human.shape[1]).T)
+    by_draw = _correlation(sums(of.drawn.response).sum(axis=-1))
+    at = np.asarray(measured.any(axis=0))
+    return of.score(name, value, by_abscissa, by_draw, int(measured.sum()), at)
 
 
 def _correlation(sums: Floats) -> Floats:
@@ -272,8 +265,9 @@ def _correlation(sums: Floats) -> Floats:
     return np.asarray(np.where(flat, 0.0, np.clip(found, -1, 1)))
 
 
-def _order(name: str, curves: CurveSet, drawn: CurveSet, least: float) -> Cell | None:
+def _order(of: _Drawn, name: str, least: float) -> Resampled | None:
     """Return the concordance of one group, averaged over abscissae."""
+    curves, drawn, _ = of
     found = Concordance(curves.ideal, least)(curves.response)
     told = np.isfinite(found)
     if not told.any():
@@ -287,11 +281,12 @@ def _order(name: str, curves: CurveSet, drawn: CurveSet, least: float) -> Cell |
     without = np.arange(len(by_abscissa)) % 2
     by_abscissa = by_abscissa - np.sign(by_abscissa) * without * 2 / (n + 2)
     by_draw = Concordance(drawn.ideal[:, None], least)(drawn.response)[:, told].mean(axis=1)
-    return Cell(name, float(found[told].mean()), by_abscissa, by_draw, n, told)
+    return of.score(name, float(found[told].mean()), by_abscissa, by_draw, n, told)
 
 
-def _pooled_order(name: str, curves: CurveSet, drawn: CurveSet) -> Cell | None:
+def _pooled_order(of: _Drawn, name: str) -> Resampled | None:
     """Return the pooled rank correlation of one group."""
+    curves, drawn, _ = of
     whole: Flags = np.asarray(np.isfinite(curves.response + curves.ideal).all(axis=0))
     if not whole.any():
         return None
@@ -301,13 +296,13 @@ def _pooled_order(name: str, curves: CurveSet, drawn: CurveSet) -> Cell | None:
     counts = cluster_counts(len(whole))
     if np.ptp(response) == 0:
         # Lists of equal curves would be in the order of their numbers.
-        return Cell(name, 0.0, np.zeros(len(counts)), np.zeros(len(samples)), n, whole)
+        return of.score(name, 0.0, np.zeros(len(counts)), np.zeros(len(samples)), n, whole)
     once = PooledKendall(ideal, np.ones((1, n)))
     # Of few draws there are few different samples.
     different, which = np.unique(samples, axis=0, return_inverse=True)
     by_draw = np.array([once(each)[0] for each in different])[which.ravel()]
     by_abscissa = PooledKendall(ideal, counts[:, whole])(response)
-    return Cell(name, float(once(response)[0]), by_abscissa, by_draw, n, whole)
+    return of.score(name, float(once(response)[0]), by_abscissa, by_draw, n, whole)
 
 
 def _magnitudes(data: xr.Dataset) -> Iterator[Score]:
