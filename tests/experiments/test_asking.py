@@ -7,7 +7,7 @@ import pytest
 from asking import Simulated, weibull
 
 from fechner.experiments import Asking, EveryLevel, Presenter
-from fechner.experiments.limits import remaining_contrast
+from fechner.experiments.detection import remaining_contrast
 from fechner.observers import lift, resolve
 from fechner.stimuli import Field, paint
 from fechner.suites import suite
@@ -131,7 +131,7 @@ def test_two_pictures() -> None:
 
 def test_lifted_observers_have_the_human_threshold_at_the_anchor() -> None:
     experiment = asking(trials=1)
-    at = experiment._nearest_to_anchor()
+    at = int(np.abs(np.array(experiment.abscissae) - experiment.anchor).argmin())
     human = experiment._human(at)
     contrasts = (0.0, *(human * factor for factor in (0.5, 0.8, 1.25, 2)))
     experiment = replace(small(experiment, contrasts), anchor=experiment._x(at))

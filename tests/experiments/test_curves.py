@@ -18,7 +18,7 @@ from fechner.experiments import (
     Scene,
     SpectralSensitivity,
 )
-from fechner.experiments.limits import REASONS
+from fechner.experiments.detection import REASONS
 from fechner.human import spectral_fields
 from fechner.observers.abilities import Wants
 from fechner.observers.baselines import Pixels

@@ -7,7 +7,7 @@ import pytest
 
 from fechner import human
 from fechner.experiments import Detection, NearThreshold, Scene
-from fechner.experiments.limits import REASONS, flag_contrasts
+from fechner.experiments.detection import REASONS, flag_contrasts
 from fechner.stimuli import OPPONENT, Disk, Field, Flicker, Gabor, display
 
 FIELD = Field(32, 32, 8.0, frames=24, fps=120.0)

@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from fechner.experiments.limits import REASONS
+from fechner.experiments.detection import REASONS
 from fechner.scores import Alignment, Score
 
 RATIOS = np.geomspace(0.5, 2, 10)

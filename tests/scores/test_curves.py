@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from fechner.experiments.limits import REASONS
+from fechner.experiments.detection import REASONS
 from fechner.scores import CurveAgreement, CurvePanels
 from fechner.scores.comparisons import paired
 from fechner.scores.curve_checks import ORDERED, SATURATES, SATURATES_BOTH_SIDES

@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from fechner.experiments.limits import REASONS
+from fechner.experiments.detection import REASONS
 from fechner.human import DATASETS
 from fechner.scores import Alignment, MatchingError, Score
 from fechner.scores.alignment import Spearman

@@ -10,7 +10,7 @@ import xarray as xr
 
 from fechner import human
 from fechner.experiments import Presenter
-from fechner.experiments.limits import REASONS
+from fechner.experiments.detection import REASONS
 from fechner.observers.abilities import Wants
 from fechner.observers.lifts import lift
 from fechner.stimuli import ATD, paint

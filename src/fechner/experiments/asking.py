@@ -17,9 +17,8 @@ import numpy as np
 
 from fechner.errors import ObserverError, PictureError
 from fechner.experiments.base import Piece, Sample, Scene, abscissa, sample_grid
-from fechner.experiments.detection import Detection
+from fechner.experiments.detection import Detection, flag_contrasts, flagged, remaining_contrast
 from fechner.experiments.interview import GRADED, Chain, Interview, Request, hold
-from fechner.experiments.limits import flag_contrasts, flagged, remaining_contrast
 from fechner.experiments.placement import EveryLevel, Placement, Track, Trial, advance, rounds
 from fechner.experiments.presenter import Presenter, Trace
 from fechner.human import HumanReference, StandardSpatialObserver
@@ -191,7 +190,7 @@ class Asking:
                 "contrasts cannot be chosen by its answers: use --constant, or leave batch out."
             )
         prompts = prompts_for(presenter, self.questions, self.labels)
-        at = self._nearest_to_anchor()
+        at = int(np.abs(np.array(self.abscissae) - self.anchor).argmin())
         calibrate(
             presenter,
             self._nothing(at),
@@ -269,12 +268,12 @@ class Asking:
         asked = advance(steps)
         while asked:
             trials = [(together[number], trial) for number, trial in asked]
-            second = [self._is_second(index, trial) for _, trial in trials]
-            heard = yield [
-                self._request(index, prompts, each.prompt, trial, is_second, samples)
-                for (each, trial), is_second in zip(trials, second, strict=True)
+            requests = [
+                self._request(index, prompts, each.prompt, trial, samples) for each, trial in trials
             ]
-            yes = np.where(np.array(second)[:, None, None], 1 - heard.yes, heard.yes)
+            heard = yield requests
+            second = np.array([each.target for each in requests])[:, None, None]
+            yes = np.where(second, 1 - heard.yes, heard.yes)
             for (each, trial), contrast, own in zip(trials, heard.contrast, yes, strict=True):
                 at = (each.prompt, each.trials)
                 each.trials += 1
@@ -284,33 +283,21 @@ class Asking:
             answers = [own[each.place] for (each, _), own in zip(trials, yes, strict=True)]
             asked = advance(steps, answers)
 
-    def _is_second(self, index: int, trial: Trial) -> bool:
-        """Whether the target is the second of two pictures."""
-        if self.pictures == 1:
-            return False
-        return bool(np.random.default_rng((self.seed, index, *trial)).integers(2))
-
     def _request(
-        self,
-        index: int,
-        prompts: Sequence[Prompt],
-        prompt: int,
-        trial: Trial,
-        is_second: bool,
-        samples: bool,
+        self, index: int, prompts: Sequence[Prompt], prompt: int, trial: Trial, samples: bool
     ) -> Request:
-        contrast = self.placement.levels[trial.level]
-        stimuli: tuple[Stimulus, ...] = (self._shown(index, trial.level, trial.draw, contrast),)
+        contrast, second = self.placement.levels[trial.level], 0
+        stimuli = [self._shown(index, trial.level, trial.draw, contrast)]
         if self.pictures > 1:
-            blank = self._nothing(index)
-            stimuli = (blank, *stimuli) if is_second else (*stimuli, blank)
+            second = int(np.random.default_rng((self.seed, index, *trial)).integers(2))
+            stimuli.insert(1 - second, self._nothing(index))
         # Nothing is the same picture however often it is drawn, and at every abscissa: another
         # trial for those only who may answer otherwise when they are asked again.
         again = samples and not contrast
         repeat = index * self.placement.most + trial.draw if again else 0
         abscissa = self._x(index) if contrast else math.nan
         trace = Trace("", abscissa, contrast, prompt, trial.draw)
-        return Request(stimuli, prompts[prompt], repeat, int(is_second), trace)
+        return Request(tuple(stimuli), prompts[prompt], repeat, second, trace)
 
     def _contrast_shown(self, field: Field, stimulus: Stimulus | Picture, light: Tensor) -> float:
         """Find how much of a pattern is in the picture of it."""
@@ -332,9 +319,6 @@ class Asking:
 
     def _x(self, index: int) -> float:
         return self.abscissae[index]
-
-    def _nearest_to_anchor(self) -> int:
-        return int(np.abs(np.array(self.abscissae) - self.anchor).argmin())
 
     def _human(self, index: int) -> float:
         scene = self.scene

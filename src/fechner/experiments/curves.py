@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from fechner.experiments.base import Piece, Sample, Scene, split
-from fechner.experiments.limits import REASONS, flag_stimulus, flagged
+from fechner.experiments.detection import REASONS, flag_stimulus, flagged
 from fechner.experiments.presenter import Presenter, channel_changes, differences
 from fechner.observers.abilities import Ability, Need, lacks
 from fechner.stimuli import OpponentSpace, Stimulus
@@ -221,12 +221,9 @@ class Curves:
         self, points: Sequence[Shown], kept: NDArray[np.bool_], presenter: Presenter
     ) -> Floats:
         """Show what can be shown; the rest stays NaN."""
-        found, shown = presenter.unanswered(*kept.shape), _kept(points, kept)
-        if shown:
-            tests, references, signs = zip(*shown, strict=True)
-            distances = differences(presenter, tests, references, self.scene)
-            found[kept] = np.array(signs)[:, None, None] * distances
-        return found
+        tests, references, signs = zip(*points, strict=True)
+        found = differences(presenter, tests, references, self.scene, kept=kept)
+        return np.reshape(signs, (*kept.shape, 1, 1)) * found
 
     def _by_channel(
         self,
@@ -239,7 +236,7 @@ class Curves:
         """Return the change of each of n channels; some have the distance only."""
         found = np.full((n, *distance.shape), np.nan)
         found[0] = distance
-        shown = _kept(points, kept)
+        shown = [each for each, keep in zip(points, kept.ravel(), strict=True) if keep]
         tests, references = [each.test for each in shown], [each.reference for each in shown]
         changes = channel_changes(presenter, tests, references, self.scene) if shown else None
         if changes is not None:
@@ -265,10 +262,6 @@ class Curves:
             ]
             for tests, number in sorted(rows.items(), key=lambda row: row[1])
         ]
-
-
-def _kept(points: Sequence[Shown], kept: NDArray[np.bool_]) -> list[Shown]:
-    return [each for each, keep in zip(points, kept.ravel(), strict=True) if keep]
 
 
 def _in_words(curves: Sequence[Curve], number: int) -> str:

@@ -22,7 +22,7 @@ import numpy as np
 from fechner import human
 from fechner.errors import FechnerError
 from fechner.experiments.base import Piece, Sample, Scene, split
-from fechner.experiments.limits import flag_contrasts, flagged
+from fechner.experiments.detection import flag_contrasts, flagged
 from fechner.experiments.presenter import Presenter, differences, differences_from_several
 from fechner.observers.abilities import Ability, Need, Wants
 from fechner.stimuli import Grating, Layer, Pattern, Stimulus, gamut_limit
@@ -175,16 +175,17 @@ class FrequencyMatching:
         prefix, dims = ("" if piece.for_scores else "curve_"), (axis, "contrast", *_OUTPUTS)
         outputs = (len(presenter.layers), len(presenter.readouts))
         if self.by == "response":
-            # References are for scores only.
             first = shown_references if piece.for_scores else []
-            every_flag = np.concatenate([reference_flags[: len(first)], flags.ravel()])
-            responses = self._responses([*first, *grid], every_flag, presenter)
-            data[f"{prefix}response"] = (
-                dims,
-                responses[len(first) :].reshape(*flags.shape, *outputs),
+            shown = np.concatenate([reference_flags[: len(first)], flags.ravel()]) == 0
+            tests, uniform = (
+                [*first, *grid],
+                [Stimulus(self._background)] * (len(first) + len(grid)),
             )
-            if piece.for_scores:
-                data["reference_response"] = (("reference", *_OUTPUTS), responses[: len(first)])
+            found = differences(presenter, tests, uniform, self.scene, kept=shown)
+            own = found[len(first) :].reshape(*flags.shape, *outputs)
+            data[f"{prefix}response"] = (dims, own)
+            if first:
+                data["reference_response"] = (("reference", *_OUTPUTS), found[: len(first)])
         else:
             found = self._differences(
                 grid, flags.ravel(), shown_references, reference_flags, presenter
@@ -205,20 +206,6 @@ class FrequencyMatching:
         data["dropped"] = flagged(("frequency", "contrast"), flags)
         data["dropped_reference"] = flagged("reference", reference_flags)
         return presenter.result(self.scene, data, coords)
-
-    def _responses(
-        self, patterns: Sequence[Stimulus], flags: NDArray[np.uint8], presenter: Presenter
-    ) -> Floats:
-        """Compare patterns with a uniform field, [patterns, layers, read-outs].
-
-        NaN for those that cannot be shown.
-        """
-        answers = presenter.unanswered(len(patterns))
-        shown = [each for each, flag in zip(patterns, flags, strict=True) if not flag]
-        if shown:
-            uniform = [Stimulus(self._background)] * len(shown)
-            answers[flags == 0] = differences(presenter, shown, uniform, self.scene)
-        return answers
 
     def _differences(
         self,
@@ -373,16 +360,16 @@ class ColourMatching:
         sought = self.sought_amplitudes()
         shown = [
             (direction, amplitude)
-            for row in amplitudes[flags == 0].tolist()
+            for row in amplitudes.tolist()
             for direction, amplitude in zip(directions, row, strict=True)
         ]
         n = len(shown)
         shown += [(direction, each) for direction in sought for each in sought[direction].tolist()]
-        responses, answers = presenter.unanswered(*amplitudes.shape), presenter.unanswered(0)
-        if shown:
-            tests, uniform = [self._grating(*each) for each in shown], Stimulus(self._background)
-            answers = differences(presenter, tests, [uniform] * len(tests), self.scene)
-            responses[flags == 0] = answers[:n].reshape(-1, *responses.shape[1:])
+        kept = np.ones(len(shown), bool)
+        kept[:n] = np.repeat(flags == 0, len(directions))
+        tests, uniform = [self._grating(*each) for each in shown], Stimulus(self._background)
+        answers = differences(presenter, tests, [uniform] * len(tests), self.scene, kept=kept)
+        responses = answers[:n].reshape(*amplitudes.shape, *answers.shape[1:])
         data: dict[str, Any] = {
             "response": (("contrast", "direction", *_OUTPUTS), responses),
             "amplitude": (("contrast", "direction"), amplitudes, {"unit": "dkl"}),

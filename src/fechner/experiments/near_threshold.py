@@ -14,8 +14,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from fechner.experiments.base import Piece, Sample, Scene, abscissa, sample_grid, split
-from fechner.experiments.detection import Detection
-from fechner.experiments.limits import flag_contrasts, flagged, realised_contrasts, realised_mask
+from fechner.experiments.detection import (
+    Detection,
+    flag_contrasts,
+    flagged,
+    realised_contrasts,
+    realised_mask,
+)
 from fechner.experiments.presenter import Presenter, differences
 from fechner.observers.abilities import Ability, Need
 from fechner.stimuli import Field, Layer, Stimulus
@@ -209,14 +214,13 @@ class NearThreshold:
         presenter: Presenter,
     ) -> Floats:
         """Show the chosen cells; the others stay NaN."""
-        tests, references = [], []
-        for (reference, target), row, chosen in zip(pairs, contrasts, shown, strict=True):
-            tests += [_with(reference, target, contrast) for contrast in row[chosen].tolist()]
-            references += [reference] * int(chosen.sum())
-        responses = presenter.unanswered(*contrasts.shape)
-        if tests:
-            responses[shown] = differences(presenter, tests, references, self.scene)
-        return responses
+        tests = [
+            _with(*pair, contrast)
+            for pair, row in zip(pairs, contrasts, strict=True)
+            for contrast in row.tolist()
+        ]
+        references = [reference for reference, _ in pairs for _ in range(contrasts.shape[1])]
+        return differences(presenter, tests, references, self.scene, kept=shown)
 
     def _at(self, index: int, x: float) -> Pair:
         """Return the reference and the target of contrast 1."""

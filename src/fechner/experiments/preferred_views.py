@@ -156,10 +156,8 @@ class GivenConditions(PreferredViews):
 
     def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
         """Show the pictures of a piece."""
-        items = list(self._items(piece))
-        shown = [self.pictures.described(*item) for item in items]
-        pictures = [self.pictures.picture(*item) for item in items]
-        data = scored(self, piece, presenter, items, pictures)
+        data = super().measure(piece, presenter)
+        shown = [self.pictures.described(*item) for item in self._items(piece)]
         places = {name: i for i, name in enumerate(self.pictures.conditions)}
         conditions = np.array([places[each.condition] for each in shown], np.int16)
         names = {"names": "|".join(self.pictures.conditions)} if piece.start == 0 else {}

@@ -305,13 +305,29 @@ class Presenter:
 
 
 def differences(
-    presenter: Presenter, tests: Sequence[Stimulus], references: Sequence[Stimulus], scene: Scene
+    presenter: Presenter,
+    tests: Sequence[Stimulus],
+    references: Sequence[Stimulus],
+    scene: Scene,
+    *,
+    kept: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.float64]:
     """Compare each test with its own reference, [n, layers, read-outs].
 
     NaN where a read-out is undefined, such as the angle from a silent reference. Every distinct
     reference is looked at once; at most a batch of them is remembered at a time.
+
+    Parameters
+    ----------
+    kept
+        Which tests are shown, in the shape that answers have in the place of n; NaN for the others.
     """
+    if kept is not None:
+        answers, rows = presenter.unanswered(*kept.shape), np.flatnonzero(kept).tolist()
+        if rows:
+            own, others = ([every[row] for row in rows] for every in (tests, references))
+            answers[kept] = differences(presenter, own, others, scene)
+        return answers
     ask = presenter.observer.difference
     undefined = [name in MAY_BE_UNDEFINED for name in presenter.readouts]
     return _asked(presenter, ask, len(undefined), tests, references, scene, undefined)

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
     from fechner.observers.classes import Categories
 
-    Flags: TypeAlias = NDArray[np.bool_]
     Floats: TypeAlias = NDArray[np.float64]
 
 #: What stands in the place of a choice where a reply was none of the classes, and where nothing was
@@ -90,27 +89,18 @@ class Recognised:
         A reply that is none of the classes is wrong. The read-out `GRADED` has the probability of
         the right class, NaN where it is not known.
         """
-        wanted = np.asarray(labels)
-        right: Floats = (self.chosen == wanted[:, None, None]).astype(float)
+        right: Floats = (self.chosen == np.asarray(labels)[:, None, None]).astype(float)
         if GRADED in readouts:
-            right[..., list(readouts).index(GRADED)] = _of(self.scores, wanted)
+            likely = self.scores[np.arange(len(labels)), :, labels]
+            right[..., list(readouts).index(GRADED)] = likely
         right[self.chosen == NOT_SHOWN] = np.nan
         return right
 
     def margin(self, labels: Sequence[int]) -> Floats:
         """Return by how much the score of the right class exceeds all others, [n, layers]."""
-        wanted = np.asarray(labels)
-        others = self.scores.copy()
-        np.put_along_axis(others, _index(wanted, others), -np.inf, axis=2)
-        return np.asarray(_of(self.scores, wanted) - others.max(axis=2))
-
-
-def _index(wanted: NDArray[Any], scores: Floats) -> NDArray[Any]:
-    return np.broadcast_to(wanted[:, None, None], (*scores.shape[:2], 1))
-
-
-def _of(scores: Floats, wanted: NDArray[Any]) -> Floats:
-    return np.asarray(np.take_along_axis(scores, _index(wanted, scores), axis=2)[..., 0])
+        rows, others = np.arange(len(labels)), self.scores.copy()
+        others[rows, :, labels] = -np.inf
+        return np.asarray(self.scores[rows, :, labels] - others.max(axis=2))
 
 
 class Decided(NamedTuple):
@@ -137,7 +127,7 @@ class Decided(NamedTuple):
     chosen: NDArray[np.int16]
     right: Floats
     score: Floats
-    undefined: Flags
+    undefined: NDArray[np.bool_]
     problems: list[tuple[str, str]]
     others: Sequence[tuple[int, int] | None] = ()
 
@@ -280,18 +270,16 @@ def _ask_in_words(
         )
     prompt = prompt_for(classes, labels=presenter.reads == "labels")
     heard = ask(presenter, [Request((picture,), prompt) for picture in pictures], scene)
-    for row, answers in zip(rows, heard.answers, strict=True):
-        for answer in answers:
-            layer, readout = answer.place
-            chosen = NONE_OF_THEM if answer.choice is None else answer.choice
-            found.chosen[row, layer, readout] = chosen
-            likely = found.scores[row, layer]
-            if answer.probabilities is not None:
-                likely[:] = answer.probabilities
-            if GRADED in presenter.readouts:
-                found.chosen[row, layer, presenter.readouts.index(GRADED)] = (
-                    NONE_OF_THEM if np.isnan(likely).any() else likely.argmax()
-                )
+    every = zip(rows, heard.answers, strict=True)
+    for row, answer in ((row, answer) for row, answers in every for answer in answers):
+        layer, readout = answer.place
+        chosen, likely = found.chosen[row, layer], found.scores[row, layer]
+        chosen[readout] = NONE_OF_THEM if answer.choice is None else answer.choice
+        if answer.probabilities is not None:
+            likely[:] = answer.probabilities
+        if GRADED in presenter.readouts:
+            surest = NONE_OF_THEM if np.isnan(likely).any() else likely.argmax()
+            chosen[presenter.readouts.index(GRADED)] = surest
 
 
 def prompt_for(classes: Sequence[str], *, labels: bool) -> Prompt:

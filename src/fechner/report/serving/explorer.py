@@ -14,7 +14,7 @@ from fechner import human, stimuli
 from fechner.errors import FechnerError
 from fechner.experiments import Detection
 from fechner.experiments.base import abscissa
-from fechner.experiments.limits import REASONS, flag_contrasts
+from fechner.experiments.detection import REASONS, flag_contrasts
 from fechner.references import reference
 from fechner.report.html import as_file
 from fechner.stimuli.colour import DIRECTIONS
