@@ -1,5 +1,6 @@
 """Chat models over HTTP: what is sent, what is made of replies, and of all that can go wrong."""
 
+import io
 import math
 import signal
 import subprocess
@@ -8,14 +9,16 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 
 import numpy as np
 import pytest
-from observers.chat.server import FakeServer, Request, completion
+import torch
+from observers.chat.server import FakeServer, Request, completion, picture
+from PIL import Image
 from processes import running
 
 from fechner.errors import FechnerError, ObserverError, UnknownNameError
@@ -23,11 +26,11 @@ from fechner.observers import Prompt, Question, abilities, resolve
 from fechner.observers.abilities import Answers, Wants
 from fechner.observers.catalogue import families
 from fechner.observers.chat.client import _retry_after
-from fechner.observers.chat.endpoint import DECODING, Endpoint, where
+from fechner.observers.chat.endpoint import DECODING, Endpoint, data_url, png, where
 from fechner.observers.names import check_name, is_file, take_apart, with_settings
 from fechner.observers.questions import Answer
 from fechner.runs.store import slug
-from fechner.stimuli import Frames
+from fechner.stimuli import Field, Frames, display
 
 ASKED = "Is there a pattern on the image? Respond just yes or no"
 YES_NO = Prompt(ASKED)
@@ -254,6 +257,76 @@ def test_tokens_and_costs(frames: Frames) -> None:
     sent = {key: value for key, value in completion("yes").items() if key != "usage"}
     with FakeServer(lambda picture, prompt, request: sent) as server:
         assert one(server, frames, "price_in=1,price_out=1").usage.prompt_tokens == 0
+
+
+# Pictures
+
+
+def levels(values: torch.Tensor) -> Frames:
+    size = values.shape[-2:]
+    return Frames(values, Field(size[1], size[0], 64.0), display("encoders"), "display")
+
+
+def test_every_level_arrives_unchanged() -> None:
+    ramp = torch.arange(256, dtype=torch.float32).reshape(1, 1, 16, 16).expand(1, 3, 16, 16) / 255
+    shifted = ramp.roll(7, dims=3)
+    frames = levels(torch.cat([ramp, shifted]))
+    for row in range(2):
+        read = np.asarray(Image.open(io.BytesIO(png(frames, row))))
+        expected = (frames.pixels[row] * 255).round().byte().permute(1, 2, 0).numpy()
+        assert read.dtype == np.uint8
+        assert np.array_equal(read, expected)
+
+
+def test_colours_rows_and_columns_keep_their_places() -> None:
+    pixels = torch.zeros(1, 3, 2, 3, dtype=torch.float64)
+    pixels[0, 0, 0, 2] = 1.0
+    pixels[0, 2, 1, 0] = 0.5
+    read = np.asarray(Image.open(io.BytesIO(png(levels(pixels), 0))))
+    assert read.shape == (2, 3, 3)
+    assert read[0, 2].tolist() == [255, 0, 0]
+    assert read[1, 0].tolist() == [0, 0, 128]
+    assert read.sum() == 255 + 128
+
+
+def test_values_outside_are_cut() -> None:
+    pixels = torch.tensor([-0.1, 1.1]).reshape(1, 1, 1, 2).expand(1, 3, 1, 2)
+    read = np.asarray(Image.open(io.BytesIO(png(levels(pixels), 0))))
+    assert read[0, :, 0].tolist() == [0, 255]
+
+
+def test_the_same_pixels_give_the_same_bytes_and_nothing_else(frames: Frames) -> None:
+    assert png(frames, 1) == png(replace(frames, pixels=frames.pixels.double()), 1)
+    assert png(frames, 1) != png(frames, 2)
+    chunks, rest = [], png(frames, 1)[8:]
+    while rest:
+        length = int.from_bytes(rest[:4], "big")
+        chunks.append(rest[4:8])
+        rest = rest[12 + length :]
+    assert set(chunks) == {b"IHDR", b"IDAT", b"IEND"}
+
+
+def test_only_pictures_as_a_display_takes_them(frames: Frames) -> None:
+    with pytest.raises(ObserverError, match=r"Wants\(light='display', bits=8\)"):
+        png(replace(frames, light="cdm2"), 0)
+    with pytest.raises(ObserverError, match="still pictures"):
+        png(replace(frames, pixels=frames.pixels[:, :, None]), 0)
+
+
+def test_each_picture_is_written_once(frames: Frames, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[int] = []
+
+    def count(shown: Frames, row: int) -> bytes:
+        written.append(row)
+        return png(shown, row)
+
+    monkeypatch.setattr("fechner.observers.chat.endpoint.png", count)
+    questions = [Question((row,), Prompt("Is there?")) for row in (2, 0, 2, 2, 0)]
+    with FakeServer() as server:
+        list(resolve(f"{server.address}#m").choose(frames, questions))
+    assert written == [2, 0]
+    shown = (frames.pixels[2] * 255).round().byte().permute(1, 2, 0).numpy()
+    assert np.array_equal(picture(data_url(frames, 2)), shown)
 
 
 # Faults
