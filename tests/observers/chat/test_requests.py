@@ -255,6 +255,18 @@ def test_an_interrupted_run_leaves_no_thread_that_keeps_the_process_or_sends_mor
     assert max(sent.values()) == 1
 
 
+def test_streams_of_one_pool_do_not_end_each_other() -> None:
+    pool = RequestPool()
+    outer = replies(pool, 20, Unsteady({}))
+    found = [next(outer)]
+    assert len(list(replies(pool, 5, Unsteady({})))) == 5
+    left = replies(pool, 5, Unsteady({}))
+    next(left)
+    found.append(next(outer))
+    left.close()
+    assert sorted([*found, *outer]) == list(range(20))
+
+
 def test_a_pool_travels() -> None:
     pool: Any = pickle.loads(pickle.dumps(RequestPool(3, 4, 5.0)))
     assert (pool.tries, pool.at_once, pool.per_minute) == (3, 4, 5.0)

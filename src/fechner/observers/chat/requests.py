@@ -26,8 +26,8 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S, _LONGEST_ASKED_PAUSE_S = 0.5, 30.0, 300.0
 #: Failures in a row after which a server counts as gone: one that was never reached, one that
 #: refuses request after request, any other if nothing else came for as long.
 _NEVER_REACHED, _REFUSES, _GONE, _GONE_S = 4, 3, 12, 60.0
-#: Name of the threads.
-_THREAD = "fechner-request"
+#: Name of the threads, and what each knows of its own.
+_THREAD, _THIS = "fechner-request", threading.local()
 
 Reply = TypeVar("Reply")
 
@@ -63,6 +63,12 @@ class RequestError(Exception):
         self.unreached = unreached
 
 
+class _Stop(threading.Event):
+    """Ends the requests of one stream; says why, if it was not for an interruption."""
+
+    why = ""
+
+
 class RequestPool:
     """Sends requests to one server: as many at once as it bears, again where that can help.
 
@@ -87,7 +93,6 @@ class RequestPool:
         self._reached = False
         self._failures = 0
         self._failing_since = 0.0
-        self._stop, self._stopped_by = threading.Event(), ""
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -111,18 +116,18 @@ class RequestPool:
         UnansweredError
             If some failed, after the results of all others were yielded.
         """
-        self._stop, self._stopped_by = threading.Event(), ""
+        stop = _Stop()
         returned: SimpleQueue[Reply | BaseException] = SimpleQueue()
         begun = under_way = answered = 0
         given_up: Counter[str] = Counter()
         try:
             while True:
                 while (
-                    not self._stop.is_set()
+                    not stop.is_set()
                     and under_way < max(1, int(self.window))
                     and (task := more()) is not None
                 ):
-                    run = partial(_run, task, returned)
+                    run = partial(_run, task, returned, stop)
                     threading.Thread(target=run, name=_THREAD, daemon=True).start()
                     begun += 1
                     under_way += 1
@@ -138,40 +143,46 @@ class RequestPool:
                     answered += 1
                     yield outcome
         finally:
-            self._stop.set()  # no thread sends anything more
+            stop.set()  # its threads send nothing more
         asked = begun if n is None else n
         if answered < asked:
-            why = self._stopped_by or reasons(given_up)
+            why = stop.why or reasons(given_up)
             raise UnansweredError(
                 f"{asked - answered} of {asked} questions were not answered: {why}."
             )
 
     def call(self, request: Callable[[], Reply]) -> Reply:
         """Send one request from this thread, again where that can help."""
-        self._stop, self._stopped_by = threading.Event(), ""
+        stop = _Stop()
         try:
-            return self.retry(lambda last: request())
+            return self.retry(lambda last: request(), stop)
         except RequestError as error:
-            raise UnansweredError(f"{self._stopped_by or error}.") from None
+            raise UnansweredError(f"{stop.why or error}.") from None
 
-    def retry(self, request: Callable[[bool], Reply]) -> Reply:
-        """Send a request until it succeeds; it is told whether this is the last time."""
-        stop = self._stop
+    def retry(self, request: Callable[[bool], Reply], stop: _Stop | None = None) -> Reply:
+        """Send a request until it succeeds; it is told whether this is the last time.
+
+        Parameters
+        ----------
+        stop
+            Ends it; that of the stream whose task this is if None.
+        """
+        stop = stop or getattr(_THIS, "stop", None) or _Stop()
         for attempt in itertools.count(1):
             sent = self._wait_for_turn(stop)
             try:
                 reply = request(attempt == self.tries)
             except RequestError as error:
-                self._failed(error, sent)
+                self._failed(error, sent, stop)
                 if not error.retry or attempt == self.tries:
                     raise
-                self._pause(max(error.wait_s, _back_off(attempt)), stop)
+                _pause(max(error.wait_s, _back_off(attempt)), stop)
             else:
                 self._succeeded()
                 return reply
         raise AssertionError
 
-    def _wait_for_turn(self, stop: threading.Event) -> float:
+    def _wait_for_turn(self, stop: _Stop) -> float:
         """Wait until a request may be sent; return when that was."""
         while True:
             with self._lock:
@@ -181,11 +192,7 @@ class RequestPool:
                         self._next_launch = now + 60 / self.per_minute
                     return now
                 pause = self._next_launch - now
-            self._pause(pause, stop)
-
-    def _pause(self, seconds: float, stop: threading.Event) -> None:
-        if stop.wait(max(0.0, seconds)):
-            raise RequestError(self._stopped_by, fatal=True)
+            _pause(pause, stop)
 
     def _succeeded(self) -> None:
         with self._lock:
@@ -194,7 +201,7 @@ class RequestPool:
             growth = 1 / self.window if self._slowed_at > float("-inf") else 1.0
             self.window = min(self.window + growth, float(self.at_once))
 
-    def _failed(self, error: RequestError, sent: float) -> None:
+    def _failed(self, error: RequestError, sent: float, stop: _Stop) -> None:
         """Slow down, or stop if there is reason to."""
         with self._lock:
             now = time.monotonic()
@@ -213,9 +220,9 @@ class RequestPool:
                 why = f"{self._failures} requests in a row failed: {error}"
             else:
                 return
-            if not self._stop.is_set():
-                self._stopped_by = why
-                self._stop.set()
+            if not stop.is_set():
+                stop.why = why
+                stop.set()
 
     def _is_gone(self, error: RequestError, now: float) -> bool:
         if error.unreached and not self._reached:
@@ -225,7 +232,15 @@ class RequestPool:
         return self._failures >= _GONE and now - self._failing_since >= _GONE_S
 
 
-def _run(task: Callable[[], Reply], returned: SimpleQueue[Reply | BaseException]) -> None:
+def _pause(seconds: float, stop: _Stop) -> None:
+    if stop.wait(max(0.0, seconds)):
+        raise RequestError(stop.why, fatal=True)
+
+
+def _run(
+    task: Callable[[], Reply], returned: SimpleQueue[Reply | BaseException], stop: _Stop
+) -> None:
+    _THIS.stop = stop
     try:
         returned.put(task())
     except BaseException as error:
