@@ -114,9 +114,9 @@ class Adaptive:
         mean = weight @ at
         if 3 * np.sqrt(weight @ (at - mean) ** 2) > self.stop_width + 2 * (at[1] - at[0]):
             return False
-        low, high = self.estimate().quantile(0.025), self.estimate().quantile(0.975)
-        ends = (low.threshold, high.threshold)
-        width = np.log10(ends[1] / ends[0]) if self.scale == "log" else ends[1] - ends[0]
+        found = self.estimate()
+        low, high = (found.quantile(each).threshold for each in (0.025, 0.975))
+        width = np.log10(high / low) if self.scale == "log" else high - low
         return bool(width <= self.stop_width)
 
     def information(self) -> Floats:

@@ -9,7 +9,7 @@ rate is the miss rate at the top, and whose lapse rate is chance, which is known
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -180,11 +180,8 @@ class Falling:
 
     def __getitem__(self, index: Any) -> Falling:
         """Return some of the curves, by an index into the leading axes."""
-        parts: dict[str, Any] = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                parts[field.name] = np.asarray(value[index])
+        arrays = {name: each for name, each in vars(self).items() if isinstance(each, np.ndarray)}
+        parts: dict[str, Any] = {name: np.asarray(each[index]) for name, each in arrays.items()}
         return replace(self, **parts)
 
     def accuracy(self, levels: ArrayLike) -> Floats:
