@@ -57,7 +57,8 @@ class Entry(_Listed):
     published
         Settings per suite under which published numbers were made.
     declared
-        ``"module:mapping"`` of names to what a metric declares (`About`); empty for others.
+        Of a plug-in: ``"module:mapping"`` of names to what its metrics declare (`About`). Ours
+        stand in ``metrics/declared.toml``.
     tour
         Whether it is shown to people who name no observer.
     operational

@@ -55,7 +55,7 @@ class FileKinds:
 
     def check(self, light: Light, video: bool) -> None:
         """Say what does not go together."""
-        for kind in {self.picture, self.video} if video else {self.picture}:
+        for kind in self._kinds(video):
             if light == "cdm2" and kind != "exr":
                 raise FechnerError(
                     f"{kind} files hold display-encoded values only; for light in cd/m2 set "
@@ -63,10 +63,12 @@ class FileKinds:
                 )
             check_bits(kind, self.bits)
 
+    def _kinds(self, video: bool) -> list[Kind]:
+        return list(dict.fromkeys((self.picture, self.video) if video else (self.picture,)))
+
     def described(self, video: bool) -> str:
         """Return what a program is fed with, with the contrast of one step."""
-        kinds = dict.fromkeys((self.picture, self.video) if video else (self.picture,))
-        return " or ".join(map(self._described, kinds))
+        return " or ".join(map(self._described, self._kinds(video)))
 
     def _described(self, kind: Kind) -> str:
         if kind == "exr":
