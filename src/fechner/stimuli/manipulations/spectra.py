@@ -96,10 +96,12 @@ def convolve(pixels: Tensor, kernels: Tensor) -> Tensor:
 
     Beyond its edges a picture is continued by its mirror image.
     """
+    from scipy.fft import next_fast_len
+
     reach = kernels.shape[-1] // 2
     height, width = pixels.shape[-2:]
     wide = mirrored(pixels, reach)
-    size = (_quick(wide.shape[-2]), _quick(wide.shape[-1]))
+    size = (next_fast_len(wide.shape[-2], real=True), next_fast_len(wide.shape[-1], real=True))
     spectrum = fourier(kernels.to(pixels.dtype), size)[:, None]
     done = from_fourier(fourier(wide, size) * spectrum, size)
     return done[..., 2 * reach : 2 * reach + height, 2 * reach : 2 * reach + width]
@@ -125,25 +127,6 @@ def from_fourier(spectra: Tensor, size: tuple[int, int]) -> Tensor:
     import torch
 
     return torch.stack([torch.fft.irfft2(row, s=size) for row in spectra])
-
-
-@lru_cache(maxsize=64)
-def _quick(n: int) -> int:
-    """Return the next number that has no prime factors but 2, 3 and 5: Fourier transforms like it.
-
-    Examples
-    --------
-    >>> _quick(241), _quick(1)
-    (243, 1)
-    """
-    while True:
-        rest = n
-        for prime in (2, 3, 5):
-            while rest % prime == 0:
-                rest //= prime
-        if rest == 1:
-            return n
-        n += 1
 
 
 def fourier_frequencies(height: int, width: int, like: Tensor) -> Tensor:
