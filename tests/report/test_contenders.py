@@ -63,7 +63,7 @@ def test_a_test_that_was_not_measured_has_no_data(runs: list[Run]) -> None:
 
 def test_whoever_cannot_do_what_is_asked_was_not_asked() -> None:
     """It may lack an ability, not only something that must be seen."""
-    manifest = SimpleNamespace(observers={"ssim": {"lacks": ["recognises"]}})
+    manifest = SimpleNamespace(observers={"ssim": SimpleNamespace(lacks=["recognises"])})
     contender = Contender("ssim", SimpleNamespace(manifest=manifest), "ssim")  # type: ignore[arg-type]
     bands = SimpleNamespace(experiment=SimpleNamespace(needs=(), asks="recognises"))
     assert contender.why_not_asked(bands) == "it names nothing"  # type: ignore[arg-type]
