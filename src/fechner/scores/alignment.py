@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from fechner.experiments.base import abscissa, is_log
-from fechner.psychometrics import find_crossing
 from fechner.scores.panels import Axis, Floats, Line, Panel, Points, Surface, spans_decades
 from fechner.scores.score import (
     Resampled,
@@ -161,6 +160,8 @@ def _threshold_error(data: xr.Dataset) -> Resampled:
 
     Where people are most sensitive the error is 0 by definition of the criterion.
     """
+    from fechner.psychometrics import find_crossing
+
     points = _scored_points(data)
     tested = data["contrast"].values[points]
     humans = data["human_threshold"].values[points]

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from fechner.psychometrics import find_crossing, find_least
 from fechner.scores.panels import Axis, Flags, Floats, Line, Panel, spans_decades
 from fechner.scores.score import Resampled, Score, Scorer, Why, join_notes, left_out, unmeasured
 from fechner.scores.statistics import cluster_counts, normal_errors, spread
@@ -158,6 +157,8 @@ def matches(data: xr.Dataset, of: str = "") -> tuple[Floats, NDArray[np.intp]]:
     of
         What names of frequencies and answers begin with: nothing, or ``curve_`` for figures.
     """
+    from fechner.psychometrics import find_crossing, find_least
+
     grid, references = data["contrast"].values, data["reference"].values
     shape = (len(references), data.sizes[f"{of}frequency"])
     found, counts = np.full(shape, np.nan), np.ones(shape, dtype=np.intp)
@@ -425,6 +426,8 @@ def colour_matches(data: xr.Dataset) -> tuple[Floats, NDArray[np.intp]]:
     A match is the contrast to which the response is that to the achromatic grating. Where there is
     none, it is the end of the range.
     """
+    from fechner.psychometrics import find_crossing
+
     criteria = data["response"].values[:, 0]
     human = data["human_matched"].values
     grids, responses = data["sought_amplitude"].values, data["sought_response"].values
