@@ -393,3 +393,24 @@ def test_a_background_that_the_display_cannot_show(pattern) -> None:
         assert reasons(grey(luminance), target, [1e-4, 0.3], dim) == ["out-of-gamut"] * 2
     # The reflection of 1 cd/m2 adds to both ends.
     assert reasons(grey(80.5), layer(pattern, luminance=80.5), [1e-4], dim) == ["kept"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"values": (2.0, 1.0)}, "values"),
+        ({"values": ()}, "values"),
+        ({"contrasts": (-0.1, 0.1)}, "contrasts"),
+        ({"human": "mine.csv"}, "mine.csv"),
+        ({"over": "frequency"}, "frequency_cpd"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(changes: dict, named: str) -> None:
+    given = {"over": "frequency_cpd", "values": (1.0, 2.0), "contrasts": (0.1, 1.0), **changes}
+    with pytest.raises(FechnerError, match=named):
+        Detection(**given)
+
+
+def test_arrays_are_held_as_numbers() -> None:
+    task = Detection("frequency_cpd", np.array([1, 2]), np.array([0.1, 1.0]))
+    assert task == Detection("frequency_cpd", (1.0, 2.0), (0.1, 1.0))

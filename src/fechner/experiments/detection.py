@@ -9,8 +9,9 @@ with its masks.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -75,6 +76,14 @@ _CLIPPED_SHARE = 0.01
 _SHARE_INSIDE = 0.9
 
 
+def _ascending(name: str, values: Iterable[float]) -> tuple[float, ...]:
+    """Return values as plain numbers, or say that they do not grow."""
+    found = tuple(float(value) for value in values)
+    if not found or any(a >= b for a, b in itertools.pairwise(found)):
+        raise FechnerError(f"{name} must be numbers in ascending order, not {found}.")
+    return found
+
+
 @dataclass(frozen=True)
 class Detection:
     """Detect a pattern on a uniform field, over one of its parameters, luminance or flicker.
@@ -135,8 +144,16 @@ class Detection:
 
     def __post_init__(self) -> None:
         if not self._can_vary(self.over):
-            known = (*self._own, *parameters_of(self.pattern))
+            known = self._may_vary
             raise UnknownNameError("abscissa", self.over, known, f"there are {', '.join(known)}")
+        for name in ("values", "contrasts"):
+            object.__setattr__(self, name, _ascending(name, getattr(self, name)))
+        if self.contrasts[0] < 0:
+            raise FechnerError(f"contrasts begin at {self.contrasts[0]:g}; they are 0 or above.")
+        if self.human is not None and not hasattr(self.human, "threshold"):
+            raise FechnerError(
+                f"human thresholds are a model, read_thresholds(...) or None, not {self.human!r}."
+            )
         measured_over = getattr(self.human, "over", self.over)
         if measured_over != self.over:
             raise FechnerError(
@@ -253,6 +270,10 @@ class Detection:
     def _can_vary(self, name: str) -> bool:
         return name in self._own or can_vary(self.pattern, name)
 
+    @property
+    def _may_vary(self) -> tuple[str, ...]:
+        return (*self._own, *parameters_of(self.pattern))
+
     def with_seed(self, seed: int) -> Self:
         """Return the task with another seed of what is random in it."""
         return replace(self, pattern=with_seed(self.pattern, seed))
@@ -344,6 +365,10 @@ class Masking(Detection):
         return super()._can_vary(name) or (
             name.startswith("mask_") and can_vary(self.mask, name.removeprefix("mask_"))
         )
+
+    @property
+    def _may_vary(self) -> tuple[str, ...]:
+        return (*super()._may_vary, *(f"mask_{name}" for name in parameters_of(self.mask)))
 
     def with_seed(self, seed: int) -> Self:
         """Return the task with another seed of what is random in it."""

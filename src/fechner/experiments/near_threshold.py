@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from fechner.errors import FechnerError
 from fechner.experiments.base import Piece, Sample, Scene, abscissa, sample_grid, split
 from fechner.experiments.detection import (
     Detection,
@@ -70,6 +71,10 @@ class NearThreshold:
     version: int = 1
 
     asks: ClassVar[Ability] = "compares"
+
+    def __post_init__(self) -> None:
+        if self.task.contrasts[0] == 0:
+            raise FechnerError(f"contrasts of '{self.id}' must be above 0: their axis is log.")
 
     @property
     def reference(self) -> str:
