@@ -150,10 +150,10 @@ def ticks_of(scale: Scale, which: Which, room_mm: float) -> dict[float, str]:
         )
         return all(y - x - (w + v) / 2 >= _CLEAR_MM for (x, w), (y, v) in pairwise(sorted(sizes)))
 
-    locators: list[Any] = [MaxNLocator(n, steps=[1, 2, 5, 10]) for n in range(5, 0, -1)]
+    locators: list[Any] = [MaxNLocator(n, steps=[1, 2, 5, 10]) for n in range(6, 0, -1)]
     if scale.axis.log:
         fine = [LogLocator(subs=subs, numticks=99) for subs in ((1, 2, 5), (1, 3), (1,))]
-        locators = [*fine, *(LogLocator(numticks=n) for n in range(5, 1, -1)), *locators]
+        locators = [*fine, *(LogLocator(numticks=n) for n in range(6, 1, -1)), *locators]
     found: dict[float, str] = {}
     for locator in locators:
         places = (float(f"{v:.12g}") for v in locator.tick_values(scale.low, scale.high))

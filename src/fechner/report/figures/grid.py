@@ -284,11 +284,8 @@ def _grid(n: int, across: int, columns: int, about: _About) -> _Plan | None:
     width = (check_columns(columns) - _LEFT_MM - about.right) / across - _BETWEEN_MM
     rows = math.ceil(n / across)
     height = min((HEIGHT_MM - about.footer) / rows - about.header, 0.8 * width, _HIGHEST_MM)
-    return (
-        _Plan(across, rows, width, height)
-        if width >= _NARROWEST_MM and height >= _LOWEST_MM
-        else None
-    )
+    fits = width >= _NARROWEST_MM and height >= _LOWEST_MM
+    return _Plan(across, rows, width, height) if fits else None
 
 
 def _write_titles(cells: Sequence[Cell], placed: dict[int, Axes], plan: _Plan, width: float) -> int:
@@ -308,8 +305,9 @@ def _write_titles(cells: Sequence[Cell], placed: dict[int, Axes], plan: _Plan, w
                 (above,) = fitted([cells[k].heading], plan.block * (width + _BETWEEN_MM), TITLE_PT)
                 above += "\n" * (highest - title.count("\n") + 1)
             placed[k].set_title(above + title)
-        row = start // plan.across
-        lines[row] = max(lines[row], highest + 1 + bool(plan.block))
+            row = k // plan.across
+            own_lines = highest + 2 if plan.block else title.count("\n") + 1
+            lines[row] = max(lines[row], own_lines)
     return sum(lines) - len(lines)
 
 
