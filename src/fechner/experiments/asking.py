@@ -7,7 +7,7 @@ At every abscissa a psychometric function is measured for each prompt. Observers
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -24,7 +24,7 @@ from fechner.experiments.presenter import Presenter, Trace
 from fechner.human import HumanReference, StandardSpatialObserver
 from fechner.observers.abilities import Ability, Need
 from fechner.observers.questions import Prompt, Reads
-from fechner.stimuli import Field, Picture, Stimulus
+from fechner.stimuli import Field, Frames, Picture, Stimulus
 from fechner.stimuli.patterns import drawn, with_seed
 
 if TYPE_CHECKING:
@@ -190,13 +190,8 @@ class Asking:
                 "contrasts cannot be chosen by its answers: use --constant, or leave batch out."
             )
         prompts = prompts_for(presenter, self.questions, self.labels)
-        at = int(np.abs(np.array(self.abscissae) - self.anchor).argmin())
-        calibrate(
-            presenter,
-            self._nothing(at),
-            [self._shown(at, -1, draw, self._human(at)) for draw in range(_ANCHORS)],
-            self.scene,
-        )
+        if (calibrate := getattr(presenter.observer, "calibrate", None)) is not None:
+            self._calibrate(presenter, calibrate)
         contrast, yes = presenter.unanswered(2, len(prompts), self.placement.most)
         # A level of -1 stands where fewer trials were needed.
         level = np.full_like(yes, -1, np.int16)
@@ -210,6 +205,16 @@ class Asking:
             partial(self._found, index, prompts, presenter, record),
             partial(self._contrast_shown, self.scene.drawn_field(presenter.observer.wants)),
         )
+
+    def _calibrate(self, presenter: Presenter, calibrate: Callable[[Frames, Frames], None]) -> None:
+        """Show an observer that judges by a criterion what just counts as something."""
+        import torch
+
+        at = int(np.abs(np.array(self.abscissae) - self.anchor).argmin())
+        anchors = [self._shown(at, -1, draw, self._human(at)) for draw in range(_ANCHORS)]
+        with torch.no_grad():
+            nothing = presenter.frames([self._nothing(at)], self.scene)
+            calibrate(nothing, presenter.frames(anchors, self.scene))
 
     def _tracks(self, prompts: int, presenter: Presenter) -> Iterator[list[_Prompted]]:
         """Go through tracks of trials, those together that are asked together.
@@ -379,15 +384,3 @@ def prompts_for(
             f"prompts: write {wanted}."
         )
     return found
-
-
-def calibrate(
-    presenter: Presenter, nothing: Stimulus, anchor: Sequence[Stimulus], scene: Scene
-) -> None:
-    """Show an observer that judges by a criterion what just counts as something."""
-    calibrate = getattr(presenter.observer, "calibrate", None)
-    if calibrate is not None:
-        import torch
-
-        with torch.no_grad():
-            calibrate(presenter.frames([nothing], scene), presenter.frames(anchor, scene))

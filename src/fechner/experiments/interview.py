@@ -90,8 +90,7 @@ class Heard(NamedTuple):
     @classmethod
     def nothing(cls, presenter: Presenter, n: int) -> Heard:
         """Return room for what comes of n trials."""
-        shape = (n, len(presenter.layers), len(presenter.readouts))
-        return cls(np.full(shape, np.nan), np.full(n, np.nan), [[] for _ in range(n)])
+        return cls(presenter.unanswered(n), np.full(n, np.nan), [[] for _ in range(n)])
 
     def enter(self, presenter: Presenter, trial: int, answer: Answer) -> None:
         """Put an answer in its place."""
@@ -113,11 +112,6 @@ Shown = Stimulus | Picture
 Look = Callable[[Shown, "Tensor"], float]
 
 
-def no_look(stimulus: Shown, luminance: Tensor) -> float:
-    """Measure nothing."""
-    return math.nan
-
-
 @dataclass(frozen=True)
 class Interview:
     """All questions of a piece.
@@ -128,16 +122,18 @@ class Interview:
         Made when they are begun. None of them depends on answers to another.
     finish
         Returns the result, when all chains are at their ends.
+    look
+        Measures what was really shown; None measures nothing.
     """
 
     scene: Scene
     chains: Iterable[Chain]
     finish: Callable[[], Any]
-    look: Look = no_look
+    look: Look | None = None
 
 
 def ask(
-    presenter: Presenter, requests: Sequence[Request], scene: Scene, look: Look = no_look
+    presenter: Presenter, requests: Sequence[Request], scene: Scene, look: Look | None = None
 ) -> Heard:
     """Ask questions that do not depend on each other."""
     found: list[Heard] = []
@@ -359,7 +355,7 @@ class Conversation:
     ) -> tuple[Frames, dict[Shown, float]]:
         """Paint stimuli, and measure what is shown of some."""
         frames, look = of.presenter.frames(stimuli, of.interview.scene), of.interview.look
-        if look is no_look:
+        if look is None:
             return frames, dict.fromkeys(targets, math.nan)
         light = dict(zip(stimuli, frames.luminance().double(), strict=True))
         return frames, {each: look(each, light[each]) for each in targets}
