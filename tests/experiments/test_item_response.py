@@ -7,6 +7,7 @@ import pytest
 import torch
 import xarray as xr
 from known import Blueing, Flat, KnownClassifier, flat_set
+from recognised import CLASSES, experiment
 
 from fechner.errors import ObserverError
 from fechner.experiments import (
@@ -19,7 +20,7 @@ from fechner.experiments import (
     Presenter,
     SecondLook,
 )
-from fechner.experiments.base import Scene
+from fechner.experiments.base import Scene, question_size
 from fechner.experiments.item_tasks import Shown
 from fechner.experiments.preferred_views import Item, preferred
 from fechner.observers import lift, observe
@@ -296,3 +297,11 @@ def test_samples_show_the_original_first() -> None:
     assert row[0].at < row[1].at
     assert row[-1].at == pytest.approx(1.0)
     assert isinstance(row[0].stimulus.source, Flat)
+
+
+def test_a_question_in_words_names_all_classes() -> None:
+    """Costs of a run are estimated from its length; matching asks nothing in words."""
+    pictures, words = question_size(experiment("mafc-blur"))
+    assert pictures == 1
+    assert words > len(CLASSES)
+    assert question_size(experiment("2afc-blur")) == (1, 0.0)
