@@ -113,13 +113,7 @@ class MatchingError(Scorer):
         if self.gaps:
             found = np.where(candidates == 0, np.nan, found)
         errors = np.log10(found) - np.log10(human)
-        why = ""
-        if np.isnan(found).all() and missing:
-            why = Why.TOO_FEW
-        elif _is_undefined(data, answers):
-            why = Why.UNDEFINED
-        elif np.nanmin(data[answers]) == np.nanmax(data[answers]):
-            why = Why.SAME_ANSWERS
+        why = Why.TOO_FEW if np.isnan(found).all() and missing else _why(data, answers)
         n = 0 if why else int(np.isfinite(errors).sum())
         note = join_notes(direct, _count_matches(candidates, self.gaps))
 
@@ -193,9 +187,11 @@ def _contrasts(data: xr.Dataset) -> xr.Dataset:
     return data.isel(contrast=data["dropped"].values == 0)
 
 
-def _is_undefined(data: xr.Dataset, answers: str = "response") -> bool:
-    """Whether answers to stimuli that were shown are undefined."""
-    return bool((data[answers].isnull() & (data["dropped"] == 0)).any())
+def _why(data: xr.Dataset, answers: str = "response") -> str:
+    """Say why answers to stimuli that were shown tell nothing; empty where they do."""
+    if bool((data[answers].isnull() & (data["dropped"] == 0)).any()):
+        return Why.UNDEFINED
+    return Why.SAME_ANSWERS if np.nanmin(data[answers]) == np.nanmax(data[answers]) else ""
 
 
 def _count_matches(candidates: NDArray[np.intp], gaps: bool = False) -> str:
@@ -356,13 +352,7 @@ class ColourMatchingError(Scorer):
         """Yield the errors of one layer and read-out, with their bootstrap over contrasts."""
         shown = _contrasts(data)
         contrasts = shown["contrast"].values
-        why = ""
-        if not len(contrasts):
-            why = Why.NOTHING_SHOWN
-        elif _is_undefined(shown):
-            why = Why.UNDEFINED
-        elif np.ptp(shown["response"].values) == 0:
-            why = Why.SAME_ANSWERS
+        why = _why(shown) if len(contrasts) else Why.NOTHING_SHOWN
         errors = sorted(self._errors(shown), key=lambda error: error.name != self.main)
         return _resampled(errors, "contrasts", contrasts, left_out(data["dropped"]), why)
 
