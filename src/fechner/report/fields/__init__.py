@@ -10,8 +10,7 @@ from typing import Any
 import fechner
 from fechner.errors import FechnerError, UnknownNameError
 from fechner.physiology import RULES, DogFit, GaborFit, Tuning
-from fechner.report.fields.sheet import draw_sheets
-from fechner.report.fields.words import Section, caption, scale_bar, sections
+from fechner.report.fields.words import Section, caption, draw_sheets, scale_bar, sections
 from fechner.report.figures.style import SUFFIXES as FIGURES
 from fechner.report.figures.style import save_pages
 from fechner.report.html import as_uri, templates
