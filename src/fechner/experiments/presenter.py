@@ -151,7 +151,7 @@ class Presenter:
         return self.log if kept and self.log is not None else NoLog()
 
     def unanswered(self, *shape: int) -> NDArray[np.float64]:
-        """Return room for answers, NaN, [*shape, layers, read-outs]."""
+        """Return room for answers, NaN, of a shape by layers and read-outs."""
         return np.full((*shape, len(self.layers), len(self.readouts)), np.nan)
 
     def result(

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
+    Flags = NDArray[np.bool_]
+
     from fechner.observers.classes import Categories
 
     Floats: TypeAlias = NDArray[np.float64]
@@ -127,7 +129,7 @@ class Decided(NamedTuple):
     chosen: NDArray[np.int16]
     right: Floats
     score: Floats
-    undefined: NDArray[np.bool_]
+    undefined: Flags
     problems: list[tuple[str, str]]
     others: Sequence[tuple[int, int] | None] = ()
 

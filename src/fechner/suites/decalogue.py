@@ -14,7 +14,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import product
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -101,7 +102,6 @@ _CHROMATIC = _Masking(
 )
 _MASKING = {"ach": _ACHROMATIC, "rg": _CHROMATIC, "yb": _CHROMATIC}
 
-
 _BRIGHTNESS = Brightness(_steps(0.5, 120, 20), _steps(1, 160, 5))
 _COLOUR = Colour(_steps(-20, 20, 15), (-150 / 7, -60 / 7, 0.0, 60 / 7, 150 / 7))
 _SENSITIVITY = NoiseCurves(
@@ -145,23 +145,14 @@ def _masked(
 ) -> NoiseCurves:
     """Return curves over contrast at the tested frequencies, one for each step of a mask.
 
-    Parameters
-    ----------
-    condition
-        Returns what a step changes, given where masking is measured, the frequency of the test,
-        and the step; the frequency of the mask is that of the test unless it says otherwise.
+    ``condition`` returns what a step changes, given where masking is measured, the frequency of
+    the test, and the step; the mask has the frequency of the test unless it says otherwise.
     """
     at = _MASKING[channel]
-    conditions = [
-        Condition(
-            channel,
-            cpd,
-            group=group,
-            **{"mask_frequency_cpd": cpd, **condition(at, cpd, step)},
-        )
-        for group, cpd in at.tested_cpd.items()
-        for step in steps
-    ]
+    conditions = []
+    for (group, cpd), step in product(at.tested_cpd.items(), steps):
+        changes = {"mask_frequency_cpd": cpd, **condition(at, cpd, step)}
+        conditions.append(Condition(channel, cpd, group=group, **changes))
     return NoiseCurves("contrast", at.contrasts, tuple(conditions), seeds=5)
 
 
@@ -256,39 +247,24 @@ _FOG = NoiseCurves(
 #: What people look at: Figures 5 to 8 of the paper, in equal steps.
 _BRIGHTNESS_GALLERY = replace(_BRIGHTNESS, abscissae=_steps(0.5, 120, 8))
 _COLOUR_GALLERY = replace(_COLOUR, abscissae=_steps(-20, 20, 9))
-_ENERGY_GALLERY = NoiseCurves(
-    "contrast",
-    _steps(0, 0.3, 7),
-    tuple(
-        Condition(
-            frequency_cpd=4.0,
-            mask_frequency_cpd=4.0,
-            mask_contrast=mask,
-            label=f"mask {mask:g}" if mask else "no mask",
-        )
-        for mask in _steps(0, 0.25, 6)
-    ),
-    luminance_cdm2=50.0,
-    seeds=1,
+_MASKED_GALLERY = partial(NoiseCurves, "contrast", _steps(0, 0.3, 7), luminance_cdm2=50.0, seeds=1)
+_MASKS_SHOWN = _steps(0, 0.25, 6)
+_MASK_4, _MASK_6 = (
+    partial(Condition, frequency_cpd=cpd, mask_frequency_cpd=cpd) for cpd in (4.0, 6.0)
+)
+_ENERGY_GALLERY = _MASKED_GALLERY(
+    tuple(_MASK_4(mask_contrast=m, label=f"mask {m:g}" if m else "no mask") for m in _MASKS_SHOWN),
     # Of the first draws, the one whose test and mask are least alike.
     seed=8,
     size_deg=1.0,
 )
-_ORIENTATION_GALLERY = NoiseCurves(
-    "contrast",
-    _steps(0, 0.3, 7),
+_ORIENTATION_GALLERY = _MASKED_GALLERY(
     tuple(
-        Condition(
-            frequency_cpd=6.0,
-            mask_frequency_cpd=6.0,
-            mask_contrast=_ACHROMATIC.mask,
-            mask_angle_deg=angle,
-            label=f"mask at {angle:g} deg",
+        _MASK_6(
+            mask_contrast=_ACHROMATIC.mask, mask_angle_deg=angle, label=f"mask at {angle:g} deg"
         )
         for angle in _steps(90, -90, 7)
     ),
-    luminance_cdm2=50.0,
-    seeds=1,
     size_deg=1.5,
     orientation_deg=90.0,
     test="gabor",
@@ -315,6 +291,24 @@ class _Row(NamedTuple):
     published_space: OpponentSpace = ATD_VILA_TOMAS2026
     by_default: bool = True
     least: float = EQUAL
+
+
+_FIGURE_16 = (
+    _Row(
+        "sensitivity-light",
+        "Contrast sensitivity in warm and cool light (Figure 16)",
+        _LIT,
+        (DISCOUNTS_LIGHT,),
+        CurvePanels(log=True),
+    ),
+    _Row(
+        "contrast-light",
+        "Contrast responses in warm and cool light (Figure 16)",
+        _LIT_CONTRAST,
+        (DISCOUNTS_LIGHT,),
+    ),
+    _Row("contrast-fog", "Contrast responses in fog (Figure 16)", _FOG, (ENHANCES, ORDERED)),
+)
 
 
 @lru_cache
@@ -382,31 +376,7 @@ def _rows(screen: Display) -> tuple[_Row, ...]:
         *masking,
         *_with_masks("rg"),
         *_with_masks("yb"),
-        _Row(
-            "sensitivity-light",
-            "Contrast sensitivity in warm and cool light (Figure 16)",
-            _LIT,
-            (DISCOUNTS_LIGHT,),
-            CurvePanels(log=True),
-            published_space=ATD,
-            by_default=False,
-        ),
-        _Row(
-            "contrast-light",
-            "Contrast responses in warm and cool light (Figure 16)",
-            _LIT_CONTRAST,
-            (DISCOUNTS_LIGHT,),
-            published_space=ATD,
-            by_default=False,
-        ),
-        _Row(
-            "contrast-fog",
-            "Contrast responses in fog (Figure 16)",
-            _FOG,
-            (ENHANCES, ORDERED),
-            published_space=ATD,
-            by_default=False,
-        ),
+        *(row._replace(published_space=ATD, by_default=False) for row in _FIGURE_16),
     )
 
 
