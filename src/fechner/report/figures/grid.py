@@ -155,7 +155,10 @@ def draw_grid(
     for axis, norm in norms.items():
         _draw_colour_bar(host, list(placed.values()), axis, norm)
     _settle(figure, cells, placed, plan, strips, experiment)
-    return finish(figure)
+    finish(figure)
+    for k, axes in placed.items():
+        write_cells(cells[k].panel, axes)
+    return figure
 
 
 def _panels(cells: Sequence[Cell]) -> list[Panel]:
@@ -196,9 +199,6 @@ def _settle(
         )
     more = plan.rows * more + titles * LINE_MM + rows * _ROW_MM
     figure.set_figheight(min(size_mm(figure)[1] + more, HEIGHT_MM) / 25.4)
-    lay_out(figure)
-    for k, axes in placed.items():
-        write_cells(cells[k].panel, axes)
 
 
 # Where panels stand

@@ -164,13 +164,13 @@ def draw_scores(
     for k, (test, axes) in enumerate(zip(tests, grid, strict=False)):
         below = kinds[k + plan.across] if k + plan.across < len(tests) else None
         set_axis(axes, "x", scales[kinds[k]], plan.width_mm, labelled=below != kinds[k])
-        first = k % plan.across == 0
-        axes.set_yticks(range(len(lines)), plan.labels if first else [""] * len(lines))
-        axes.set(ylim=(len(lines) - 0.5, -0.5))
+        axes.set(ylim=(len(lines) - 0.5, -0.5), yticks=[])
         axes.set_title(plan.titles[k], **_UPRIGHT if plan.upright else {})
         _draw_test(axes, lines, test, bars=bool(printed_by))
-        for line, label in zip(lines, axes.get_yticklabels(), strict=True):
-            label.set_fontstyle("normal" if line.row else "italic")
+        if k % plan.across == 0:
+            axes.set_yticks(range(len(lines)), plan.labels)
+            for line, label in zip(lines, axes.get_yticklabels(), strict=True):
+                label.set_fontstyle("normal" if line.row else "italic")
     _write_kinds(grid, kinds, plan)
     fit_height(figure, plan.rows, height_mm=len(lines) * _ROW_MM)
     return finish(figure)
