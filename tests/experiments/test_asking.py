@@ -7,7 +7,7 @@ import pytest
 from asking import Simulated, weibull
 
 from fechner.experiments import Asking, EveryLevel, Presenter
-from fechner.experiments.detection import remaining_contrast
+from fechner.experiments.asking import remaining_contrast
 from fechner.observers import lift, resolve
 from fechner.stimuli import Field, paint
 from fechner.suites import suite

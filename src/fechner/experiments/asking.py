@@ -17,14 +17,15 @@ import numpy as np
 
 from fechner.errors import ObserverError, PictureError
 from fechner.experiments.base import Piece, Sample, Scene, abscissa, sample_grid
-from fechner.experiments.detection import Detection, flag_contrasts, flagged, remaining_contrast
+from fechner.experiments.detection import Detection, flag_contrasts, flagged
 from fechner.experiments.interview import GRADED, Chain, Interview, Request, hold
 from fechner.experiments.placement import EveryLevel, Placement, Track, Trial, advance, rounds
 from fechner.experiments.presenter import Presenter, Trace
 from fechner.human import HumanReference, StandardSpatialObserver
 from fechner.observers.abilities import Ability, Need
 from fechner.observers.questions import Prompt, Reads
-from fechner.stimuli import Field, Frames, Picture, Stimulus
+from fechner.stimuli import Field, Frames, Layer, Picture, Stimulus
+from fechner.stimuli.painting import resample
 from fechner.stimuli.patterns import drawn, with_seed
 
 if TYPE_CHECKING:
@@ -384,3 +385,23 @@ def prompts_for(
             f"prompts: write {wanted}."
         )
     return found
+
+
+def remaining_contrast(luminance: Tensor, target: Layer, field: Field) -> float:
+    """Return the RMS contrast of a pattern in a picture: its share of what varies there.
+
+    Rounding to grey levels, dither and cut-off peaks add much that is not the pattern; the
+    covariance with the pattern is what is left of it. Pictures of another size are compared with
+    the pattern resampled in the same way.
+
+    Parameters
+    ----------
+    luminance
+        The picture, a tensor [h, w].
+    """
+    pattern = drawn(target.pattern, field, str(luminance.device))
+    if pattern.shape != luminance.shape:
+        pattern = resample(pattern[None, None], luminance.shape)[0, 0]
+    pattern = pattern - pattern.mean()
+    relative = luminance / luminance.mean() - 1
+    return float((relative * pattern).mean() / pattern.square().mean().sqrt())

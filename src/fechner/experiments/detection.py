@@ -34,11 +34,9 @@ from fechner.stimuli import (
 )
 from fechner.stimuli.colour import DIRECTION_NAMES
 from fechner.stimuli.contrast import Unit
-from fechner.stimuli.painting import resample
 from fechner.stimuli.patterns import (
     can_vary,
     contrast_of,
-    drawn,
     in_words,
     parameters_of,
     seed_of,
@@ -50,7 +48,6 @@ from fechner.stimuli.stimulus import asked_light, contrast_limit, fits_gamut
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from torch import Tensor
 
     from fechner.stimuli.contrast import Floats
 
@@ -421,8 +418,7 @@ def flag_contrasts(
         total = contrasts + sum(layer.contrast for layer in reference.layers)
         limit = gamut_limit(display, reference.background_xyz, target.modulation_xyz)
         flags[total > limit * (1 + 1e-9)] = REASONS.index("out-of-gamut")
-        achromatic = np.allclose(target.modulation_xyz, reference.background_xyz, rtol=1e-6)
-        if achromatic:
+        if np.allclose(target.modulation_xyz, reference.background_xyz, rtol=1e-6):  # achromatic
             flags[total > 1 + 1e-9] = REASONS.index("contrast-above-1")
     return flags
 
@@ -479,26 +475,6 @@ def realised_contrasts(
     return np.array(realised)
 
 
-def remaining_contrast(luminance: Tensor, target: Layer, field: Field) -> float:
-    """Return the RMS contrast of a pattern in a picture: its share of what varies there.
-
-    Rounding to grey levels, dither and cut-off peaks add much that is not the pattern; the
-    covariance with the pattern is what is left of it. Pictures of another size are compared with
-    the pattern resampled in the same way.
-
-    Parameters
-    ----------
-    luminance
-        The picture, a tensor [h, w].
-    """
-    pattern = drawn(target.pattern, field, str(luminance.device))
-    if pattern.shape != luminance.shape:
-        pattern = resample(pattern[None, None], luminance.shape)[0, 0]
-    pattern = pattern - pattern.mean()
-    relative = luminance / luminance.mean() - 1
-    return float((relative * pattern).mean() / pattern.square().mean().sqrt())
-
-
 def realised_mask(reference: Stimulus, display: Display, field: Field) -> float:
     """Return the contrast of a noise mask after the display has cut it, NaN if there is none."""
     for mask in reference.layers:
@@ -510,7 +486,7 @@ def realised_mask(reference: Stimulus, display: Display, field: Field) -> float:
 
 
 def _is_rms(layer: Layer) -> bool:
-    """Whether a contrast is no bound: peaks of noise lie far above its standard deviation."""
+    # Such a contrast is no bound: peaks of noise lie far above its standard deviation.
     return contrast_of(layer.pattern) != "amplitude"
 
 

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
     from fechner.observers.classes import Categories
 
-    Flags: TypeAlias = NDArray[np.bool_]
     Floats: TypeAlias = NDArray[np.float64]
 
 #: What stands in the place of a choice where a reply was none of the classes, and where nothing was
