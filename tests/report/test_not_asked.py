@@ -19,7 +19,7 @@ from fechner.report.figures import figure
 from fechner.report.serving import state as words
 from fechner.report.serving.runs import find_runs
 from fechner.report.serving.state import State, read_state
-from fechner.runs.lock import Plan, only_writer
+from fechner.runs.store import Plan, only_writer
 
 COLOUR = "psnr-y was not asked matching-colour: it sees no colour."
 VIDEO = [

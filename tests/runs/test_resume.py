@@ -13,7 +13,7 @@ from processes import running
 
 from fechner import evaluate
 from fechner.errors import RunFolderError
-from fechner.runs.lock import only_writer
+from fechner.runs.store import only_writer
 
 TESTS = ["area", "masking-coherent", "matching-frequency"]
 
@@ -21,7 +21,7 @@ PROGRAM = """
 import sys
 from fechner import evaluate
 from fechner.errors import RunFolderError
-from fechner.runs.lock import only_writer
+from fechner.runs.store import only_writer
 evaluate("pixels", "standard-observer", tests={tests!r}, out=sys.argv[1], threads=1,
          progress=False)
 """

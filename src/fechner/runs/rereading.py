@@ -28,10 +28,9 @@ from fechner.observers.devices import check_device
 from fechner.observers.questions import Answer, Question, Reads
 from fechner.runs.evaluation import computing_with
 from fechner.runs.ledger import Ledger, read_answers
-from fechner.runs.lock import only_writer
 from fechner.runs.plan import jobs, piece_keys
 from fechner.runs.run import Run
-from fechner.runs.store import read_dataset, write_dataset
+from fechner.runs.store import only_writer, read_dataset, write_dataset
 from fechner.runs.trials import FILE, Trials
 
 if TYPE_CHECKING:

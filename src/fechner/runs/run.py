@@ -13,11 +13,11 @@ from fechner.errors import RunFolderError, UnknownNameError
 from fechner.experiments import Experiment
 from fechner.observers import READOUTS, Wants
 from fechner.runs.ledger import Entry, Ledger, read_answers
-from fechner.runs.lock import last_writer
 from fechner.runs.manifest import Manifest, parameters
 from fechner.runs.people import people_of
 from fechner.runs.plan import piece_keys
 from fechner.runs.progress import followed
+from fechner.runs.store import last_writer
 from fechner.runs.trials import FILE as TRIALS
 from fechner.runs.trials import Spent, Trials
 from fechner.scores import Score

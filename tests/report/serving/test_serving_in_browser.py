@@ -13,7 +13,7 @@ from measured import HOSTILE, TESTS
 from playwright.sync_api import Browser, Page, expect
 
 from fechner.report.serving.explorer import Point, judge
-from fechner.runs.lock import Plan, only_writer
+from fechner.runs.store import Plan, only_writer
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from measured import HOSTILE, TESTS
 from fechner.report.serving import state as words
 from fechner.report.serving.runs import Snapshot, find_runs
 from fechner.report.serving.state import State, read_state
-from fechner.runs.lock import LOCK, Plan, only_writer
+from fechner.runs.store import LOCK, Plan, only_writer
 
 
 def state_of(folder: Path) -> State:

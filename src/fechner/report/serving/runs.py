@@ -18,9 +18,8 @@ from typing import Literal
 from fechner.errors import RunFolderError
 from fechner.runs import Run
 from fechner.runs.ledger import Entry
-from fechner.runs.lock import LOCK, Writer, last_writer
 from fechner.runs.manifest import FILE, Manifest
-from fechner.runs.store import slug
+from fechner.runs.store import LOCK, Writer, last_writer, slug
 
 #: ``elsewhere``: on another machine, as far as anyone here can tell.
 Writing = Literal["now", "elsewhere", "stopped", "ended"]

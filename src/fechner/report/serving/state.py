@@ -25,9 +25,9 @@ from fechner.report.serving.runs import (
     writing_of,
 )
 from fechner.runs.ledger import Entry
-from fechner.runs.lock import Plan, last_writer
 from fechner.runs.manifest import Manifest
 from fechner.runs.plan import digest, piece_keys
+from fechner.runs.store import Plan, last_writer
 from fechner.suites.base import not_asked
 
 #: ``unasked``: nobody asked for it; ``not asked``: the test needs what the observer lacks.

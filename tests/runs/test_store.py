@@ -11,14 +11,14 @@ import pytest
 from processes import running
 
 from fechner.errors import RunFolderError
-from fechner.runs.lock import LOCK, Plan, last_writer, only_writer
+from fechner.runs.store import LOCK, Plan, last_writer, only_writer
 
 PLAN = Plan(['a "hostile"\n name', "b"], ["area"], scores_only=True)
 
 PROGRAM = """
 import sys
 from pathlib import Path
-from fechner.runs.lock import only_writer
+from fechner.runs.store import only_writer
 with only_writer(Path(sys.argv[1])):
     print("writing", flush=True)
     sys.stdin.read()
