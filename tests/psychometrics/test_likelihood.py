@@ -108,5 +108,5 @@ def test_leading_axes_linear_scale_and_other_levels() -> None:
 def test_mistakes_are_told() -> None:
     with pytest.raises(FechnerError, match="between 0 and its n"):
         maximum_likelihood([0.1, 0.2], 5, [6, 1])
-    with pytest.raises(FechnerError, match="add up to less than 1"):
+    with pytest.raises(FechnerError, match="sum to less than 1"):
         maximum_likelihood([0.1, 0.2], 5, [1, 4], guess=1.0)

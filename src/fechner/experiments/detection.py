@@ -76,7 +76,7 @@ _SHARE_INSIDE = 0.9
 def _ascending(name: str, values: Iterable[float]) -> tuple[float, ...]:
     """Return values as plain numbers, or say that they do not grow."""
     found = tuple(float(value) for value in values)
-    if not found or any(a >= b for a, b in itertools.pairwise(found)):
+    if any(a >= b for a, b in itertools.pairwise(found)):
         raise FechnerError(f"{name} must be numbers in ascending order, not {found}.")
     return found
 
@@ -145,8 +145,8 @@ class Detection:
             raise UnknownNameError("abscissa", self.over, known, f"there are {', '.join(known)}")
         for name in ("values", "contrasts"):
             object.__setattr__(self, name, _ascending(name, getattr(self, name)))
-        if self.contrasts[0] < 0:
-            raise FechnerError(f"contrasts begin at {self.contrasts[0]:g}; they are 0 or above.")
+        if not self.values or min(self.contrasts, default=0) < 0:
+            raise FechnerError("a detection task needs values, and contrasts of 0 or above.")
         if self.human is not None and not hasattr(self.human, "threshold"):
             raise FechnerError(
                 f"human thresholds are a model, read_thresholds(...) or None, not {self.human!r}."

@@ -73,8 +73,8 @@ class NearThreshold:
     asks: ClassVar[Ability] = "compares"
 
     def __post_init__(self) -> None:
-        if self.task.contrasts[0] == 0:
-            raise FechnerError(f"contrasts of '{self.id}' must be above 0: their axis is log.")
+        if not self.task.contrasts or self.task.contrasts[0] == 0:
+            raise FechnerError(f"test '{self.id}' needs contrasts above 0: their axis is log.")
 
     @property
     def reference(self) -> str:
