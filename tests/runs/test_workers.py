@@ -245,10 +245,10 @@ def test_a_process_that_ends_while_it_has_nothing_to_do_is_replaced(tmp_path: Pa
 
 UNGUARDED = """
 import sys
-import following
 from fechner import evaluate
+from following import SPEC
 
-following.evaluate("pixels", suite="following", out=sys.argv[1], workers=2, progress=False)
+evaluate("pixels", suite=SPEC, out=sys.argv[1], workers=2, progress=False)
 """
 
 
