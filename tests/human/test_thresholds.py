@@ -160,6 +160,7 @@ def test_a_file_without_errors(tmp_path: Path) -> None:
         ("angle_deg,threshold\n1,\n", "line 2: .*threshold"),
         ("angle_deg,threshold\nnan,1\n", "line 2: .*angle_deg"),
         ("angle_deg,threshold\n1,-30\n", "line 2: .*sensitivities or dB"),
+        ("angle_deg,threshold\n1,80\n", "line 2: .*sensitivities or dB"),
         ("angle_deg,threshold\n1,0.1\n2,0.1\n1,0.2\n", "line 4: .*line 2, 1"),
         ("angle_deg,threshold,low\n1,0.1,0.05\n", "column high"),
         ("angle_deg,threshold,low,high\n1,0.1,0.2,0.05\n", "line 2: .*outside"),

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -275,6 +276,50 @@ def test_answers_depend_on_the_code_of_patterns_given_in_python() -> None:
 
     first, again, other = (bars(kind).build()[0].fingerprint for kind in (Bar, Bar, Other))
     assert first == again != other
+
+
+@pytest.mark.parametrize(
+    ("value", "named"),
+    [
+        ("5 * x.cos()", "Odd has values up to 5"),
+        ("x / 0", "Odd has values that are not finite"),
+        ("x.gird()", r"Odd could not be drawn: AttributeError.*\(loud\.py, line 6\)"),
+    ],
+)
+def test_a_wrong_pattern_is_named_and_no_observer_is_blamed(
+    tmp_path: Path, value: str, named: str
+) -> None:
+    file = tmp_path / "loud.py"
+    odd = (
+        "from dataclasses import dataclass\n@dataclass(frozen=True)\nclass Odd:\n"
+        "    frequency_cpd: float\n    highest_cpd = 1.0\n"
+        f"    def draw(self, field, device='cpu'): x = field.grid(device)[0]; return {value}\n"
+    )
+    contrasts = "(0.01, 0.1, 1.0))"
+    shown = contrasts.replace("))", "), Odd(1.0))")
+    file.write_text(odd + WITH_AN_OPTION.replace(contrasts, shown))
+    run = evaluate("pixels", suite=f"{file}:SUITE", progress=False)
+    (problem,) = run.assess()[1]
+    assert re.search(named, problem)
+    assert "observer 'pixels'" not in problem
+
+
+def test_seeds_are_compared_at_one_value_of_whatever_else_is_swept(tmp_path: Path) -> None:
+    file = tmp_path / "loud.py"
+    file.write_text(WITH_AN_OPTION)
+    done = CliRunner().invoke(
+        app, ["run", "pixels", "--suite", f"{file}:SUITE", "--loud", "1,2", "--seed", "0-1",
+              "--out", str(tmp_path / "run")]
+    )  # fmt: skip
+    assert sorted(path.name for path in tmp_path.glob("run-*")) == [
+        f"run-seed{seed}-loud{loud}" for seed in (0, 1) for loud in (1, 2)
+    ]
+    lines = done.output.splitlines()
+    for heading in ("loud1:", "loud2:"):
+        header, _, row = lines[lines.index(heading) + 1 :][:3]
+        assert (
+            dict(zip(header.split(), row.replace(" ↑", "").split(), strict=False))["seeds"] == "2"
+        )
 
 
 def test_a_test_whose_human_data_changed_is_measured_anew(tmp_path: Path) -> None:
