@@ -164,7 +164,6 @@ print(1)
         ({"files": "exr"}, "test.exr", "v/1\x01\x02"),
         ({"light": "cdm2"}, "test.exr", "v/1\x01\x02"),
         ({"files": "y4m"}, "test.y4m", "YUV4MPEG2 W32 H24 F1:1 Ip A1:1 C444p16"),
-        ({"files": "yuv"}, "test.yuv", ""),
         ({"files": "y4m", "bits": 10}, "test.y4m", "YUV4MPEG2 W32 H24 F1:1 Ip A1:1 C444p10"),
     ],
 )
@@ -247,8 +246,8 @@ def test_fingerprint(tmp_path: Path) -> None:
     ("settings", "says"),
     [
         ("light=cdm2,files=png", "png files hold display-encoded values only; .* files=exr"),
-        ("bits=10", "png files have 8 or 16 bits, not 10"),
-        ("files=jpg", "no files named 'jpg'; .*there are auto, png, y4m, yuv, exr"),
+        ("bits=10", "png files have one of 8, 16 bits, not 10"),
+        ("files=jpg", "no files named 'jpg'; .*there are auto, png, y4m, exr"),
         ("colour=maybe", "setting 'colour' is yes or no"),
         ("depth=8", "no setting named 'depth'"),
     ],
@@ -352,12 +351,14 @@ def test_no_score(read: str, printed: str, says: str) -> None:
 
 def test_values_are_put_in(tmp_path: Path) -> None:
     """Each stays one word, whatever is in it; braces around other words are left alone."""
-    line = f"'{sys.executable}' -c 'import sys; print(*map(repr, sys.argv[1:]), 7)'"
+    code = f'import sys; open("{tmp_path}/words", "w").write(str(sys.argv[1:])); print(7)'
+    line = f"'{sys.executable}' -c '{code}'"
     made = Program.of(line + " {test} --to={reference} {ppd} '{print}' {} '{test} {ppd}'")
     values = {"test": "a b;rm.png", "reference": "$HOME", "ppd": "60"}
-    words = re.findall(r"'([^']*)'", made._run([made._put_in(w, values) for w in made.words])[0])
-    assert words == ["a b;rm.png", "--to=$HOME", "60", "{print}", "{}", "a b;rm.png 60"]
     assert made.run(values) == 7
+    assert (tmp_path / "words").read_text() == (
+        "['a b;rm.png', '--to=$HOME', '60', '{print}', '{}', 'a b;rm.png 60']"
+    )
 
 
 def test_it_is_given_no_input_and_no_open_files(tmp_path: Path) -> None:
@@ -374,7 +375,7 @@ def test_it_is_given_no_input_and_no_open_files(tmp_path: Path) -> None:
         ("import sys; print(3); sys.exit('cannot read t.png')", "status 1: cannot read t.png"),
         ("import sys; print('no licence'); sys.exit(3)", "ended with status 3: no licence"),
         ("raise SystemExit(2)", "ended with status 2: it said nothing"),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "was ended by SIGKILL: "),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "ended with status -9: "),
     ],
 )
 def test_a_program_that_fails(tmp_path: Path, code: str, says: str) -> None:
@@ -399,9 +400,9 @@ def test_a_program_that_takes_too_long_is_ended_with_its_children(tmp_path: Path
     [
         ("no-such-program {test} {reference}", "there is no program 'no-such-program'"),
         ("./nothing.sh {test} {reference}", "there is no program './nothing.sh'"),
-        ("./plain.sh {test} {reference}", "may not be run: allow it with chmod +x ./plain.sh"),
-        ("ready.sh {test} {reference}", "is not on the path: write ./ready.sh"),
-        ("./folder {test} {reference}", "program './folder' is a folder"),
+        ("./plain.sh {test} {reference}", "program './plain.sh' cannot be run as it is"),
+        ("ready.sh {test} {reference}", "write ./ready.sh"),
+        ("./folder {test} {reference}", "there is no program './folder'"),
         ("sh {test}", "does not say where {reference} goes"),
         ("sh {refrence} {test}", "does not say where {reference} goes"),
         ("sh 'a {test} {reference}", "cannot be split into words: No closing quotation"),

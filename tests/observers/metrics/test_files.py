@@ -12,6 +12,7 @@ from PIL import Image
 
 from fechner.errors import FechnerError
 from fechner.observers.metrics.files import (
+    check_kind,
     step_contrast,
     write_exr,
     write_png,
@@ -60,26 +61,18 @@ def test_exr(tmp_path: Path, scale: float) -> None:
     assert np.array_equal(got, (PICTURE * scale).permute(1, 2, 0).float().numpy())
 
 
-@pytest.mark.parametrize("levels", ["limited", "full"])
 @pytest.mark.parametrize(
     ("bits", "pixel_format", "dtype"),
     [(8, "yuv444p", "u1"), (10, "yuv444p10le", "<u2"), (16, "yuv444p16le", "<u2")],
 )
-def test_y4m(tmp_path: Path, bits: int, levels: str, pixel_format: str, dtype: str) -> None:
+def test_y4m(tmp_path: Path, bits: int, pixel_format: str, dtype: str) -> None:
     frames = [PICTURE, 1 - PICTURE, PICTURE.flip(0)]
-    write_video(tmp_path / "a.y4m", iter(frames), 60000 / 1001, bits, levels)
+    write_video(tmp_path / "a.y4m", iter(frames), 60000 / 1001, bits)
     got = decoded(tmp_path / "a.y4m", pixel_format, dtype).reshape(3, 3, 21, 35)
-    assert np.array_equal(got, np.stack([ycbcr(frame, bits, levels) for frame in frames]))
+    assert np.array_equal(got, np.stack([ycbcr(frame, bits) for frame in frames]))
     head = (tmp_path / "a.y4m").read_bytes().split(b"\n")[0]
     assert head.startswith(b"YUV4MPEG2 W35 H21 F60000:1001 ")
-    assert head.endswith(f"XCOLORRANGE={levels.upper()}".encode())
-
-
-@pytest.mark.parametrize("bits", [8, 16])
-def test_raw_planes(tmp_path: Path, bits: int) -> None:
-    write_video(tmp_path / "a.yuv", iter([PICTURE, 1 - PICTURE]), 60, bits)
-    got = np.fromfile(tmp_path / "a.yuv", "u1" if bits == 8 else "<u2").reshape(2, 3, 21, 35)
-    assert np.array_equal(got, np.stack([ycbcr(frame, bits) for frame in (PICTURE, 1 - PICTURE)]))
+    assert head.endswith(b"XCOLORRANGE=LIMITED")
 
 
 def test_luma_and_chroma_of_the_recommendation() -> None:
@@ -99,13 +92,12 @@ def test_one_step_is_the_contrast_it_is_said_to_be(bits: int) -> None:
     low, high = desk.decode(codes).tolist()
     middle = float(desk.decode(torch.tensor(0.5, dtype=torch.float64)))
     assert step_contrast(bits) == pytest.approx((high - low) / middle, rel=1e-4)
-    assert step_contrast(bits, "limited") == pytest.approx(
+    assert step_contrast(bits, limited=True) == pytest.approx(
         step_contrast(bits) * (2**bits - 1) / (219 * 2 ** (bits - 8))
     )
 
 
-def test_bits_that_a_format_does_not_have(tmp_path: Path) -> None:
-    with pytest.raises(FechnerError, match=r"png files have 8 or 16 bits, not 10\."):
-        write_png(tmp_path / "a.png", PICTURE, bits=10)
-    with pytest.raises(FechnerError, match="y4m files have 8, 10, 12, 14 or 16 bits, not 9"):
-        write_video(tmp_path / "a.y4m", [PICTURE], 60, bits=9)
+@pytest.mark.parametrize(("kind", "bits"), [("png", 10), ("y4m", 9)])
+def test_bits_that_a_format_does_not_have(kind: str, bits: int) -> None:
+    with pytest.raises(FechnerError, match=f"{kind} files .* not {bits}"):
+        check_kind(kind, bits, "display")

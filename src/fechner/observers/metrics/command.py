@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fechner.errors import FechnerError, ObserverError
 from fechner.observers.abilities import Wants
-from fechner.observers.metrics.files import FileKinds, Levels
+from fechner.observers.metrics.files import Kind, check_kind, describe_kind, write_file
 from fechner.observers.metrics.metric import About, Metric
 from fechner.observers.weights import hash_file
 from fechner.stimuli import Clips, Display, Field, Frames, Light
@@ -48,8 +48,8 @@ class Command(Metric):
         The command line; see `Program`.
     files
         ``auto`` is Y4M for videos and PNG for pictures, or OpenEXR for both if light is cd/m2.
-    bits, levels
-        How many bits all but OpenEXR have, and where black and white are in Y4M and YUV.
+    bits
+        How many bits PNG and Y4M have.
     light
         Whether files hold display-encoded values or linear RGB in cd/m2.
     read, timeout
@@ -65,9 +65,8 @@ class Command(Metric):
         self,
         name: str,
         device: str = "cpu",
-        files: Literal["auto", "png", "y4m", "yuv", "exr"] = "auto",
+        files: Literal["auto", "png", "y4m", "exr"] = "auto",
         bits: int = 16,
-        levels: Levels = "limited",
         light: Light = "display",
         read: str = "last-number",
         higher_is_better: bool = False,
@@ -77,14 +76,15 @@ class Command(Metric):
         timeout: float = 600.0,
     ) -> None:
         self._program = Program.of(name, read, timeout)
+        kinds: tuple[Kind, ...]
         if files != "auto":
-            kinds = FileKinds(files, files, bits, levels)
-        elif light == "cdm2":
-            kinds = FileKinds("exr", "exr", bits, levels)
+            kinds = (files, files)
         else:
-            kinds = FileKinds("png", "y4m", bits, levels)
-        self._files = kinds
-        kinds.check(light, video)
+            kinds = ("exr", "exr") if light == "cdm2" else ("png", "y4m")
+        kinds = kinds if video else kinds[:1]
+        for kind in kinds:
+            check_kind(kind, bits, light)
+        self._kinds, self._bits = kinds, bits
         if best is None:
             best = math.inf if higher_is_better else 0.0
         wants = Wants(light=light, dtype="float64", colour=colour, video=video)
@@ -95,15 +95,15 @@ class Command(Metric):
             scores=(-math.inf, best) if higher_is_better else (best, math.inf),
             higher_is_better=higher_is_better,
             precision="files round more than floating point does",
-            fed=kinds.described(video),
+            fed=" or ".join(describe_kind(kind, bits) for kind in dict.fromkeys(kinds)),
         )
         super().__init__(
             f"cmd:{name}",
             about,
             self._pictures,
             watch=self._videos if video else None,
-            fingerprint=f"cmd/1 {name} {self._program.hashes()} {kinds} {wants} {read} {best:g} "
-            f"{higher_is_better}",
+            fingerprint=f"cmd/1 {name} {self._program.hashes()} {kinds} {bits} {wants} {read} "
+            f"{best:g} {higher_is_better}",
         )
 
     def _pictures(self, test: Tensor, reference: Tensor, frames: Frames) -> Tensor:
@@ -133,15 +133,15 @@ class Command(Metric):
             "peak": f"{display.peak_cdm2:g}",
             "black": f"{display.black_cdm2:g}",
         }
+        kind = self._kinds[-1 if isinstance(tests[0], Clips) else 0]
         with tempfile.TemporaryDirectory(prefix="fechner-") as folder:
             written: object = None
             for row, test in enumerate(tests):
                 reference = references[row] if len(references) > 1 else references[0]
                 same = written is reference or (isinstance(written, Clips) and written == reference)
-                if not same:
-                    values["reference"] = self._files.write(Path(folder, "reference"), reference)
-                    written = reference
-                values["test"] = self._files.write(Path(folder, "test"), test)
+                for name, shown in (("reference", reference), ("test", test))[same:]:
+                    values[name] = write_file(Path(folder, name), kind, self._bits, shown)
+                written = reference
                 scores.append(self._program.run(values))
         difference: Tensor = self.about.difference(torch.tensor(scores, dtype=torch.float64))
         return difference
@@ -205,19 +205,12 @@ class Program:
         found = shutil.which(name)
         if found is not None:
             return Path(found)
-        if Path(name).is_dir():
-            raise ObserverError(f"program '{name}' is a folder.")
-        if Path(name).is_file() and os.access(name, os.X_OK):
-            raise ObserverError(f"program '{name}' is not on the path: write ./{name}.")
         if Path(name).is_file():
             raise ObserverError(
-                f"program '{name}' may not be run: allow it with chmod +x {name}, or name what "
-                f"runs it, as in `python {name}`."
+                f"program '{name}' cannot be run as it is: make it executable (chmod +x) and write "
+                f"./{name}, or name what runs it, as in `python {name}`."
             )
-        raise ObserverError(
-            f"there is no program '{name}', neither on the path nor as a file seen from "
-            f"{Path.cwd()}."
-        )
+        raise ObserverError(f"there is no program '{name}' on the path or in {Path.cwd()}.")
 
     def hashes(self) -> str:
         """Return sha256 of the program and of all files among its arguments."""
@@ -231,19 +224,8 @@ class Program:
         No shell is involved, it is given no input, and it inherits no open files. Braces around
         other words are left as they are.
         """
-        output, errors, status = self._run([self._put_in(word, values) for word in self.words])
-        if status != 0:
-            last = (errors.strip() or output.strip() or "it said nothing").splitlines()[-1]
-            how = f"ended with status {status}" if status > 0 else f"was ended by {_signal(status)}"
-            raise ObserverError(f"program '{self.words[0]}' {how}: {_short(last)}")
-        return self.score(output)
-
-    @staticmethod
-    def _put_in(word: str, values: Mapping[str, object]) -> str:
-        known = "|".join(map(re.escape, values))
-        return re.sub(rf"\{{({known})\}}", lambda found: str(values[found[1]]), word)
-
-    def _run(self, words: list[str]) -> tuple[str, str, int]:
+        braces = re.compile(rf"\{{({'|'.join(map(re.escape, values))})\}}")
+        words = [braces.sub(lambda found: str(values[found[1]]), word) for word in self.words]
         try:
             process = subprocess.Popen(
                 words,
@@ -266,9 +248,16 @@ class Program:
                 "the setting timeout=SECONDS."
             ) from None
         finally:
-            if process.returncode is None:
-                _end(process)
-        return output, errors, process.returncode
+            if process.returncode is None:  # end it, with all it has started
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
+        if process.returncode:
+            last = (errors.strip() or output.strip() or "it said nothing").splitlines()[-1]
+            raise ObserverError(
+                f"program '{words[0]}' ended with status {process.returncode}: {_short(last)}"
+            )
+        return self.score(output)
 
     def score(self, output: str) -> float:
         r"""Return the score in what was printed.
@@ -314,19 +303,3 @@ def _in_json(output: str, path: str) -> Any:
 
 def _short(text: str, most: int = 300) -> str:
     return text if len(text) <= most else text[:most] + "..."
-
-
-def _signal(status: int) -> str:
-    try:
-        return signal.Signals(-status).name
-    except ValueError:
-        return f"signal {-status}"
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    """End a program that was not waited for, with all it has started."""
-    if hasattr(os, "killpg"):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    process.kill()
-    process.communicate()

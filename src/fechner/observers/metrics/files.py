@@ -1,7 +1,7 @@
-"""Files for programs that read pictures and videos: PNG, Y4M, raw Y'CbCr and OpenEXR.
+"""Files for programs that read pictures and videos: PNG, Y4M and OpenEXR.
 
-All are lossless. The first three round to so many bits, which `step_contrast` puts into contrast;
-OpenEXR holds 32-bit floating point. Videos are written frame after frame.
+PNG and Y4M round to a number of bits, which `step_contrast` puts into contrast; OpenEXR holds
+32-bit floating point. Videos are written frame after frame.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -24,89 +23,61 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-#: Codes of luma: ``limited`` leaves room below black and above white, as video does (ITU-R BT.709);
-#: ``full`` uses all codes.
-Levels = Literal["limited", "full"]
-
 #: How Y4M names the sampling 4:4:4 at so many bits.
 _Y4M_444 = {8: "C444", 10: "C444p10", 12: "C444p12", 14: "C444p14", 16: "C444p16"}
 
 #: How many bits files of whole numbers can have.
-_BITS = {"png": (8, 16), "y4m": tuple(_Y4M_444), "yuv": tuple(_Y4M_444)}
+_BITS = {"png": (8, 16), "y4m": tuple(_Y4M_444)}
 
 #: The sRGB curve above its toe is L ~ (V + .055)^2.4 (IEC 61966-2-1).
 _SRGB_EXPONENT, _SRGB_OFFSET = 2.4, 0.055
 
-Kind = Literal["png", "y4m", "yuv", "exr"]
+Kind = Literal["png", "y4m", "exr"]
 
 
-@dataclass(frozen=True)
-class FileKinds:
-    """Which files pictures and videos become.
+def check_kind(kind: Kind, bits: int, light: Light) -> None:
+    """Say which settings of files do not go together."""
+    if kind == "exr":
+        return
+    if light == "cdm2":
+        raise FechnerError(
+            f"{kind} files hold display-encoded values only; for light in cd/m2 set files=exr."
+        )
+    if bits not in _BITS[kind]:
+        known = ", ".join(map(str, _BITS[kind]))
+        raise FechnerError(f"{kind} files have one of {known} bits, not {bits}.")
 
-    Videos as PNG or OpenEXR are folders of numbered frames, pictures as Y4M or raw Y'CbCr videos of
-    one frame.
+
+def describe_kind(kind: Kind, bits: int) -> str:
+    """Return what a program is fed with, with the contrast of one step."""
+    if kind == "exr":
+        return "OpenEXR files of 32-bit floating point"
+    step = step_contrast(bits, limited=kind == "y4m")
+    return f"{bits}-bit {kind.upper()} files (one step at mid grey is a contrast of {step:.1e})"
+
+
+def write_file(stem: Path, kind: Kind, bits: int, shown: Tensor | Clips) -> Path:
+    """Write a picture, [3, h, w], or the one video of clips, and return the file or folder.
+
+    Videos as PNG or OpenEXR are folders of numbered frames, pictures as Y4M videos of one frame.
     """
-
-    picture: Kind
-    video: Kind
-    bits: int
-    levels: Levels
-
-    def check(self, light: Light, video: bool) -> None:
-        """Say what does not go together."""
-        for kind in self._kinds(video):
-            if light == "cdm2" and kind != "exr":
-                raise FechnerError(
-                    f"{kind} files hold display-encoded values only; for light in cd/m2 set "
-                    "files=exr."
-                )
-            check_bits(kind, self.bits)
-
-    def _kinds(self, video: bool) -> list[Kind]:
-        return list(dict.fromkeys((self.picture, self.video) if video else (self.picture,)))
-
-    def described(self, video: bool) -> str:
-        """Return what a program is fed with, with the contrast of one step."""
-        return " or ".join(map(self._described, self._kinds(video)))
-
-    def _described(self, kind: Kind) -> str:
-        if kind == "exr":
-            return "OpenEXR files of 32-bit floating point"
-        levels: Levels = "full" if kind == "png" else self.levels
-        step = step_contrast(self.bits, levels)
-        what = "PNG files" if kind == "png" else f"{kind.upper()} files of {levels} levels"
-        return f"{self.bits}-bit {what} (one step at mid grey is a contrast of {step:.1e})"
-
-    def write(self, stem: Path, thing: Tensor | Clips) -> Path:
-        """Write a picture, [3, h, w], or the one video of clips, and return the file or folder."""
-        if not isinstance(thing, Clips):
-            return self._write(stem, self.picture, [thing], 1.0)
-        frames = (frame.pixels[0] for frame in thing)
-        if self.video in ("y4m", "yuv"):
-            return self._write(stem, self.video, frames, thing.field.fps)
+    path = stem.with_suffix(f".{kind}")
+    if isinstance(shown, Clips):
+        frames = (frame.pixels[0] for frame in shown)
+        if kind == "y4m":
+            write_video(path, frames, shown.field.fps, bits)
+            return path
         stem.mkdir(exist_ok=True)
         for number, frame in enumerate(frames):
-            self._write(stem / f"{number:05d}", self.video, [frame], 1.0)
+            write_file(stem / f"{number:05d}", kind, bits, frame)
         return stem
-
-    def _write(self, stem: Path, kind: Kind, frames: Iterable[Tensor], fps: float) -> Path:
-        """Write one file; PNG and OpenEXR have one frame."""
-        path = stem.with_suffix(f".{kind}")
-        if kind in ("y4m", "yuv"):
-            write_video(path, frames, fps, self.bits, self.levels)
-        else:
-            (picture,) = frames
-            write_png(path, picture, self.bits) if kind == "png" else write_exr(path, picture)
-        return path
-
-
-def check_bits(kind: str, bits: int) -> None:
-    """Raise if files of a kind cannot have so many bits; those of floating point do not care."""
-    known = _BITS.get(kind, (bits,))
-    if bits not in known:
-        *most, last = map(str, known)
-        raise FechnerError(f"{kind} files have {', '.join(most)} or {last} bits, not {bits}.")
+    if kind == "y4m":
+        write_video(path, [shown], 1.0, bits)
+    elif kind == "png":
+        write_png(path, shown, bits)
+    else:
+        write_exr(path, shown)
+    return path
 
 
 def write_png(path: Path | str, rgb: Tensor, bits: int = 16) -> None:
@@ -114,7 +85,6 @@ def write_png(path: Path | str, rgb: Tensor, bits: int = 16) -> None:
 
     Rows are not filtered and hardly compressed: the file is read once and thrown away.
     """
-    check_bits("png", bits)
     codes = _rounded(_array(rgb).transpose(1, 2, 0) * (2**bits - 1), bits)
     height, width, _ = codes.shape
     filtered = np.zeros((height, 1 + width * 3 * bits // 8), np.uint8)  # each row begins with 0
@@ -132,60 +102,40 @@ def write_png(path: Path | str, rgb: Tensor, bits: int = 16) -> None:
             file.write(struct.pack(">I", len(data)) + kind + data + struct.pack(">I", checksum))
 
 
-def write_video(
-    path: Path | str,
-    frames: Iterable[Tensor],
-    fps: float,
-    bits: int = 16,
-    levels: Levels = "limited",
-) -> None:
-    """Write frames, each [3, h, w] in 0..1, as they come: Y'CbCr of BT.709, 4:4:4.
-
-    As Y4M, whose header says which levels (programs that do not look take them to be limited), or,
-    if the file is called ``.yuv``, without any header: yuv444p16le, as ffmpeg calls it.
-    """
-    kind = Path(path).suffix[1:]
-    check_bits(kind, bits)
+def write_video(path: Path | str, frames: Iterable[Tensor], fps: float, bits: int = 16) -> None:
+    """Write frames, each [3, h, w] in 0..1, as they come: Y4M of Y'CbCr, BT.709, 4:4:4."""
     rate = Fraction(fps).limit_denominator(1001)
     with Path(path).open("wb") as file:
         for number, frame in enumerate(frames):
-            planes = ycbcr(frame, bits, levels)
-            if kind == "y4m" and number == 0:
+            planes = ycbcr(frame, bits)
+            if number == 0:
                 _, height, width = planes.shape
                 file.write(
                     f"YUV4MPEG2 W{width} H{height} F{rate.numerator}:{rate.denominator} Ip A1:1 "
-                    f"{_Y4M_444[bits]} XCOLORRANGE={levels.upper()}\n".encode()
+                    f"{_Y4M_444[bits]} XCOLORRANGE=LIMITED\n".encode()
                 )
-            if kind == "y4m":
-                file.write(b"FRAME\n")
-            file.write(planes.astype("u1" if bits == 8 else "<u2").tobytes())
+            file.write(b"FRAME\n" + planes.astype("u1" if bits == 8 else "<u2").tobytes())
 
 
-def ycbcr(rgb: Tensor, bits: int = 16, levels: Levels = "limited") -> NDArray[np.uint16]:
+def ycbcr(rgb: Tensor, bits: int = 16) -> NDArray[np.uint16]:
     """Return codes of luma and colour difference, [3, h, w], for encoded RGB, [3, h, w] in 0..1.
 
     ITU-R BT.709-6 (itu2015_bt709), items 3.2 to 3.4: Y' = .2126 R' + .7152 G' + .0722 B',
-    Cb = (B' - Y')/1.8556, Cr = (R' - Y')/1.5748. Limited: (16 + 219 Y', 128 + 224 C) 2^(bits - 8);
-    full: Y' (2^bits - 1), and C likewise around 2^(bits - 1).
+    Cb = (B' - Y')/1.8556, Cr = (R' - Y')/1.5748, as (16 + 219 Y', 128 + 224 C) 2^(bits - 8).
 
     Examples
     --------
     >>> import torch
-    >>> white = torch.ones(3, 1, 1, dtype=torch.float64)
-    >>> ycbcr(white, 8).ravel().tolist(), ycbcr(white, 16, "full").ravel().tolist()
-    ([235, 128, 128], [65535, 32768, 32768])
+    >>> ycbcr(torch.ones(3, 1, 1, dtype=torch.float64), 8).ravel().tolist()
+    [235, 128, 128]
     """
     red, green, blue = _array(rgb)
     weights = BT709_WEIGHTS
     luma = weights[0] * red + weights[1] * green + weights[2] * blue
     blueness = (blue - luma) / (2 * (1 - weights[2]))
     redness = (red - luma) / (2 * (1 - weights[0]))
-    unit, top = 2 ** (bits - 8), 2**bits - 1
-    if levels == "limited":
-        planes = [16 + 219 * luma, 128 + 224 * blueness, 128 + 224 * redness]
-        return _rounded(np.stack(planes) * unit, bits)
-    middle = 128 * unit
-    return _rounded(np.stack([luma * top, middle + blueness * top, middle + redness * top]), bits)
+    planes = [16 + 219 * luma, 128 + 224 * blueness, 128 + 224 * redness]
+    return _rounded(np.stack(planes) * 2 ** (bits - 8), bits)
 
 
 def write_exr(path: Path | str, rgb: Tensor) -> None:
@@ -223,16 +173,18 @@ def write_exr(path: Path | str, rgb: Tensor) -> None:
     Path(path).write_bytes(start + offsets.astype("<u8").tobytes() + lines.tobytes())
 
 
-def step_contrast(bits: int, levels: Levels = "full", encoded: float = 0.5) -> float:
-    """Return the contrast of one step of the codes, dL/L, at an sRGB-encoded grey.
+def step_contrast(bits: int, *, limited: bool = False) -> float:
+    """Return the contrast of one step of the codes, dL/L, at an sRGB-encoded mid grey.
+
+    Limited levels leave room below black and above white, as video does (ITU-R BT.709).
 
     Examples
     --------
     >>> [f"{step_contrast(bits):.1e}" for bits in (8, 10, 16)]
     ['1.7e-02', '4.2e-03', '6.6e-05']
     """
-    steps: int = 2**bits - 1 if levels == "full" else 219 << (bits - 8)
-    return _SRGB_EXPONENT / (encoded + _SRGB_OFFSET) / steps
+    steps: int = 219 << (bits - 8) if limited else 2**bits - 1
+    return _SRGB_EXPONENT / (0.5 + _SRGB_OFFSET) / steps
 
 
 def _array(rgb: Tensor) -> NDArray[np.float64]:

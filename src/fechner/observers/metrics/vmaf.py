@@ -17,7 +17,7 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fechner.errors import MissingExtraError, ObserverError
-from fechner.observers.metrics.files import Levels, step_contrast
+from fechner.observers.metrics.files import step_contrast
 from fechner.observers.metrics.metric import (
     BT709_WEIGHTS,
     Metric,
@@ -68,7 +68,7 @@ class Vmaf(Metric):
         self,
         device: str = "cpu",
         engine: Literal["torch", "libvmaf"] = "torch",
-        levels: Levels = "limited",
+        levels: Literal["limited", "full"] = "limited",
         matrix: Literal["bt709", "bt2020"] = "bt709",
         clip: bool = False,
         scores_in: Literal["float64", "float32"] = "float64",
@@ -81,12 +81,13 @@ class Vmaf(Metric):
         else:
             self._score = LibvmafEngine()
             library = f"libvmaf/{hash_file(self._score.ffmpeg)}"
-            step = f"one step at mid grey is a contrast of {step_contrast(16, levels):.1e}"
+            step = step_contrast(16, limited=levels == "limited")
             about = replace(
                 about,
                 best=97.428043,  # as it is printed
                 precision="fixed point, the original's own",
-                fed=f"16-bit luma of {levels} levels ({step})",
+                fed=f"16-bit luma of {levels} levels (one step at mid grey is a contrast of "
+                f"{step:.1e})",
             )
         super().__init__(
             "vmaf",
