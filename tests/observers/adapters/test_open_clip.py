@@ -242,18 +242,3 @@ def test_a_pickle_is_not_run(tmp_path: Path) -> None:
     torch.save(by_hand("tiny-vit"), path)
     with pytest.raises(ObserverError, match="holds more than tensors"):
         resolve(f"open_clip/tiny-vit@weights={path}")
-
-
-@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
-@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
-def test_programs_are_run_if_trusted(tmp_path: Path) -> None:
-    model, path = by_hand("tiny-vit"), tmp_path / "tiny.pt"
-    shown = frames(32)
-    methods = {"encode_image": normalised(shown), "encode_text": torch.ones(1, 8).long()}
-    torch.jit.trace_module(model, methods, check_trace=False).save(path)
-    with pytest.raises(ObserverError, match=r"TorchScript program.* allow it with --trust-remote"):
-        resolve(f"open_clip/tiny-vit@weights={path}")
-    observer = resolve(f"open_clip/tiny-vit@weights={path}", trust_remote_code=True)
-    with torch.no_grad():
-        expected = model.encode_image(normalised(shown))
-    torch.testing.assert_close(features(observer, shown), expected)

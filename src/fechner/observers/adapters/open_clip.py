@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -27,13 +26,7 @@ _NO_TEXT = {"width": 8, "heads": 1, "layers": 1, "context_length": 1, "vocab_siz
 _NOT_READING = ("visual", "text_decoder")
 
 
-def load(
-    model: str,
-    *,
-    weights: str | None = None,
-    size: int | None = None,
-    trust_remote_code: bool = False,
-) -> Network:
+def load(model: str, *, weights: str | None = None, size: int | None = None) -> Network:
     """Load the image tower of a model with the weights of a tag, or those of a file.
 
     The natural read-out is the embedding of the picture, not scaled to unit length. It answers by
@@ -48,7 +41,7 @@ def load(
     import_torchvision()
     import open_clip
 
-    found = _Model(model, weights, trust_remote_code)
+    found = _Model(model, weights)
     visual = found.image_tower(size)
     side = visual.image_size
     preprocessing = open_clip.get_model_preprocess_cfg(visual)
@@ -95,11 +88,11 @@ def _contrastive(model: _Model, options: LoadOptions) -> Contrastive:
 class _Model:
     """An architecture with the weights of a tag or a file; its towers are loaded one by one."""
 
-    def __init__(self, model: str, weights: str | None, trust: bool) -> None:
+    def __init__(self, model: str, weights: str | None) -> None:
         import open_clip
 
         self.architecture, _, self.tag = model.partition("/")
-        self.weights, self.trust = weights, trust
+        self.weights = weights
         known = open_clip.list_models()
         if self.architecture not in known:
             raise UnknownNameError(
@@ -138,7 +131,7 @@ class _Model:
         from open_clip.convert import convert_state_dict
         from open_clip.model import resize_pos_embed
 
-        tensors = self._tensors(self.weights)
+        tensors = read_weights(self.weights)
         # Towers of timm are resized once they are filled, the others before.
         of_timm = "timm_model_name" in vision
         model = self._create(
@@ -163,7 +156,7 @@ class _Model:
             model = self._create(pretrained_text=False)
         tensors: dict[str, Tensor] = {}
         if self.weights is not None:
-            tensors = convert_state_dict(model, self._tensors(self.weights))
+            tensors = convert_state_dict(model, read_weights(self.weights))
             if "positional_embedding" in tensors and not hasattr(model, "positional_embedding"):
                 tensors = convert_to_custom_text_state_dict(tensors)
         for part in _NOT_READING:
@@ -193,25 +186,3 @@ class _Model:
             return open_clip.create_model(
                 self.architecture, self.tag, weights_only=True, **settings
             )
-
-    def _tensors(self, path: str) -> dict[str, Tensor]:
-        """Read a state dict; also from the programs that OpenAI published its weights in."""
-        if not _is_program(path):
-            return read_weights(path)
-        if not self.trust:
-            raise ObserverError(
-                f"'{path}' is a TorchScript program, and reading it may run its code: allow it "
-                "with --trust-remote-code, or save its state_dict() as .safetensors."
-            )
-        import torch
-
-        with quietly():  # that TorchScript is deprecated
-            program: Any = torch.jit.load(path, map_location="cpu")  # type: ignore[no-untyped-call]
-        return dict(program.state_dict())
-
-
-def _is_program(path: str) -> bool:
-    if not zipfile.is_zipfile(path):
-        return False
-    with zipfile.ZipFile(path) as archive:
-        return any(name.endswith("/constants.pkl") for name in archive.namelist())

@@ -48,6 +48,7 @@ def load(model: str, *, weights: str | None = None, size: int | None = None) -> 
     """
     import_torchvision()
     import torchvision
+    from torchvision import models
 
     name, _, tag = model.partition("/")
     name = name.lower()
@@ -62,8 +63,10 @@ def load(model: str, *, weights: str | None = None, size: int | None = None) -> 
             module, scores = _filled(name, found, file)
     shown = published.transforms()
     own = getattr(module, "image_size", shown.crop_size[0])
-    if size is not None and size != own:
-        module = _resized(name, module, size)
+    # Their positions are made for one size; timm has the same networks for any.
+    one_size = isinstance(module, models.MaxVit | models.VisionTransformer)
+    if one_size and size not in (None, own):
+        raise ObserverError(f"{name} takes pictures of {own} px only; leave 'size' out.")
     head = _head(module) if scores else None
     # By rule, but mixed parts in Inception and pooling in plain networks.
     mixed = [name for name, _ in module.named_children() if name.startswith(("inception", "Mixed"))]
@@ -130,26 +133,6 @@ def _today(key: str) -> str:
     for old, new in _OLD_NAMES:
         key = old.sub(new, key)
     return key
-
-
-def _resized(name: str, module: Any, size: int) -> Any:
-    """Return a model for another size of pictures; most take any."""
-    from torchvision import models
-    from torchvision.models.vision_transformer import interpolate_embeddings
-
-    if isinstance(module, models.MaxVit):
-        raise ObserverError(f"{name} takes pictures of one size only; leave 'size' out.")
-    if not isinstance(module, models.VisionTransformer):
-        return module
-    if size % module.patch_size:
-        raise ObserverError(
-            f"{name} cuts pictures into patches of {module.patch_size} px; 'size' must be a "
-            f"multiple of that, not {size}."
-        )
-    positions = interpolate_embeddings(size, module.patch_size, module.state_dict())
-    other = models.get_model(name, weights=None, image_size=size, num_classes=_count(module))
-    other.load_state_dict(positions)
-    return other
 
 
 def _head(module: nn.Module) -> str | None:
