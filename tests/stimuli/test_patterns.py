@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import pytest
@@ -241,24 +240,22 @@ def test_area_and_seed_of_patterns_that_have_one() -> None:
     assert with_parameter(Gabor(2.0, 1.0), "area_deg2", math.pi / 4).sigma_deg == 0.5
     noise = OctaveNoise(4.0, seed=7)
     assert (seed_of(noise), seed_of(with_seed(noise, 7, 2))) == ((7,), (7, 2))
-    assert contrast_of(noise) == contrast_of(noise.band) == "rms"
-    assert torch.equal(noise.draw(field), noise.band.draw(field))
+    same = Noise(noise.low_cpd, noise.high_cpd, seed=7)
+    assert contrast_of(noise) == contrast_of(same) == "rms"
+    assert torch.equal(noise.draw(field), same.draw(field))
     assert in_words(OctaveNoise(4.0, octaves=2.0)) == "noise 2 octaves wide of 4 cycles/degree"
     assert in_words(Noise(0.0, 12.0, seed=3)) == "noise up to 12 cycles/degree"
 
 
 def test_what_is_remembered_has_bounds() -> None:
     made: list[str] = []
-
-    def make(name: str) -> str:
-        made.append(name)
-        return name
-
     recent: Recent[str] = Recent(most=10)
     for name in ("a", "b", "a", "c", "a", "b"):
-        assert recent.get(name, partial(make, name), lambda name: 4) == name
+        if recent.get(name) is None:
+            made.append(recent.keep(name, name, 4))
+        assert recent.get(name) == name
     # b was not used for longest when c came.
     assert made == ["a", "b", "c", "b"]
     assert len(recent) == 2
-    assert recent.get("huge", lambda: "huge", lambda name: 1000) == "huge"
+    assert recent.keep("huge", "huge", 1000) == "huge"
     assert len(recent) == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -69,23 +68,22 @@ class Field:
         """Make a field from any two of pixels, degrees and ppd; pairs are (height, width)."""
         if sum(given is not None for given in (pixels, degrees, ppd)) != 2:
             raise ValueError("give exactly two of pixels, degrees and ppd.")
-        if pixels is not None:
-            height, width = pixels if isinstance(pixels, tuple) else (int(pixels), int(pixels))
-        if degrees is not None:
-            pair = degrees if isinstance(degrees, tuple) else (degrees, degrees)
-            if not min(pair) > 0:
-                raise ValueError(f"a field has a positive size, not {degrees} degrees.")
-            if ppd is None:
-                ppd = width / pair[1]
-                if abs(height / pair[0] - ppd) > 1e-6 * ppd:
-                    raise ValueError(
-                        f"pixels {pixels} over degrees {degrees} give two different ppd; "
-                        "pixels must be square."
-                    )
-            else:
-                height, width = (round(side * ppd) for side in pair)
+        sides_px, sides_deg = (
+            each if each is None or isinstance(each, tuple) else (each, each)
+            for each in (pixels, degrees)
+        )
+        if sides_deg and not min(sides_deg) > 0:
+            raise ValueError(f"a field has a positive size, not {degrees} degrees.")
+        if sides_px and sides_deg:
+            ppd = sides_px[1] / sides_deg[1]
+            if abs(sides_px[0] / sides_deg[0] - ppd) > 1e-6 * ppd:
+                raise ValueError(
+                    f"pixels {pixels} over degrees {degrees} give two different ppd; pixels must "
+                    "be square."
+                )
         assert ppd is not None
-        return cls(width, height, float(ppd), coordinates)
+        height, width = sides_px or (side * ppd for side in sides_deg or ())
+        return cls(round(width), round(height), float(ppd), coordinates)
 
     @property
     def width_deg(self) -> float:
@@ -127,22 +125,25 @@ class Field:
         """Return the field of another size (height, width) at the same ppd."""
         return replace(self, height_px=size_px[0], width_px=size_px[1])
 
-    def grid(self, device: str = "cpu") -> tuple[Tensor, Tensor]:
-        """Return x [1, w] (rightwards) and y [h, 1] (upwards) in degrees from the centre."""
-        return _grid(self, device)
+    def grid(self, device: str = "cpu", orientation_deg: float = 0.0) -> tuple[Tensor, Tensor]:
+        """Return x [1, w] (rightwards) and y [h, 1] (upwards) in degrees from the centre.
 
+        Turned by an orientation, they are the coordinates across and along its bars, [h, w].
+        """
+        import torch
 
-@lru_cache(maxsize=8)
-def _grid(field: Field, device: str) -> tuple[Tensor, Tensor]:
-    import torch
-
-    def axis(n: int) -> Tensor:
-        steps = torch.arange(n, dtype=torch.float64, device=device)
-        if field.coordinates == "endpoints":
-            return (steps * (n / max(n - 1, 1)) - n / 2) / field.ppd
-        return (steps - (n - 1) / 2) / field.ppd
-
-    return axis(field.width_px)[None, :], -axis(field.height_px)[:, None]
+        axes = []
+        for n in (self.width_px, self.height_px):
+            steps = torch.arange(n, dtype=torch.float64, device=device)
+            if self.coordinates == "endpoints":
+                axes.append((steps * (n / max(n - 1, 1)) - n / 2) / self.ppd)
+            else:
+                axes.append((steps - (n - 1) / 2) / self.ppd)
+        x, y = axes[0][None, :], -axes[1][:, None]
+        if orientation_deg == 0:
+            return x, y
+        cos, sin = math.cos(math.radians(orientation_deg)), math.sin(math.radians(orientation_deg))
+        return x * cos + y * sin, y * cos - x * sin
 
 
 def pixels_per_degree(*, distance_cm: float, screen_width_cm: float, screen_width_px: int) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fechner.errors import PictureError
+from fechner.stimuli.patterns import check_positive
 from fechner.stimuli.pictures import Seed, picture_drawn
 
 if TYPE_CHECKING:
@@ -35,11 +36,8 @@ class Band:
     Examples
     --------
     >>> band = Band.octaves(4.0)
-    >>> round(band.low_cpd, 3), round(band.high_cpd, 3), round(band.centre_cpd, 3)
-    (2.828, 5.657, 4.0)
-    >>> from fechner.stimuli import Field
-    >>> [round(edge, 2) for edge in band.per_image(Field(256, 256, 64.0))]
-    [11.31, 22.63]
+    >>> round(band.low_cpd, 3), round(band.high_cpd, 3)
+    (2.828, 5.657)
     """
 
     low_cpd: float
@@ -56,20 +54,6 @@ class Band:
     def octaves(cls, centre_cpd: float, octaves: float = 1.0) -> Band:
         """Return the band of so many octaves around a frequency in cycles per degree."""
         return cls(*octave_edges(centre_cpd, octaves))
-
-    @classmethod
-    def octaves_of_image(cls, centre: float, field: Field, octaves: float = 1.0) -> Band:
-        """Return the band around a frequency in cycles per width of a field."""
-        return cls.octaves(centre / field.width_deg, octaves)
-
-    @property
-    def centre_cpd(self) -> float:
-        """The frequency in the middle, on a logarithmic scale."""
-        return math.sqrt(self.low_cpd * self.high_cpd)
-
-    def per_image(self, field: Field) -> tuple[float, float]:
-        """Return the edges in cycles per width of a field."""
-        return self.low_cpd * field.width_deg, self.high_cpd * field.width_deg
 
     def fits(self, field: Field) -> bool:
         """Whether pixels can hold all of it, and a field some of it."""
@@ -97,12 +81,62 @@ def _ring(field: Field, low_cpd: float, high_cpd: float, device: str) -> tuple[T
     return (radius >= low_cpd**2) & (radius <= high_cpd**2), radius
 
 
-@dataclass(frozen=True)
-class Noise:
+class FilteredNoise:
     """White Gaussian noise, cut to a ring of frequencies with hard edges, divided by its std.
 
     Its contrast is therefore RMS (std/mean). The draw is made by NumPy on the CPU, so a seed means
     the same picture everywhere.
+    """
+
+    low_cpd: float
+    high_cpd: float
+    seed: int | Seed
+    generator: Generator
+    keep_mean: bool = False
+    halve_edge: bool = False
+
+    contrast_of: ClassVar[ContrastOf] = "rms"
+
+    @property
+    def highest_cpd(self) -> float:
+        """Upper edge of the band."""
+        return self.high_cpd
+
+    def draw(self, field: Field, device: str = "cpu") -> Tensor:
+        """Draw the noise with unit standard deviation."""
+        import torch
+
+        shape = (field.height_px, field.width_px)
+        if self.generator != "pcg64" and not isinstance(self.seed, int):
+            raise ValueError(f"the generator '{self.generator}' takes one seed.")
+        if self.generator == "pcg64":
+            white = torch.from_numpy(np.random.default_rng(self.seed).standard_normal(shape))
+        elif self.generator == "numpy-legacy":
+            white = torch.from_numpy(np.random.RandomState(self.seed).randn(*shape))
+        else:
+            seeded = torch.Generator().manual_seed(int(self.seed))  # type: ignore[arg-type]
+            white = torch.randn(shape, generator=seeded).double()
+        white = white.to(device)
+        within, radius = _ring(field, self.low_cpd, self.high_cpd, device)
+        kept = within.to(white.dtype)
+        if self.halve_edge:
+            kept[radius.isclose(radius.new_tensor(self.high_cpd**2))] = 0.5
+        if not self.keep_mean:
+            kept[0, 0] = 0
+        drawn = torch.fft.irfft2(torch.fft.rfft2(white) * kept, s=white.shape)
+        spread = drawn.std(correction=0)
+        if not spread > 1e-9:  # rounding alone is below
+            raise ValueError(
+                f"no frequency of a {field.width_px} px field at {field.ppd:g} ppd lies in "
+                f"{self.low_cpd:g}-{self.high_cpd:g} cpd; enlarge the field or move the band."
+            )
+        unit: Tensor = drawn / spread
+        return unit
+
+
+@dataclass(frozen=True)
+class Noise(FilteredNoise):
+    """Noise in a ring of frequencies, see `FilteredNoise`.
 
     Parameters
     ----------
@@ -120,12 +154,11 @@ class Noise:
 
     low_cpd: float
     high_cpd: float
-    seed: int | tuple[int, ...] = 0
+    seed: int | Seed = 0
     generator: Generator = "pcg64"
     keep_mean: bool = False
     halve_edge: bool = False
 
-    contrast_of: ClassVar[ContrastOf] = "rms"
     told: ClassVar[tuple[str, ...]] = ("low_cpd", "high_cpd")
 
     @property
@@ -134,47 +167,9 @@ class Noise:
         low = f"from {self.low_cpd:g}" if self.low_cpd else "up"
         return f"noise {low} to {self.high_cpd:g} cycles/degree"
 
-    def draw(self, field: Field, device: str = "cpu") -> Tensor:
-        """Draw the noise with unit standard deviation."""
-        import torch
-
-        white = torch.as_tensor(self._white((field.height_px, field.width_px)), device=device)
-        within, radius = _ring(field, self.low_cpd, self.high_cpd, device)
-        kept = within.to(white.dtype)
-        if self.halve_edge:
-            kept[radius.isclose(radius.new_tensor(self.high_cpd**2))] = 0.5
-        if not self.keep_mean:
-            kept[0, 0] = 0
-        drawn = torch.fft.irfft2(torch.fft.rfft2(white) * kept, s=white.shape)
-        spread = drawn.std(correction=0)
-        if not spread > 1e-9:  # rounding alone is below
-            raise ValueError(
-                f"no frequency of a {field.width_px} px field at {field.ppd:g} ppd lies in "
-                f"{self.low_cpd:g}-{self.high_cpd:g} cpd; enlarge the field or move the band."
-            )
-        unit: Tensor = drawn / spread
-        return unit
-
-    def _white(self, shape: tuple[int, int]) -> NDArray[np.float64]:
-        if self.generator == "pcg64":
-            return np.random.default_rng(self.seed).standard_normal(shape)
-        if not isinstance(self.seed, int):
-            raise ValueError(f"the generator '{self.generator}' takes one seed.")
-        if self.generator == "numpy-legacy":
-            return np.random.RandomState(self.seed).randn(*shape)
-        import torch
-
-        drawn = torch.randn(shape, generator=torch.Generator().manual_seed(self.seed))
-        return drawn.double().numpy()
-
-    @property
-    def highest_cpd(self) -> float:
-        """Upper edge of the band."""
-        return self.high_cpd
-
 
 @dataclass(frozen=True)
-class OctaveNoise:
+class OctaveNoise(FilteredNoise):
     """Noise in a band of some octaves around a frequency; all else is as of `Noise`.
 
     Examples
@@ -185,30 +180,24 @@ class OctaveNoise:
 
     frequency_cpd: float
     octaves: float = 1.0
-    seed: int | tuple[int, ...] = 0
+    seed: int | Seed = 0
     generator: Generator = "pcg64"
 
-    contrast_of: ClassVar[ContrastOf] = "rms"
     told: ClassVar[tuple[str, ...]] = ("octaves",)
+
+    def __post_init__(self) -> None:
+        low_cpd, high_cpd = octave_edges(self.frequency_cpd, self.octaves)
+        object.__setattr__(self, "low_cpd", low_cpd)
+        object.__setattr__(self, "high_cpd", high_cpd)
 
     @property
     def words(self) -> str:
         """What it is."""
-        return f"noise {'one octave' if self.octaves == 1 else f'{self.octaves:g} octaves'} wide"
+        return f"noise {_octaves(self.octaves)} wide"
 
-    @property
-    def band(self) -> Noise:
-        """The noise, by the edges of its band."""
-        return Noise(*octave_edges(self.frequency_cpd, self.octaves), self.seed, self.generator)
 
-    def draw(self, field: Field, device: str = "cpu") -> Tensor:
-        """Draw the noise with unit standard deviation."""
-        return self.band.draw(field, device)
-
-    @property
-    def highest_cpd(self) -> float:
-        """Upper edge of the band."""
-        return self.band.high_cpd
+def _octaves(number: float) -> str:
+    return "one octave" if number == 1 else f"{number:g} octaves"
 
 
 def octave_edges(frequency_cpd: float, octaves: float = 1.0) -> tuple[float, float]:
@@ -221,9 +210,6 @@ def octave_edges(frequency_cpd: float, octaves: float = 1.0) -> tuple[float, flo
     """
     half = math.pow(2.0, octaves / 2)
     return frequency_cpd / half, frequency_cpd * half
-
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -272,17 +258,13 @@ class RingNoise:
     size_deg: float = 2.0
     window_deg: float | None = 0.3
     window_at_deg: tuple[float, float] = (0.5, 0.5)
-    seed: int | tuple[int, ...] = 0
+    seed: int | Seed = 0
 
     contrast_of: ClassVar[ContrastOf] = "rms_sqrt2"
     words: ClassVar[str] = "oriented noise"
 
     def __post_init__(self) -> None:
-        for name in ("frequency_cpd", "band_deg", "size_deg", "half_width"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} is {getattr(self, name):g}; it must be above 0.")
-        if self.window_deg is not None and not self.window_deg > 0:
-            raise ValueError(f"window_deg is {self.window_deg:g}; it must be above 0, or None.")
+        check_positive(self, "frequency_cpd", "band_deg", "size_deg", "half_width", "window_deg")
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the noise, of sqrt 2 x standard deviation 1 over its square."""
@@ -307,8 +289,7 @@ class RingNoise:
 
 
 @lru_cache(maxsize=64)
-def _square(noise: RingNoise, side: int) -> Floats:
-    """Draw the square."""
+def _square(noise: RingNoise, side: int) -> NDArray[np.float64]:
     steps = np.arange(side)
     frequency = (steps - side // 2) / noise.size_deg
     radius = np.hypot(frequency[None, :], frequency[:, None])
@@ -323,7 +304,7 @@ def _square(noise: RingNoise, side: int) -> Floats:
         )
     seeds = noise.seed if isinstance(noise.seed, tuple) else (noise.seed,)
     phase = 2 * math.pi * np.random.RandomState(list(seeds)).rand(side, side)
-    picture: Floats = np.fft.ifft2(np.fft.ifftshift(there * np.exp(1j * phase))).real
+    picture: NDArray[np.float64] = np.fft.ifft2(np.fft.ifftshift(there * np.exp(1j * phase))).real
     if noise.window_deg is not None:
         x, y = (steps * noise.size_deg / side - at for at in noise.window_at_deg)
         away = np.hypot(x[None, :], y[:, None]) / noise.window_deg
@@ -334,9 +315,6 @@ def _square(noise: RingNoise, side: int) -> Floats:
 
 #: RMS contrast of a band below which there is nothing in it but rounding.
 _NOTHING = 1e-4
-
-#: Luminance of the primaries of sRGB (IEC 61966-2-1), which photographs are taken to be in.
-_LUMINANCE = (0.2126, 0.7152, 0.0722)
 
 
 @dataclass(frozen=True)
@@ -371,7 +349,7 @@ class NaturalBand:
     @property
     def words(self) -> str:
         """What it is."""
-        wide = "one octave" if self.octaves == 1 else f"{self.octaves:g} octaves"
+        wide = _octaves(self.octaves)
         return f"{wide} of the luminance of a photograph (of {len(self.photographs)})"
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
@@ -398,7 +376,6 @@ class NaturalBand:
 def _band(
     photograph: Photograph, low_cpd: float, high_cpd: float, field: Field, device: str
 ) -> Tensor:
-    """Return one band of one photograph."""
     import torch
 
     light = luminance(picture_drawn(photograph, field.still(), None, device))
@@ -411,16 +388,14 @@ def _band(
     band = band - band.mean()
     spread = band.std(correction=0)
     if not spread > _NOTHING * light.mean():
-        raise PictureError(
-            f"{photograph} has nothing from {low_cpd:.3g} to {high_cpd:.3g} cpd.",
-            "unreachable",
-        )
+        why = f"{photograph} has nothing from {low_cpd:.3g} to {high_cpd:.3g} cpd."
+        raise PictureError(why, "unreachable")
     unit: Tensor = band / spread
     return unit
 
 
 def luminance(pixels: Tensor) -> Tensor:
-    """Return the relative luminance of sRGB values, [3, h, w] to [h, w].
+    """Return the relative luminance of sRGB values (IEC 61966-2-1), [3, h, w] to [h, w].
 
     Examples
     --------
@@ -432,6 +407,6 @@ def luminance(pixels: Tensor) -> Tensor:
 
     dark = pixels <= 0.04045
     linear = torch.where(dark, pixels / 12.92, ((pixels + 0.055) / 1.055) ** 2.4)
-    weights = torch.tensor(_LUMINANCE, dtype=pixels.dtype, device=pixels.device)
+    weights = linear.new_tensor((0.2126, 0.7152, 0.0722))
     light: Tensor = torch.einsum("chw,c->hw", linear, weights)
     return light

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from fechner.stimuli.patterns import check_positive
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -92,9 +94,7 @@ class OrientedNoise:
     words: ClassVar[str] = "oriented noise"
 
     def __post_init__(self) -> None:
-        for name in ("frequency_cpd", "band_deg", "size_deg"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} is {getattr(self, name):g}; it must be above 0.")
+        check_positive(self, "frequency_cpd", "band_deg", "size_deg")
         if self.band_deg > 180:
             raise ValueError(f"band_deg is {self.band_deg:g}; 180 are all orientations.")
         if not 0 <= self.half_width < 1:
@@ -117,8 +117,8 @@ class OrientedNoise:
                 f"{field.height_deg:g} deg; give the noise a smaller size_deg."
             )
         x, y = (axis.reshape(-1).cpu().numpy() for axis in field.grid(device))
-        noise = _gratings(self)
-        drawn = noise.scale * (_added(noise, x, y) - noise.offset) * _window(self.size_deg, x, y)
+        gratings, offset, scale = _gratings(self)
+        drawn = scale * (_added(gratings, x, y) - offset) * _window(self.size_deg, x, y)
         return torch.as_tensor(drawn, device=device)
 
     @property
@@ -140,7 +140,6 @@ class RoundWindow:
 
     size_deg: float
 
-    #: No carrier, no limit.
     highest_cpd: ClassVar[float] = 0.0
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
@@ -158,19 +157,15 @@ class RoundWindow:
         return float(energy[np.ix_(along, across)].sum() / energy.sum())
 
 
-class _Gratings(NamedTuple):
-    """Gratings across x and y with their phases, and what makes their sum zero mean and unit."""
-
-    fx: Floats
-    fy: Floats
-    phase_rad: Floats
-    offset: float = 0.0
-    scale: float = 1.0
+#: Frequencies across x and along y, and phases in radians.
+_Gratings: TypeAlias = tuple[Floats, Floats, Floats]
 
 
 @lru_cache(maxsize=256)
-def _gratings(noise: OrientedNoise) -> _Gratings:
-    """Return the gratings of a noise."""
+def _gratings(noise: OrientedNoise) -> tuple[_Gratings, float, float]:
+    """Return the gratings of a noise, and the offset and scale that make their sum unit."""
+    import torch
+
     seeds = noise.seed if isinstance(noise.seed, tuple) else (noise.seed,)
     # With their number: NumPy takes (1, 0) for (1,).
     rng = np.random.default_rng((len(seeds), *seeds))
@@ -179,85 +174,58 @@ def _gratings(noise: OrientedNoise) -> _Gratings:
     points = max(64, math.ceil(2.5 * noise.highest_cpd * noise.size_deg))
     axis = ((np.arange(points) + 0.5) / points - 0.5) * noise.size_deg
     window = _window(noise.size_deg, axis, axis)
-    draws = [_without_peaks(_draw(noise, rng), axis, window) for _ in range(_DRAWS)]
-    pictures = [_picture(draw, axis, window) for draw in draws]
     ppd = points / noise.size_deg
+    draws, pictures, corrections = [], [], []
+    for _ in range(_DRAWS):
+        # One grating in each cell of the ring.
+        shape = (_RADII, _ANGLES)
+        radius = (np.arange(_RADII)[:, None] + rng.random(shape)) * 2 / _RADII - 1
+        angle = (np.arange(_ANGLES)[None, :] + rng.random(shape)) / _ANGLES - 0.5
+        frequency = (noise.frequency_cpd * (1 + noise.half_width * radius)).reshape(-1)
+        theta = np.radians(noise.orientation_deg + noise.band_deg * angle).reshape(-1)
+        phase = 2 * np.pi * rng.random(frequency.size)
+        fx, fy = frequency * np.cos(theta), frequency * np.sin(theta)
+        across, along = (
+            torch.from_numpy(np.exp(-2j * np.pi * axis[:, None] * each)) for each in (fx, fy)
+        )
+        for _ in range(_CUTS):
+            picture = _added((fx, fy, phase), axis, axis, window)
+            highest = _CUT_SD * picture.std()
+            cut = torch.from_numpy(np.clip(picture, -highest, highest)).to(across.dtype)
+            phase = (along * (cut @ across)).sum(0).angle().numpy()
+        draws.append((fx, fy, phase))
+        pictures.append(_added(draws[-1], axis, axis, window))
+        corrections.append(_correction(noise, pictures[-1], ppd))
     peaks = np.array([np.abs(picture).max() / picture.std() for picture in pictures])
-    misses = np.array([_miss(*_correction(noise, picture, ppd)) for picture in pictures])
+    misses = np.array([max(abs(ratio - 1), abs(turn)) for ratio, turn in corrections])
     best = int(np.argmin(np.where(misses <= max(_NEAR, misses.min()), peaks, np.inf)))
-    gratings, picture = draws[best], pictures[best]
+    (fx, fy, phase), picture, (ratio, turn) = draws[best], pictures[best], corrections[best]
     for _ in range(_CORRECTIONS):
-        ratio, turn = _correction(noise, picture, ppd)
-        if _miss(ratio, turn) < _MISS:
+        if max(abs(ratio - 1), abs(turn)) < _MISS:
             break
         cos, sin = ratio * math.cos(turn), ratio * math.sin(turn)
-        gratings = gratings._replace(
-            fx=cos * gratings.fx - sin * gratings.fy, fy=sin * gratings.fx + cos * gratings.fy
-        )
-        picture = _picture(gratings, axis, window)
-    added = _added(gratings, axis, axis)
-    return gratings._replace(
-        offset=float((added * window).mean() / window.mean()),
-        scale=1 / (math.sqrt(2) * float(picture.std())),
-    )
+        fx, fy = cos * fx - sin * fy, sin * fx + cos * fy
+        picture = _added((fx, fy, phase), axis, axis, window)
+        ratio, turn = _correction(noise, picture, ppd)
+    added = _added((fx, fy, phase), axis, axis)
+    offset = float((added * window).mean() / window.mean())
+    return (fx, fy, phase), offset, 1 / (math.sqrt(2) * float(picture.std()))
 
 
-def _draw(noise: OrientedNoise, rng: np.random.Generator) -> _Gratings:
-    """Draw gratings, one in each cell of the ring."""
-    shape = (_RADII, _ANGLES)
-    radius = (np.arange(_RADII)[:, None] + rng.random(shape)) * 2 / _RADII - 1
-    angle = (np.arange(_ANGLES)[None, :] + rng.random(shape)) / _ANGLES - 0.5
-    frequency = (noise.frequency_cpd * (1 + noise.half_width * radius)).reshape(-1)
-    theta = np.radians(noise.orientation_deg + noise.band_deg * angle).reshape(-1)
-    phase = 2 * np.pi * rng.random(frequency.size)
-    return _Gratings(frequency * np.cos(theta), frequency * np.sin(theta), phase)
-
-
-def _without_peaks(gratings: _Gratings, axis: Floats, window: Floats) -> _Gratings:
-    """Move phases so that the sum has lower peaks for its standard deviation."""
+def _added(gratings: _Gratings, x: Floats, y: Floats, window: Floats | None = None) -> Floats:
+    """Return the sum of gratings, [y, x]; in a window, less as much of it as has the same mean."""
     import torch
 
-    across, along = (
-        torch.from_numpy(np.exp(-2j * np.pi * axis[:, None] * each))
-        for each in (gratings.fx, gratings.fy)
-    )
-    for _ in range(_CUTS):
-        picture = _picture(gratings, axis, window)
-        highest = _CUT_SD * picture.std()
-        cut = torch.from_numpy(np.clip(picture, -highest, highest)).to(across.dtype)
-        gratings = gratings._replace(phase_rad=(along * (cut @ across)).sum(0).angle().numpy())
-    return gratings
-
-
-def _picture(gratings: _Gratings, axis: Floats, window: Floats) -> Floats:
-    """Return the windowed sum of zero mean; what is taken off has the shape of the window."""
-    picture: Floats = _added(gratings, axis, axis) * window
-    picture -= window * (picture.mean() / window.mean())
-    return picture
-
-
-def _correction(noise: OrientedNoise, picture: Floats, ppd: float) -> tuple[float, float]:
-    """Return the ratio of frequencies and the turn that would bring the centroid to its place."""
-    mean_cpd, mean_rad = _centroid(picture, ppd)
-    turn = math.radians(noise.orientation_deg) - mean_rad
-    smallest = (turn + np.pi / 2) % np.pi - np.pi / 2
-    return noise.frequency_cpd / mean_cpd, smallest if noise.band_deg < 180 else 0.0
-
-
-def _miss(ratio: float, turn: float) -> float:
-    return max(abs(ratio - 1), abs(turn))
-
-
-def _added(gratings: _Gratings, x: Floats, y: Floats) -> Floats:
-    """Return the sum of the gratings, [y, x]: two products of matrices."""
-    import torch
-
-    across = 2 * np.pi * x[:, None] * gratings.fx
-    along = 2 * np.pi * y[:, None] * gratings.fy + gratings.phase_rad
+    fx, fy, phase = gratings
+    across = 2 * np.pi * x[:, None] * fx
+    along = 2 * np.pi * y[:, None] * fy + phase
     # Torch multiplies on as many threads as a run may use; NumPy would take all there are.
     factors = (torch.from_numpy(f(angles)) for f in (np.cos, np.sin) for angles in (along, across))
     cos_y, cos_x, sin_y, sin_x = factors
     added: Floats = (cos_y @ cos_x.T - sin_y @ sin_x.T).numpy()
+    if window is not None:
+        added = added * window
+        added -= window * (added.mean() / window.mean())
     return added
 
 
@@ -269,12 +237,14 @@ def _window(size_deg: float, x: Floats, y: Floats) -> Floats:
     return window
 
 
-def _centroid(picture: Floats, ppd: float) -> tuple[float, float]:
-    """Return mean frequency and mean orientation of the power spectrum."""
+def _correction(noise: OrientedNoise, picture: Floats, ppd: float) -> tuple[float, float]:
+    """Return the ratio of frequencies and the turn that would bring the centroid to its place."""
     power = np.abs(np.fft.fft2(picture)) ** 2
     fx = np.fft.fftfreq(picture.shape[1], 1 / ppd)[None, :]
     fy = np.fft.fftfreq(picture.shape[0], 1 / ppd)[:, None]
     mean_cpd = float((power * np.hypot(fx, fy)).sum() / power.sum())
     # Opposite directions are one orientation, so angles are doubled before they are averaged.
     doubled = (power * np.exp(2j * np.arctan2(fy, fx))).sum()
-    return mean_cpd, float(np.angle(doubled)) / 2
+    turn = math.radians(noise.orientation_deg) - float(np.angle(doubled)) / 2
+    smallest = (turn + np.pi / 2) % np.pi - np.pi / 2
+    return noise.frequency_cpd / mean_cpd, smallest if noise.band_deg < 180 else 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
@@ -14,8 +14,8 @@ from fechner.errors import GamutError
 from fechner.stimuli.display import Display
 from fechner.stimuli.field import Field
 from fechner.stimuli.patterns import Pattern, drawn
-from fechner.stimuli.pictures import Manipulated, Picture, picture_drawn
-from fechner.stimuli.stimulus import Layer, Stimulus
+from fechner.stimuli.pictures import Manipulated, Picture, Recent, picture_drawn
+from fechner.stimuli.stimulus import Stimulus
 
 if TYPE_CHECKING:
     import torch
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 Light = Literal["display", "cdm2"]
 
 _FEW_VALUES = 1 << 18
+
+#: What one unit of contrast of a layer adds to each pixel, [3, h, w], up to so many bytes.
+_BASES: Recent[Tensor] = Recent(1 << 26)
 
 
 @dataclass(frozen=True)
@@ -123,27 +126,28 @@ def paint(
         shown = paint_all(stimuli, field, display, light, dtype, device)
         return Frames(shown[..., rows, columns], field, display, light, share)
     # Grey pictures on a neutral display are painted in one channel.
-    channels = (
-        1
-        if all(_is_grey(stimulus, display) for stimulus in set(map(_without_contrast, recipes)))
-        else 3
-    )
+    kinds = [_without_contrast(stimulus) for stimulus in recipes]
+    channels = 1 if all(_is_grey(kind, display) for kind in set(kinds)) else 3
     size = (len(range(field.height_px)[rows]), len(range(field.width_px)[columns]))
-    shape = (len(stimuli), channels, *size)
-    pixels = torch.empty(shape, dtype=dtype, device=device)
-    start = 0
-    for recipe, group in groupby(recipes, key=_without_contrast):
-        contrasts = np.array([[layer.contrast for layer in stimulus.layers] for stimulus in group])
-        same = pixels[start : start + len(contrasts)]
-        start += len(contrasts)
-        background = display.linear_rgb(recipe.background_xyz)[:channels]
+    pixels = torch.empty((len(stimuli), channels, *size), dtype=dtype, device=device)
+    for kind, group in groupby(range(len(recipes)), key=kinds.__getitem__):
+        numbers = list(group)
+        same = pixels[numbers[0] : numbers[-1] + 1]
+        background = display.linear_rgb(kind.background_xyz)[:channels]
         same.copy_(pixels.new_tensor(background)[:, None, None])
-        for index, layer in enumerate(recipe.layers):
-            basis = _basis(layer, field, display, dtype, device)[:channels, rows, columns]
-            same.addcmul_(pixels.new_tensor(contrasts[:, index])[:, None, None, None], basis)
+        for index, layer in enumerate(kind.layers):
+            key = (layer, field, display, dtype, device)
+            basis = _BASES.get(key)
+            if basis is None:
+                pattern = drawn(layer.pattern, field, device)
+                direction = pattern.new_tensor(display.linear_rgb(layer.modulation_xyz))
+                basis = (direction[:, None, None] * pattern).to(dtype)
+                _BASES.keep(key, basis, basis.nbytes)
+            contrasts = [recipes[number].layers[index].contrast for number in numbers]
+            strengths = pixels.new_tensor(contrasts)[:, None, None, None]
+            same.addcmul_(strengths, basis[:channels, rows, columns])
     if strict:
-        _check_gamut(pixels, display)
-        _check_frequencies(recipes, field)
+        _check_shown(pixels, recipes, field, display)
     show = display.encode_ if light == "display" else display.show
     # A few frames at a time: what is computed in between stays in cache and is soon reused.
     few = max(1, _FEW_VALUES // pixels[0].numel())
@@ -201,28 +205,23 @@ def _paint_pictures(
     import torch
 
     inner = dtype if light == "display" else torch.float64
-    shape = (len(stimuli), 3, field.height_px, field.width_px)
-    pixels = torch.empty(shape, dtype=inner, device=device)
-    start = 0
+    painted: list[Tensor] = []
     for manipulation, group in groupby(stimuli, key=_manipulation):
-        same = list(group)
-        rows = pixels[start : start + len(same)]
-        start += len(same)
+        same: list[Any] = list(group)
         if manipulation is not None:
-            recipes: list[Any] = same
             pictures, levels, seeds = zip(
-                *((each.picture, each.level, each.seed) for each in recipes), strict=True
+                *((each.picture, each.level, each.seed) for each in same), strict=True
             )
-            rows.copy_(
-                manipulation.show(pictures, levels, seeds, field, display.bits, device, inner)
-            )
+            bits = display.bits
+            painted += manipulation.show(pictures, levels, seeds, field, bits, device, inner)
             continue
-        for row, each in zip(rows, same, strict=True):
-            row.copy_(
-                picture_drawn(each, field, display.bits, device)
-                if isinstance(each, Picture)
-                else paint([each], field, display, dtype=torch.float64, device=device).pixels[0]
-            )
+        for each in same:
+            if isinstance(each, Picture):
+                painted.append(picture_drawn(each, field, display.bits, device).to(inner))
+            else:
+                frames = paint([each], field, display, dtype=torch.float64, device=device)
+                painted.append(frames.pixels[0].to(inner))
+    pixels = torch.stack(painted)
     return pixels if light == "display" else display.decode(pixels).to(dtype)
 
 
@@ -233,7 +232,10 @@ def _manipulation(stimulus: Stimulus | Picture) -> Manipulation | None:
     return None
 
 
-def _check_gamut(pixels: Tensor, display: Display) -> None:
+def _check_shown(
+    pixels: Tensor, recipes: Sequence[Stimulus], field: Field, display: Display
+) -> None:
+    """Refuse light that the display cannot show, and frequencies that pixels cannot hold."""
     low, high = display.limits_cdm2()
     slack = 1e-6 * high
     outside = ((pixels < low - slack) | (pixels > high + slack)).flatten(1).any(dim=1)
@@ -243,11 +245,8 @@ def _check_gamut(pixels: Tensor, display: Display) -> None:
             f"{low:g}-{high:g} cd/m2 of display '{display.name}' (first: number "
             f"{int(outside.nonzero()[0])}); lower the contrast, `gamut_limit` gives the largest."
         )
-
-
-def _check_frequencies(stimuli: Sequence[Stimulus], field: Field) -> None:
     highest = max(
-        (layer.pattern.highest_cpd for stimulus in stimuli for layer in stimulus.layers), default=0
+        (layer.pattern.highest_cpd for recipe in recipes for layer in recipe.layers), default=0
     )
     if highest > field.nyquist_cpd:
         raise GamutError(
@@ -268,15 +267,6 @@ def _is_grey(recipe: Stimulus, display: Display) -> bool:
     rgb = display.linear_rgb(np.array(colours))
     neutral = display.eotf != "gamma" or len(set(display.gamma)) == 1
     return neutral and bool((np.ptp(rgb, axis=1) <= 1e-6 * np.abs(rgb).max(axis=1)).all())
-
-
-@lru_cache(maxsize=8)
-def _basis(layer: Layer, field: Field, display: Display, dtype: torch.dtype, device: str) -> Tensor:
-    """Return what one unit of contrast adds to each pixel, [3, h, w]."""
-    pattern = drawn(layer.pattern, field, device)
-    direction = pattern.new_tensor(display.linear_rgb(layer.modulation_xyz))
-    basis = direction[:, None, None] * pattern
-    return basis.to(dtype).expand(3, field.height_px, field.width_px)
 
 
 @dataclass(frozen=True)
@@ -325,8 +315,8 @@ class Clips:
         return self._paint(self.stimuli, self.field)
 
     def _paint(self, stimuli: Sequence[Stimulus | Picture], field: Field) -> Frames:
-        settings: dict[str, Any] = {"dtype": self.dtype, "device": self.device}
-        return paint(stimuli, field, self.display, light=self.light, **settings)
+        how: dict[str, Any] = {"light": self.light, "dtype": self.dtype, "device": self.device}
+        return paint(stimuli, field, self.display, **how)
 
     def rows(self, which: list[int]) -> Clips:
         """Return some of the videos, by number."""
@@ -379,33 +369,24 @@ def part_that_differs(
     >>> part_that_differs((Gabor(2.0, sigma_deg=0.25),), (), Field(1920, 1080, 60.0))
     Part(top=455, bottom=540, left=875, right=1045, share=0.0139...)
     """
+    import torch
+
     height, width = field.height_px, field.width_px
-    tops, bottoms, lefts, rights = [height], [0], [width], [0]
+    there = torch.zeros(height, width, dtype=torch.bool, device=device)
     for target in targets:
-        there = drawn(target, field, device).abs() > _NOTHING
-        rows, columns = _ends(there.any(dim=1)), _ends(there.any(dim=0))
-        tops.append(rows[0])
-        bottoms.append(rows[1])
-        lefts.append(columns[0])
-        rights.append(columns[1])
-    top, bottom, left, right = min(tops), max(bottoms), min(lefts), max(rights)
-    if top >= bottom or left >= right:
+        there |= drawn(target, field, device).abs() > _NOTHING
+    if not there.any():
         return Part(0, 1, 0, 1, 1.0)  # nothing differs, so one pixel tells
-    share = (bottom - top) * (right - left) / (height * width)
-    mirrored = top == height - bottom and (bottom - top) % 2 == 0
-    if mirrored and _all_mirrored((*targets, *others), field, device):
-        bottom = (top + bottom) // 2
-    return Part(top, bottom, left, right, share)
-
-
-def _ends(flags: Tensor) -> tuple[int, int]:
-    """Return the first and one past the last place that is set."""
-    places = flags.nonzero()
-    return (int(places[0]), int(places[-1]) + 1) if len(places) else (len(flags), 0)
-
-
-def _all_mirrored(patterns: Iterable[Pattern], field: Field, device: str) -> bool:
-    return all(
-        bool((picture == picture.flip(0)).all())
-        for picture in (drawn(pattern, field, device) for pattern in patterns)
+    rows, columns = (there.any(dim=axis).nonzero() for axis in (1, 0))
+    top, bottom, left, right = (
+        int(rows[0]),
+        int(rows[-1]) + 1,
+        int(columns[0]),
+        int(columns[-1]) + 1,
     )
+    share = (bottom - top) * (right - left) / (height * width)
+    if top == height - bottom and (bottom - top) % 2 == 0:
+        pictures = (drawn(pattern, field, device) for pattern in (*targets, *others))
+        if all(bool((picture == picture.flip(0)).all()) for picture in pictures):
+            bottom = (top + bottom) // 2
+    return Part(top, bottom, left, right, share)

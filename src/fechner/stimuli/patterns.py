@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
     from fechner.stimuli.field import Field
 
-Wave = Literal["sine", "square"]
-
-
 #: What contrast multiplies: a largest value of 1, a standard deviation of 1, or one of 1/sqrt 2.
 ContrastOf = Literal["amplitude", "rms", "rms_sqrt2"]
 
@@ -98,10 +95,11 @@ def area_deg2(pattern: Pattern, field: Field) -> float:
     >>> area_deg2(Grating(2.0), Field.of(degrees=4, ppd=60))
     16.0
     """
-    if (own := getattr(pattern, "area_deg2", None)) is not None:
+    own, sigma_deg, along_deg = (
+        getattr(pattern, name, None) for name in ("area_deg2", "sigma_deg", "sigma_along_deg")
+    )
+    if own is not None:
         return float(own)
-    sigma_deg = getattr(pattern, "sigma_deg", None)
-    along_deg = getattr(pattern, "sigma_along_deg", None)
     if sigma_deg is None:
         return field.area_deg2
     return math.pi * float(sigma_deg**2 if along_deg is None else sigma_deg * along_deg)
@@ -199,68 +197,55 @@ def in_words(pattern: Pattern, without: str = "") -> str:
     >>> in_words(Gabor(2.0, sigma_deg=1.0, orientation_deg=45.0), without="frequency_cpd")
     'a Gabor patch of sigma 1 degree, orientation 45 degrees'
     """
-    what, told = getattr(pattern, "words", ""), getattr(pattern, "told", ())
+    what = str(getattr(pattern, "words", ""))
     ours = bool(what)
     if not ours:
         named = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(pattern).__name__).lower()
         what = f"{'an' if named[0] in 'aeiou' else 'a'} {named}"
-    without = "sigma_deg" if without == "area_deg2" else without
-    usual: dict[str, Any] = {}
-    if is_dataclass(pattern):
-        usual = {each.name: each.default for each in fields(pattern)}
-    held = [
-        _held(name, value)
-        for name, default in usual.items()
-        if isinstance(value := getattr(pattern, name), int | float | str)
-        and name not in (without, "seed", *told)
-        and (value != default or not ours)  # what is usual for a pattern of a user's is not known
-    ]
-    return f"{what} of {', '.join(held)}" if held else str(what)
+    left_out = {without, "seed", *getattr(pattern, "told", ())}
+    if without == "area_deg2":
+        left_out.add("sigma_deg")
+    known: tuple[Any, ...] = fields(pattern) if is_dataclass(pattern) else ()
+    parts = []
+    for each in known:
+        value = getattr(pattern, each.name)
+        # What is usual for a pattern of a user's is not known.
+        usual = ours and value == each.default
+        if each.name in left_out or usual or not isinstance(value, int | float | str):
+            continue
+        name, unit = name_and_unit(each.name)
+        if isinstance(value, bool):
+            parts.append(name if value else f"no {name}")
+        elif isinstance(value, str):
+            parts.append(f"{name} {value}")
+        else:
+            name = "" if name == "frequency" else name
+            unit = "degree" if value == 1 and unit == "degrees" else unit
+            parts.append(f"{name} {value:g} {unit}".strip())
+    return f"{what} of {', '.join(parts)}" if parts else what
 
 
-def _held(parameter: str, value: float | str) -> str:
-    name, unit = name_and_unit(parameter)
-    if isinstance(value, bool):
-        return name if value else f"no {name}"
-    if isinstance(value, str):
-        return f"{name} {value}"
-    unit = unit.removesuffix("s") if value == 1 and unit == "degrees" else unit
-    return f"{'' if name == 'frequency' else name} {value:g} {unit}".strip()
-
-
-def across_and_along(field: Field, device: str, orientation_deg: float) -> tuple[Tensor, Tensor]:
-    """Return coordinates across and along the bars; 0 deg means vertical bars."""
-    x, y = field.grid(device)
-    if orientation_deg == 0:
-        return x, y
-    angle = math.radians(orientation_deg)
-    across = x * math.cos(angle) + y * math.sin(angle)
-    along = y * math.cos(angle) - x * math.sin(angle)
-    return across, along
-
-
-def _across_in_float32(field: Field, device: str) -> Tensor:
-    """Return coordinates across vertical bars, [h, w], found as Hammou et al. (2025) did.
-
-    The distance from the left edge is r sqrt(1 - cos^2), with r and the cosine those of the pixel
-    seen from the upper left corner. Near the left edge the root loses its digits in single
-    precision: errors reach 0.0001 deg.
-    """
-    x, y = field.grid(device)
-    right, down = (x - x[:, :1]).float(), (y[:1] - y).float()
-    distance = (right.square() + down.square()).sqrt()
-    cosine = (down / distance).nan_to_num()  # 0 / 0 in the corner itself
-    return x[:, :1] + distance * (1 - cosine.square()).sqrt()
-
-
-def _check_positive(**values: float | None) -> None:
-    for name, value in values.items():
+def check_positive(pattern: object, *names: str) -> None:
+    """Refuse fields that are there and not above 0."""
+    for name in names:
+        value = getattr(pattern, name)
         if value is not None and not value > 0:
             raise ValueError(f"{name} is {value:g}; it must be above 0.")
 
 
+class OfOneFrequency:
+    """A pattern whose ``frequency_cpd`` is the highest that it has."""
+
+    frequency_cpd: float
+
+    @property
+    def highest_cpd(self) -> float:
+        """Frequency of the fundamental."""
+        return self.frequency_cpd
+
+
 @dataclass(frozen=True)
-class Grating:
+class Grating(OfOneFrequency):
     """A grating that fills the field: sin(2 pi f x + phase), or its sign for ``wave="square"``.
 
     ``phase_deg=90`` is a cosine grating with a bright bar at the centre.
@@ -268,36 +253,41 @@ class Grating:
     Parameters
     ----------
     in_float32
-        Whether x is found in single precision, as in published masks (see `_across_in_float32`);
-        for vertical bars only.
+        Whether x is found in single precision, as in the masks of Hammou et al. (2025); for
+        vertical bars only.
     """
 
     frequency_cpd: float
     orientation_deg: float = 0.0
     phase_deg: float = 0.0
-    wave: Wave = "sine"
+    wave: Literal["sine", "square"] = "sine"
     in_float32: bool = False
 
     words: ClassVar[str] = "a grating"
 
     def __post_init__(self) -> None:
-        _check_positive(frequency_cpd=self.frequency_cpd)
+        check_positive(self, "frequency_cpd")
         if self.in_float32 and self.orientation_deg:
             raise ValueError("gratings in single precision have vertical bars only.")
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the pattern with unit amplitude."""
+        across, along = field.grid(device, self.orientation_deg)
         if self.in_float32:
-            across = _across_in_float32(field, device)
-        else:
-            across, _ = across_and_along(field, device, self.orientation_deg)
+            # The distance from the left edge is r sqrt(1 - cos^2), with r and the cosine those of
+            # the pixel seen from the upper left corner. Near the left edge the root loses its
+            # digits in single precision: errors reach 0.0001 deg.
+            right, down = (across - across[:, :1]).float(), (along[:1] - along).float()
+            distance = (right.square() + down.square()).sqrt()
+            cosine = (down / distance).nan_to_num()  # 0 / 0 in the corner itself
+            across = across[:, :1] + distance * (1 - cosine.square()).sqrt()
         wave = (across * (2 * math.pi * self.frequency_cpd) + math.radians(self.phase_deg)).sin()
         return wave.sign() if self.wave == "square" else wave
 
-    @property
-    def highest_cpd(self) -> float:
-        """Frequency of the fundamental."""
-        return self.frequency_cpd
+
+def _gaussian(across: Tensor, along: Tensor, sigma: float, sigma_along: float | None) -> Tensor:
+    sigma_along = sigma if sigma_along is None else sigma_along
+    return (across / sigma).square().div(-2).exp() * (along / sigma_along).square().div(-2).exp()
 
 
 @dataclass(frozen=True)
@@ -311,23 +301,19 @@ class Gaussian:
     y_deg: float = 0.0
 
     words: ClassVar[str] = "a Gaussian blob"
-    #: No carrier, no limit.
     highest_cpd: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
-        _check_positive(sigma_deg=self.sigma_deg, sigma_along_deg=self.sigma_along_deg)
+        check_positive(self, "sigma_deg", "sigma_along_deg")
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the pattern with unit amplitude."""
-        across, along = across_and_along(field, device, self.orientation_deg)
+        across, along = field.grid(device, self.orientation_deg)
         if self.x_deg or self.y_deg:
             angle = math.radians(self.orientation_deg)
             across = across - (self.x_deg * math.cos(angle) + self.y_deg * math.sin(angle))
             along = along - (self.y_deg * math.cos(angle) - self.x_deg * math.sin(angle))
-        sigma_along = self.sigma_deg if self.sigma_along_deg is None else self.sigma_along_deg
-        return (across / self.sigma_deg).square().div(-2).exp() * (
-            (along / sigma_along).square().div(-2).exp()
-        )
+        return _gaussian(across, along, self.sigma_deg, self.sigma_along_deg)
 
     def share_inside(self, field: Field) -> float:
         """Return the share of its energy inside; exact unless it is both oblong and tilted."""
@@ -345,7 +331,7 @@ class Gaussian:
 
 
 @dataclass(frozen=True)
-class Gabor:
+class Gabor(OfOneFrequency):
     """A sine grating (``phase_deg=90``: cosine) in a Gaussian window of standard deviation sigma.
 
     Examples
@@ -365,29 +351,18 @@ class Gabor:
     words: ClassVar[str] = "a Gabor patch"
 
     def __post_init__(self) -> None:
-        _check_positive(
-            frequency_cpd=self.frequency_cpd,
-            sigma_deg=self.sigma_deg,
-            sigma_along_deg=self.sigma_along_deg,
-        )
+        check_positive(self, "frequency_cpd", "sigma_deg", "sigma_along_deg")
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the pattern with unit amplitude."""
-        carrier = Grating(self.frequency_cpd, self.orientation_deg, self.phase_deg)
-        return carrier.draw(field, device) * self._window.draw(field, device)
-
-    @property
-    def highest_cpd(self) -> float:
-        """Frequency of the carrier."""
-        return self.frequency_cpd
+        across, along = field.grid(device, self.orientation_deg)
+        wave = (across * (2 * math.pi * self.frequency_cpd) + math.radians(self.phase_deg)).sin()
+        return wave * _gaussian(across, along, self.sigma_deg, self.sigma_along_deg)
 
     def share_inside(self, field: Field) -> float:
         """Return the share of the window's energy inside."""
-        return self._window.share_inside(field)
-
-    @property
-    def _window(self) -> Gaussian:
-        return Gaussian(self.sigma_deg, self.sigma_along_deg, self.orientation_deg)
+        window = Gaussian(self.sigma_deg, self.sigma_along_deg, self.orientation_deg)
+        return window.share_inside(field)
 
 
 @dataclass(frozen=True)
@@ -438,8 +413,15 @@ class Product:
         return share_inside(self.window, field)
 
 
-def _checked_picture(pattern: Pattern, field: Field, device: str) -> Tensor:
-    """Draw a pattern, which may be a user's own, or say what is wrong with it."""
+#: Patterns drawn, up to so many bytes: hundreds of small pictures, a few of a large display.
+DRAWN: Recent[Tensor] = Recent(1 << 27)
+
+
+def drawn(pattern: Pattern, field: Field, device: str = "cpu") -> Tensor:
+    """Draw a pattern, which may be a user's own, or remember it; [h, w]."""
+    key = (pattern, field, device)
+    if (known := DRAWN.get(key)) is not None:
+        return known
     name = f"pattern {type(pattern).__name__}"
     try:
         picture = pattern.draw(field, device).expand(field.height_px, field.width_px)
@@ -455,17 +437,4 @@ def _checked_picture(pattern: Pattern, field: Field, device: str) -> Tensor:
             f"{name} has values up to {highest:.3g}; a contrast means what it says only if they "
             "are between -1 and 1."
         )
-    return picture
-
-
-#: Patterns drawn, up to so many bytes: hundreds of small pictures, a few of a large display.
-DRAWN: Recent[Tensor] = Recent(1 << 27)
-
-
-def drawn(pattern: Pattern, field: Field, device: str = "cpu") -> Tensor:
-    """Draw a pattern, or remember it; [h, w]."""
-    return DRAWN.get(
-        (pattern, field, device),
-        lambda: _checked_picture(pattern, field, device),
-        lambda picture: picture.nbytes,
-    )
+    return DRAWN.keep(key, picture, picture.nbytes)

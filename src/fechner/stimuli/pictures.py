@@ -10,7 +10,7 @@ import hashlib
 import stat
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass
 from dataclasses import field as field_
 from functools import lru_cache
@@ -79,27 +79,30 @@ class Recent(Generic[Thing]):
     def __init__(self, most: int) -> None:
         self.most = most
         self._known: OrderedDict[Hashable, tuple[Thing, int]] = OrderedDict()
-        self._one_at_a_time = Lock()
+        self._lock = Lock()
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def get(self, key: Hashable, make: Callable[[], Thing], size: Callable[[Thing], int]) -> Thing:
-        """Return what is remembered by a key, or make it."""
-        with self._one_at_a_time:
-            if key in self._known:
-                self._known.move_to_end(key)
-                return self._known[key][0]
-        thing = make()
-        with self._one_at_a_time:
-            self._known[key] = (thing, size(thing))
+    def get(self, key: Hashable) -> Thing | None:
+        """Return what is remembered by a key, None if nothing is."""
+        with self._lock:
+            if key not in self._known:
+                return None
+            self._known.move_to_end(key)
+            return self._known[key][0]
+
+    def keep(self, key: Hashable, thing: Thing, size: int) -> Thing:
+        """Remember a thing, and return it."""
+        with self._lock:
+            self._known[key] = (thing, size)
             while len(self._known) > 1 and sum(n for _, n in self._known.values()) > self.most:
                 self._known.popitem(last=False)
         return thing
 
     def clear(self) -> None:
         """Forget all."""
-        with self._one_at_a_time:
+        with self._lock:
             self._known.clear()
 
 

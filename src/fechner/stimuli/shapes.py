@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from fechner.stimuli.patterns import across_and_along
+from fechner.stimuli.patterns import OfOneFrequency, check_positive
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -22,7 +22,6 @@ class Disk:
 
     radius_deg: float
 
-    #: No carrier, no limit.
     highest_cpd: ClassVar[float] = 0.0
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
@@ -63,12 +62,10 @@ class Square:
 
     side_deg: float
 
-    #: No carrier, no limit.
     highest_cpd: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
-        if not self.side_deg > 0:
-            raise ValueError(f"side_deg is {self.side_deg:g}; it must be above 0.")
+        check_positive(self, "side_deg")
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the pattern with unit amplitude."""
@@ -98,14 +95,12 @@ class Edge:
 
     orientation_deg: float = 0.0
 
-    #: No carrier, no limit.
     highest_cpd: ClassVar[float] = 0.0
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the pattern with unit amplitude; a pixel on the edge shows the mean of both."""
-        return (2 * field.ppd * across_and_along(field, device, self.orientation_deg)[0]).clamp(
-            -1, 1
-        )
+        across, _ = field.grid(device, self.orientation_deg)
+        return (2 * field.ppd * across).clamp(-1, 1)
 
 
 @dataclass(frozen=True)
@@ -126,19 +121,18 @@ class Bar:
     orientation_deg: float = 0.0
     offset_deg: float = 0.0
 
-    #: No carrier, no limit.
     highest_cpd: ClassVar[float] = 0.0
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the pattern with unit amplitude."""
-        across = across_and_along(field, device, self.orientation_deg)[0]
+        across, _ = field.grid(device, self.orientation_deg)
         distance_px = (across - self.offset_deg).abs() * field.ppd
         width_px = self.width_deg * field.ppd
         return (width_px / 2 + 0.5 - distance_px).clamp(0, min(1.0, width_px))
 
 
 @dataclass(frozen=True)
-class Bessel:
+class Bessel(OfOneFrequency):
     """Rings, J0(2 pi f r): gratings of one frequency and all orientations, added up.
 
     Examples
@@ -160,14 +154,9 @@ class Bessel:
         rings: Tensor = bessel_j0(2 * math.pi * self.frequency_cpd * radius)
         return rings
 
-    @property
-    def highest_cpd(self) -> float:
-        """Frequency of the gratings."""
-        return self.frequency_cpd
-
 
 @dataclass(frozen=True)
-class Checkerboard:
+class Checkerboard(OfOneFrequency):
     """Checks of 1 and -1, a bright one at the centre; 0 deg has upright sides.
 
     ``frequency_cpd`` is that of the two fundamentals, which run along the diagonals of the checks.
@@ -189,14 +178,7 @@ class Checkerboard:
         turn, sharpness = math.pi / side_deg, 2 * field.ppd * side_deg / math.pi
         rows, columns = (
             # The arcsine of a cosine is a triangle wave: the distance to the nearest edge.
-            ((across_and_along(field, device, angle)[0] * turn).cos().asin() * sharpness).clamp(
-                -1, 1
-            )
+            ((field.grid(device, angle)[0] * turn).cos().asin() * sharpness).clamp(-1, 1)
             for angle in (self.orientation_deg, self.orientation_deg + 90)
         )
         return rows * columns
-
-    @property
-    def highest_cpd(self) -> float:
-        """Frequency of the fundamentals."""
-        return self.frequency_cpd

@@ -96,9 +96,6 @@ class Stimulus:
 
 Floats = NDArray[np.float64]
 
-#: Light may miss the range of a display by this part of its peak: rounding, not colour.
-_SLACK = 1e-6
-
 
 def fits_gamut(stimulus: Stimulus, field: Field, display: Display) -> bool:
     """Say whether every pixel of a still stimulus can be shown as meant.
@@ -147,19 +144,17 @@ def contrast_limit(reference: Stimulus, target: Layer, field: Field, display: Di
     light = asked_light(reference, field, display)
     if light.min() < low or light.max() > high:
         return -math.inf
-    added = asked_light(Stimulus((0.0, 0.0, 0.0), (_of_contrast_1(target),)), field, display)
+    full = Layer(target.pattern, target.modulation_xyz, 1.0)
+    added = asked_light(Stimulus((0.0, 0.0, 0.0), (full,)), field, display)
     room = np.where(added > 0, high - light, light - low)
     changes = added != 0
     return float((room[changes] / np.abs(added[changes])).min(initial=np.inf))
 
 
-def _of_contrast_1(layer: Layer) -> Layer:
-    return Layer(layer.pattern, layer.modulation_xyz, 1.0)
-
-
 def _range(display: Display) -> tuple[float, float]:
+    """Return what a display can show; missing it by a millionth of the peak is rounding."""
     low, high = display.limits_cdm2()
-    return low - _SLACK * high, high + _SLACK * high
+    return low - 1e-6 * high, high + 1e-6 * high
 
 
 def asked_light(stimulus: Stimulus, field: Field, display: Display) -> Floats:

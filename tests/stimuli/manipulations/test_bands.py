@@ -58,7 +58,6 @@ def test_bands() -> None:
     band = Band.octaves(4.0)
     assert band.high_cpd / band.low_cpd == pytest.approx(2)
     assert Band.octaves(4.0, 2.0).high_cpd == pytest.approx(8)
-    assert Band.octaves_of_image(16, Field(256, 128, 64.0)).centre_cpd == pytest.approx(4)
     assert band.fits(FIELD)
     assert not Band.octaves(12.0).fits(FIELD)  # its upper edge is above the 16 that pixels hold
     assert not Band(0.01, 0.02).fits(FIELD)  # no frequency of the field lies in it

@@ -140,7 +140,7 @@ def render(
     """
     mi = _mitsuba()
     samples *= 1 if mesh.is_opaque else _THROUGH_GLASS
-    scene = _SCENES.get(key, lambda: _scene(mi, mesh), lambda scene: mesh.triangles)
+    scene = _SCENES.get(key) or _SCENES.keep(key, _scene(mi, mesh), mesh.triangles)
     # Turning the object is the same as turning everything else the other way round, which spares
     # sorting its triangles anew. Mitsuba wants the place of the camera and where it looks.
     back = turned.T

@@ -131,20 +131,21 @@ class View(Picture):
 
     def _mesh(self) -> Mesh:
         key = (self.sha256, self.name, self.folder)
-        found = _MESHES.get(key, self._read, lambda mesh: getattr(mesh, "triangles", 0))
+        found = _MESHES.get(key)
+        if found is None:
+            path = Path(self.folder) / self.name
+            try:
+                found = read_mesh(path, self.name)
+                if hash_mesh(path) != self.sha256:
+                    found = PictureError(
+                        f"{self.name} has changed since it was listed.", "unreadable"
+                    )
+            except PictureError as error:
+                found = error
+            _MESHES.keep(key, found, found.triangles if isinstance(found, Mesh) else 0)
         if isinstance(found, PictureError):
             raise PictureError(str(found), found.problem)
         return found
-
-    def _read(self) -> Mesh | PictureError:
-        path = Path(self.folder) / self.name
-        try:
-            mesh = read_mesh(path, self.name)
-        except PictureError as error:
-            return error
-        if hash_mesh(path) != self.sha256:
-            return PictureError(f"{self.name} has changed since it was listed.", "unreadable")
-        return mesh
 
 
 def view_of(path: Path | str, samples: int = SAMPLES) -> View:
