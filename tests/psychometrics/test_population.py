@@ -48,7 +48,7 @@ def test_the_gradient_is_that_of_the_likelihood(chance: float) -> None:
     at = np.array([0.4, -1.5, 1.8, -2.0, -2.5])
     expected = optimize.approx_fprime(at, lambda x: marginal.cost(x)[0], 1e-6)
     np.testing.assert_allclose(marginal.cost(at)[1], expected, rtol=1e-4, atol=1e-3)
-    np.testing.assert_allclose(-marginal.classes(at)[0].sum(axis=0), marginal.cost(at)[1])
+    np.testing.assert_allclose(-marginal.classes(at)[1].sum(axis=0), marginal.cost(at)[1])
 
 
 @pytest.mark.parametrize("chance", [0.5, 1 / 16, 0.001])

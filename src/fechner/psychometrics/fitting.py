@@ -22,29 +22,12 @@ from fechner.psychometrics.functions import (
     to_axis,
     unit_of_z,
 )
-from fechner.psychometrics.grid import (
-    DRAWS,
-    FINE,
-    Model,
-    Posterior,
-    posterior,
-)
+from fechner.psychometrics.grid import DRAWS, FINE, Model, Posterior, posterior
 from fechner.psychometrics.optimisation import SMALLEST_RATE, Likelihood, fisher_scoring
-from fechner.psychometrics.result import (
-    Estimate,
-    Fit,
-    in_units,
-    means,
-    quantiles,
-    spreads,
-    tested_ends,
-)
+from fechner.psychometrics.result import Estimate, Fit, in_units, moments, quantiles, tested_ends
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: Functions whose modes are sought at once, which bounds memory.
-_BLOCK = 256
 
 #: Less than this between guess and lapse rate, and an observer may not look at all.
 _ROOM = 0.05
@@ -120,20 +103,22 @@ def fit(
     if scale == "log" and (lapse if falling else guess) == 0:
         n, k = (np.where(levels > 0, each, 0.0) for each in (n, k))
     flat = [each.reshape(-1, each.shape[-1]) for each in (levels, n, k)]
-    found = [_one(*each, model=model, draws=draws) for each in zip(*flat, strict=True)]
-    limits, tops, *rest = (np.stack(part) for part in zip(*found, strict=True))
-    modes = []
-    for start in range(0, len(tops), _BLOCK):
-        part = slice(start, start + _BLOCK)
-        some = Posterior(*(each[part] for each in (limits, tops, *rest)))
-        modes.append(_mode(some, *(each[part] for each in flat), model=model))
-    lead, order = n.shape[:-1], model.order[: tops.shape[1]]
+    order = model.order
+    a = len(order)
+    shapes = ((a, 2), (a,), (a, 2), (a, FINE), (draws, a), (a,))
+    nothing = Posterior(*(np.full(each, np.nan) for each in shapes))
+    found = []
+    for row in zip(*flat, strict=True):
+        answers = model.answers(*row)
+        found.append(nothing if answers is None else posterior(answers, draws))
+    every = Posterior(*(np.stack(part) for part in zip(*found, strict=True)))
     mode, ends, log_density, drawn, steps = (
-        each.reshape(*lead, *each.shape[1:]) for each in (np.concatenate(modes), *rest)
+        each.reshape(*n.shape[:-1], *each.shape[1:])
+        for each in (_mode(every, *flat, model=model), *every[2:])
     )
     mode, drawn, steps = (each[..., order] for each in (mode, drawn, steps))
     ends, log_density = (each[..., order, :] for each in (ends, log_density))
-    sd = spreads(ends, log_density)
+    sd = moments(ends, log_density)[1]
     tail = (1 - coverage) / 2
     low, high = (quantiles(ends, log_density, p) for p in (tail, 1 - tail))
     censored, bound = _censoring(levels, n, ends, log_density, drawn, scale, tail)
@@ -168,31 +153,7 @@ def fit(
     )
 
 
-def _one(
-    levels: Floats,
-    n: Floats,
-    k: Floats,
-    *,
-    model: Model,
-    draws: int,
-) -> Posterior:
-    """Return the posterior of one function, NaN where nothing was asked."""
-    answers = model.answers(levels, n, k)
-    if answers is None:
-        a = 5 if model.overdispersion else 4
-        shapes = ((a, 2), (a,), (a, 2), (a, FINE), (draws, a), (a,))
-        return Posterior(*(np.full(each, np.nan) for each in shapes))
-    return posterior(answers, draws)
-
-
-def _mode(
-    found: Posterior,
-    levels: Floats,
-    n: Floats,
-    k: Floats,
-    *,
-    model: Model,
-) -> Floats:
+def _mode(found: Posterior, levels: Floats, n: Floats, k: Floats, *, model: Model) -> Floats:
     """Go from the highest cells [F, 4] to where the joint posteriors are highest."""
     known = np.isfinite(found.top).all(axis=1)
     mode = np.full(found.top.shape, np.nan)
@@ -204,12 +165,13 @@ def _mode(
     if model.equal_asymptotes:
         inner[:, 3, 1] = 0.5 - SMALLEST_RATE
     prior = model.rising().prior
+    yes, no = (n - k, k) if model.falling else (k, n - k)
     # The joint posterior is often highest without any overdispersion, though most of it has some.
-    eta = means(found.ends, found.log_density)[known, 4:]
+    eta = moments(found.ends, found.log_density)[0][known, 4:]
     likelihood = Likelihood(
         positions=to_axis(levels[known], model.scale),
-        yes=(n - k if model.falling else k)[known],
-        no=(k if model.falling else n - k)[known],
+        yes=yes[known],
+        no=no[known],
         shape=model.shape,
         unit=unit_of_z(model.shape, model.scale),
         log_slope=(limits[:, 1].mean(axis=1), float(np.log(prior.slope_factor))),
@@ -247,8 +209,7 @@ def _censoring(
     unknown |= (below | above) & (room < _ROOM)
     below, above = below & ~unknown, above & ~unknown
     censored = np.select([unknown, below, above], ["unknown", "below", "above"], default="")
-    bound = np.select([below, above], [highest, lowest], default=np.nan)
-    return censored, bound
+    return censored, np.select([below, above], [highest, lowest], default=np.nan)
 
 
 class Blocks(NamedTuple):

@@ -99,7 +99,7 @@ def check_coverage(coverage: float) -> None:
 
 
 def unit_of_z(shape: Shape, scale: Scale) -> float:
-    """Return the length on the stored axis (log10 c, or c) over which z rises by the slope.
+    """Return the length on the axis (log10 c, or c) over which z rises by the slope.
 
     The exponent of a Weibull function belongs to the natural logarithm of the level; slopes of the
     others are per decade. On a linear scale all are per unit of the level.
@@ -121,6 +121,17 @@ def from_axis(positions: Floats, scale: Scale) -> Floats:
     return positions if scale == "linear" else np.asarray(10.0**positions)
 
 
+def tested_range(values: Floats, asked: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Return the lowest and highest of the values that were asked about, along the last axis."""
+    low = np.min(values, axis=-1, initial=np.inf, where=asked)
+    return low, np.max(values, axis=-1, initial=-np.inf, where=asked)
+
+
+def _doublings(z: Floats) -> Floats:
+    """Return (c/m)^b log 2 of the Weibull function 1 - 2^-(c/m)^b, whose F is 0.5 at m."""
+    return np.asarray(np.log(2) * np.exp(np.minimum(z, 700.0)))
+
+
 def share(z: ArrayLike, shape: Shape) -> Floats:
     """Return F(z): 0.5 at z = 0.
 
@@ -134,10 +145,9 @@ def share(z: ArrayLike, shape: Shape) -> Floats:
     z = np.asarray(z, dtype=float)
     match shape:
         case "weibull" | "gumbel_l":
-            # T50 form: F = 1 - 2^-(c/m)^b.
-            return np.asarray(-np.expm1(-np.log(2) * np.exp(np.minimum(z, 700.0))))
+            return np.asarray(-np.expm1(-_doublings(z)))
         case "gumbel_r":
-            return np.asarray(np.exp(-np.log(2) * np.exp(np.minimum(-z, 700.0))))
+            return np.asarray(np.exp(-_doublings(-z)))
         case "logistic":
             return np.asarray(special.expit(z))
         case "normal":
@@ -151,7 +161,7 @@ def share_density(z: Floats, shape: Shape) -> Floats:
     """Return dF/dz."""
     match shape:
         case "weibull" | "gumbel_l" | "gumbel_r":
-            power = np.log(2) * np.exp(np.minimum(-z if shape == "gumbel_r" else z, 700.0))
+            power = _doublings(-z if shape == "gumbel_r" else z)
             return np.asarray(power * np.exp(-power))
         case "logistic":
             return np.asarray(special.expit(z) * special.expit(-z))
@@ -190,7 +200,7 @@ def logit_share(z: ArrayLike, shape: Shape) -> Floats:
     z = np.asarray(z, dtype=float)
     match shape:
         case "weibull" | "gumbel_l":
-            power = np.log(2) * np.exp(np.minimum(z, 700.0))
+            power = _doublings(z)
             return np.asarray(power + np.log(-np.expm1(-power)))
         case "gumbel_r":
             return -logit_share(-z, "gumbel_l")
@@ -302,14 +312,12 @@ class Prior:
     overdispersion: tuple[float, float] = (1.0, 3.0)
 
     def __post_init__(self) -> None:
-        if self.threshold is not None and not self.threshold[0] < self.threshold[1]:
+        low, high = self.threshold or (0.0, 1.0)
+        if not (low < high and self.widen >= 0 and self.slope_factor > 1):
             raise FechnerError(
-                f"Prior(threshold=(low, high)) needs low < high, not {self.threshold}."
+                f"a prior needs threshold=(low, high) with low < high, widen of 0 or more and "
+                f"slope_factor above 1, not {self}."
             )
-        if not self.widen >= 0:
-            raise FechnerError(f"widen must be 0 or more, not {self.widen}.")
-        if not self.slope_factor > 1:
-            raise FechnerError(f"slope_factor must be more than 1, not {self.slope_factor}.")
         if self.slope is not None and not self.slope > 0:
             raise FechnerError(f"the median slope must be above 0, not {self.slope}.")
         for name in ("guess", "lapse", "overdispersion"):
@@ -325,11 +333,12 @@ class Prior:
         The axes are the threshold as log10 (or as it is on a linear scale), the natural logarithm
         of the slope, the guess rate and the lapse rate.
         """
-        low, high = tested_range(levels, scale)
-        margin = self.widen * (1.0 if scale == "log" else high - low)
-        threshold = (low - margin, high + margin)
         if self.threshold is not None:
             threshold = tuple(to_axis(self.threshold, scale))
+        else:
+            low, high = _range_of(levels, scale)
+            margin = self.widen * (1.0 if scale == "log" else high - low)
+            threshold = (low - margin, high + margin)
         if not np.isfinite(threshold).all() or not threshold[0] < threshold[1]:
             raise FechnerError(
                 f"the prior of the threshold is empty, {from_axis(np.array(threshold), scale)}: "
@@ -355,11 +364,7 @@ class Prior:
             middle, sd = self._log_slope(levels, shape, scale)
             return np.asarray(-0.5 * ((values - middle) / sd) ** 2)
         a, b = (self.guess, self.lapse, self.overdispersion)[axis - 2]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            # A power of 0 is 1 everywhere, at the ends too.
-            left = (a - 1) * np.log(values) if a > 1 else 0.0
-            right = (b - 1) * np.log1p(-values) if b > 1 else 0.0
-        return np.asarray(left + right + np.zeros_like(values))
+        return np.asarray(special.xlogy(a - 1, values) + special.xlog1py(b - 1, -values))
 
     def draw(
         self,
@@ -376,21 +381,19 @@ class Prior:
         check_shape(shape, scale)
         ends = self.ends(levels, shape, scale)
         middle, sd = self._log_slope(levels, shape, scale)
-        log_slope = middle + sd * _cut_normal(generator, size)
-        rates = np.empty((0, 2))
-        while len(rates) < size:
-            pair = np.stack(
-                [
-                    generator.beta(*self.guess, size) if guess is None else np.full(size, guess),
-                    generator.beta(*self.lapse, size) if lapse is None else np.full(size, lapse),
-                ],
-                axis=1,
-            )
-            rates = np.concatenate([rates, pair[pair.sum(axis=1) < 1]])
+        draws = np.empty((3, 0))
+        while draws.shape[1] < size:
+            z = generator.standard_normal(size)
+            g = generator.beta(*self.guess, size) if guess is None else np.full(size, guess)
+            miss = generator.beta(*self.lapse, size) if lapse is None else np.full(size, lapse)
+            possible = (np.abs(z) < _CUT_SD) & (g + miss < 1)
+            draws = np.concatenate([draws, np.stack([z, g, miss])[:, possible]], axis=1)
+        z, g, miss = draws[:, :size]
         threshold = from_axis(generator.uniform(ends[0, 0], ends[0, 1], size), scale)
-        return Parameters(threshold, np.exp(log_slope), rates[:size, 0], rates[:size, 1])
+        return Parameters(threshold, np.exp(middle + sd * z), g, miss)
 
     def _log_slope(self, levels: ArrayLike, shape: Shape, scale: Scale) -> tuple[float, float]:
+        """Return mean and standard deviation of the log slope."""
         sd = float(np.log(self.slope_factor))
         if self.slope is not None:
             return float(np.log(self.slope)), sd
@@ -398,7 +401,7 @@ class Prior:
             # As steep per decade at threshold as the Weibull function.
             rise = _WEIBULL_SLOPE * STEEPNESS["weibull"] / unit_of_z("weibull", "log")
         else:
-            low, high = tested_range(levels, scale)
+            low, high = _range_of(levels, scale)
             rise = _RISES_IN_RANGE / (high - low) if high > low else np.nan
         median = rise / STEEPNESS[shape] * unit_of_z(shape, scale)
         if not np.isfinite(median):
@@ -406,18 +409,10 @@ class Prior:
         return float(np.log(median)), sd
 
 
-def tested_range(levels: ArrayLike, scale: Scale) -> tuple[float, float]:
-    """Return the lowest and highest tested position; level 0 has none on the log scale."""
+def _range_of(levels: ArrayLike, scale: Scale) -> tuple[float, float]:
+    """Return the lowest and highest position on the axis; level 0 has none on the log scale."""
     positions = to_axis(levels, scale)
-    positions = positions[np.isfinite(positions)]
-    if len(positions) == 0:
+    low, high = tested_range(positions.ravel(), np.isfinite(positions).ravel())
+    if not low <= high:
         raise FechnerError("no level above 0 was tested: a threshold needs at least one.")
-    return float(positions.min()), float(positions.max())
-
-
-def _cut_normal(generator: np.random.Generator, size: int) -> Floats:
-    draws = np.empty(0)
-    while len(draws) < size:
-        more = generator.standard_normal(size)
-        draws = np.concatenate([draws, more[np.abs(more) < _CUT_SD]])
-    return draws[:size]
+    return float(low), float(high)

@@ -103,11 +103,6 @@ class Answers:
     entries: int = _TABLE
 
     @property
-    def overdispersed(self) -> bool:
-        """Whether answers are beta-binomial."""
-        return len(self.ends) == 5
-
-    @property
     def free(self) -> NDArray[np.bool_]:
         """Which parameters are estimated."""
         return np.asarray(self.ends[:, 1] > self.ends[:, 0])
@@ -132,7 +127,8 @@ class Model(NamedTuple):
         Equal rates share that of the lapse rate; of a function that falls the rate of other
         answers was fitted.
         """
-        return [0, 1, *([3, 3] if self.equal_asymptotes else [3, 2] if self.falling else [2, 3]), 4]
+        rates = [3, 3] if self.equal_asymptotes else [3, 2] if self.falling else [2, 3]
+        return [0, 1, *rates, *([4] if self.overdispersion else [])]
 
     def rising(self) -> Model:
         """Return the model of answers that were no, if the function falls."""
@@ -158,16 +154,10 @@ class Model(NamedTuple):
             ends[2:] = (0.0, 0.0), (0.0, 0.5)
         if self.overdispersion:
             ends = np.concatenate([ends, [(_SMALLEST_ETA, _LARGEST_ETA)]])
-        return Answers(
-            positions=to_axis(levels, scale),
-            yes=n - k if self.falling else k,
-            no=k if self.falling else n - k,
-            shape=shape,
-            unit=unit_of_z(shape, scale),
-            ends=ends,
-            log_prior=partial(rising.prior.log_density, levels=levels, shape=shape, scale=scale),
-            equal_rates=self.equal_asymptotes,
-        )
+        yes, no = (n - k, k) if self.falling else (k, n - k)
+        log_prior = partial(rising.prior.log_density, levels=levels, shape=shape, scale=scale)
+        x, unit = to_axis(levels, scale), unit_of_z(shape, scale)
+        return Answers(x, yes, no, shape, unit, ends, log_prior, self.equal_asymptotes)
 
 
 class Posterior(NamedTuple):
@@ -188,21 +178,39 @@ class Posterior(NamedTuple):
 
 def posterior(answers: Answers, draws: int = DRAWS) -> Posterior:
     """Narrow the grid to where the mass is until it is fine enough, and sum over it."""
-    free = answers.free
-    ends, counts = answers.ends, np.where(free, _FIRST[: len(free)], 1)
+    free, limits = answers.free, answers.ends
+    ends, counts = limits, np.where(free, _FIRST[: len(free)], 1)
     pooled, rough = _pool(answers), True
     for number in range(_PASSES):
-        grid = _Grid(pooled if rough else answers, ends, counts)
-        steps, leaks = grid.steps, grid.leaks
+        weights = grid_weights(pooled if rough else answers, ends, counts)
+        log_density = _marginals(weights, free)
+        density = np.exp(log_density)
+        density /= density.sum(axis=1, keepdims=True)
+        middles = np.arange(FINE) + 0.5
+        sd = np.sqrt(np.maximum(density @ middles**2 - (density @ middles) ** 2, 1e-12))
+        steps = np.where(free, FINE / counts / sd, 0.0)
+        # Where the mass goes on beyond the grid, though the prior would allow it.
+        leaks = (log_density[:, [0, -1]] > -_CUT) & (ends != limits)
+        width = ends[:, 1] - ends[:, 0]
         if not rough and (steps <= LARGEST_STEP).all() and not leaks.any():
-            drawn = grid.draw(draws)
-            return Posterior(answers.ends, grid.top, ends, grid.log_density, drawn, steps)
-        rough = bool((steps > _COARSE).any())
+            highest = np.array(np.unravel_index(weights.argmax(), weights.shape))
+            top = ends[:, 0] + (highest + 0.5) / counts * width
+            drawn = _draw(weights, ends, draws)
+            return Posterior(limits, top, ends, log_density, drawn, steps)
+        coarse = steps > _COARSE
+        rough = bool(coarse.any())
         most = _FEWEST if number < _QUICK and rough else _MOST
+        # The next grid is around the mass, and goes farther out where that leaks.
+        high_enough = log_density > -_DEPTH
+        first, last = high_enough.argmax(axis=1), FINE - high_enough[:, ::-1].argmax(axis=1)
+        spans = ends[:, :1] + np.stack([first, last], axis=1) / FINE * width[:, None]
+        cell = width / counts
+        margin = np.where(coarse, cell, 0.2 * cell)[:, None]
+        margin = margin + leaks * 0.5 * (spans[:, 1] - spans[:, 0])[:, None]
+        ends = np.clip(spans + margin * [-1, 1], limits[:, :1], limits[:, 1:])
         # Aiming lower every time, a grid cannot go on missing by a little.
         aim = 0.92 * LARGEST_STEP * 0.98**number
-        ends = grid.narrowed()
-        cell = np.where(free, aim * grid.cell / np.where(free, steps, 1.0), 1.0)
+        cell = np.where(free, aim * cell / np.where(free, steps, 1.0), 1.0)
         wanted = np.ceil((ends[:, 1] - ends[:, 0]) / cell)
         counts = np.where(free, np.clip(wanted, _FEWEST, most), 1).astype(np.intp)
     raise FechnerError(
@@ -215,18 +223,86 @@ def _pool(answers: Answers) -> Answers:
     """Bring neighbouring levels together, which is good enough for finding the place."""
     finite = np.isfinite(answers.positions)
     x = answers.positions[finite]
-    if len(x) <= _POOLS or answers.overdispersed:
+    if len(x) <= _POOLS or len(answers.ends) == 5:
         return replace(answers, entries=_ROUGH_TABLE)
     pool = ((x - x.min()) / (np.ptp(x) or 1.0) * (_POOLS - 1)).astype(np.intp)
     pool = np.unique(pool, return_inverse=True)[1]
-
-    count = np.bincount(pool)
     positions, yes, no = (
         # Level 0 has no neighbours on the log scale.
         np.concatenate([each[~finite], np.bincount(pool, each[finite]) / size])
-        for each, size in ((answers.positions, count), (answers.yes, 1), (answers.no, 1))
+        for each, size in (
+            (answers.positions, np.bincount(pool)),
+            (answers.yes, 1),
+            (answers.no, 1),
+        )
     )
     return replace(answers, positions=positions, yes=yes, no=no, entries=_ROUGH_TABLE)
+
+
+def grid_weights(answers: Answers, ends: Floats, counts: NDArray[np.intp]) -> NDArray[np.float32]:
+    """Return the posterior on the grid, [threshold, slope, guess, lapse(, eta)], 1 at the top."""
+    axes = [
+        low + (np.arange(count) + 0.5) * (high - low) / count
+        for (low, high), count in zip(ends, counts, strict=True)
+    ]
+    threshold, slope, guess, lapse, *eta = (
+        answers.log_prior(i, axis) if answers.free[i] else np.zeros(1)
+        for i, axis in enumerate(axes)
+    )
+    rates = guess[:, None] + lapse[None, :]
+    rates = np.where(axes[2][:, None] + axes[3][None, :] < 1, rates, -np.inf)
+    if eta:
+        rates = rates[..., None] + eta[0]
+    joint = log_likelihood(answers, *axes)
+    joint += (threshold[:, None] + slope[None, :]).reshape(-1, 1).astype(np.float32)
+    joint += rates.reshape(1, -1).astype(np.float32)
+    joint -= joint.max()
+    return np.asarray(np.exp(joint, out=joint).reshape(counts))
+
+
+def _marginals(weights: NDArray[np.float32], free: NDArray[np.bool_]) -> Floats:
+    """Return the log of each marginal density, [4, FINE], 0 at its highest."""
+    upper = weights.sum(axis=tuple(range(2, weights.ndim)))
+    lower = weights.sum(axis=(0, 1))
+    sums = [upper.sum(axis=1), upper.sum(axis=0)]
+    for own in range(lower.ndim):
+        sums.append(lower.sum(axis=tuple(other for other in range(lower.ndim) if other != own)))
+    fine = np.zeros((len(free), FINE))
+    for axis in np.flatnonzero(free):
+        # Logarithms of densities are nearly parabolas, which cubic interpolation keeps.
+        coarse = np.log(np.maximum(sums[axis] / sums[axis].max(), 1e-18))
+        fine[axis] = _interpolation(len(coarse)) @ coarse
+        fine[axis] -= fine[axis].max()
+    return fine
+
+
+def _draw(weights: NDArray[np.float32], ends: Floats, draws: int) -> Floats:
+    """Draw from the grid, one in each of as many equal shares, anywhere within its cell."""
+    counts = weights.shape
+    dice = np.random.default_rng(0).uniform(size=(draws, 2 + len(counts)))
+    rows = weights.reshape(counts[0] * counts[1], -1)
+    # First threshold and slope, then the rates: quicker than one sum over all cells.
+    total = np.cumsum(rows.sum(axis=1, dtype=np.float64))
+    row = np.searchsorted(total, (np.arange(draws) + dice[:, 0]) / draws * total[-1])
+    within = np.cumsum(rows[row], axis=1)
+    column = (within < dice[:, 1:2] * within[:, -1:]).sum(axis=1)
+    pairs = (np.unravel_index(row, counts[:2]), np.unravel_index(column, counts[2:]))
+    cells = np.stack([*pairs[0], *pairs[1]], axis=1)
+    return np.asarray(ends[:, 0] + (cells + dice[:, 2:]) / counts * (ends[:, 1] - ends[:, 0]))
+
+
+@lru_cache(maxsize=64)
+def _interpolation(count: int) -> Floats:
+    """Return the matrix from `count` cells to FINE cells of the same range, cubic Lagrange."""
+    at = (np.arange(FINE) + 0.5) * count / FINE - 0.5
+    first = np.clip(np.floor(at).astype(int) - 1, 0, count - 4)
+    f = at - first
+    matrix = np.zeros((FINE, count))
+    for node in range(4):
+        others = [other for other in range(4) if other != node]
+        value = np.prod([(f - other) / (node - other) for other in others], axis=0)
+        matrix[np.arange(FINE), first + node] = value
+    return matrix
 
 
 def log_likelihood(
@@ -268,69 +344,26 @@ def log_likelihood(
         guess = lapse
     else:
         guess, lapse = (each.ravel() for each in np.meshgrid(guess, lapse, indexing="ij"))
-    nodes, _ = _nodes()
+    room = np.maximum((1 - guess - lapse).astype(np.float32), np.float32(1e-6))
+    rise = special.expit(_nodes()[0]).astype(np.float32)[:, None]
     # 1 - P at u is P at -u with the rates exchanged.
-    chances = [_chance(nodes, guess, lapse), _chance(nodes, lapse, guess)]
+    chances = [rate.astype(np.float32) + room * rise for rate in (guess, lapse)]
     if eta is None:
         return np.asarray(np.concatenate(spread, axis=1) @ np.log(np.concatenate(chances)))
     terms = [_block_terms(each, c, eta) for each, c in zip(chances, counts, strict=True)]
     joint = np.concatenate(spread, axis=1) @ np.concatenate(terms)
     joint = joint.reshape(size, -1, len(eta))
-    joint += _normaliser(answers, eta)
+    # The part that does not depend on P.
+    yes, no, both = (
+        log_rising(each, 1.0, eta[:, None])
+        for each in (answers.yes, answers.no, answers.yes + answers.no)
+    )
+    joint += (yes + no - both).sum(axis=1).astype(np.float32)
     return np.asarray(joint.reshape(size, -1))
 
 
-@lru_cache(maxsize=256)
-def _count_nodes(k: tuple[float, ...]) -> tuple[Floats, NDArray[np.float32]]:
-    """Choose counts from which the terms of all others follow, and say how, [counts, blocks].
-
-    As `_nodes` does for logits: log G(P nu + k) - log G(P nu) - log G(nu + k) + log G(nu), with G
-    the gamma function, hardly depends on k otherwise, whatever P and nu.
-    """
-    values, which = np.unique(k, return_inverse=True)
-    if not values.any():
-        return np.ones(1), np.zeros((1, len(k)), np.float32)
-    asked = values[values > 0]
-    few = np.concatenate([np.geomspace(1e-7, 0.5, 25), 1 - np.geomspace(1e-7, 0.4, 15)])
-    etas = np.concatenate([np.geomspace(_SMALLEST_ETA, 0.05, 6), np.linspace(0.06, 0.97, 20)])
-    chance, eta = (each.reshape(-1, 1) for each in np.meshgrid(few, etas))
-    sample = log_rising(asked, chance, eta) - log_rising(asked, 1.0, eta)
-    chosen = np.sort(linalg.qr(sample, mode="r", pivoting=True)[1][:_COUNTS])
-    matrix = np.zeros((len(chosen), len(values)), np.float32)
-    matrix[:, values > 0] = np.linalg.lstsq(sample[:, chosen], sample, rcond=None)[0]
-    return asked[chosen], matrix[:, which]
-
-
-def _block_terms(chance: NDArray[np.float32], counts: Floats, eta: Floats) -> NDArray[np.float32]:
-    """Return what each of a few counts gives at chances [nodes, pairs], by interpolation.
-
-    [counts x nodes, pairs x eta]
-    """
-    logits = np.linspace(-_REACH, _REACH, _CHANCES)
-    k = counts[:, None, None]
-    table = log_rising(k, special.expit(logits), eta[:, None]) - log_rising(k, 1.0, eta[:, None])
-    table = np.ascontiguousarray(np.moveaxis(table, 1, 2), dtype=np.float32)
-    at = (special.logit(chance) + _REACH) * ((_CHANCES - 1) / (2 * _REACH))
-    cell = np.clip(at, 0, _CHANCES - 2).astype(np.intp)
-    part = np.clip(at - cell, 0.0, 1.0).astype(np.float32)[..., None]
-    found = [each[cell] * (1 - part) + each[cell + 1] * part for each in table]
-    return np.stack(found).reshape(len(counts) * len(chance), -1)
-
-
-def _normaliser(answers: Answers, eta: Floats) -> NDArray[np.float32]:
-    """Return the part of the beta-binomial log likelihood that does not depend on P, [eta]."""
-    at = eta[:, None]
-    yes, no, both = (
-        log_rising(each, 1.0, at) for each in (answers.yes, answers.no, answers.yes + answers.no)
-    )
-    return np.asarray((yes + no - both).sum(axis=1), np.float32)
-
-
 def _entry(
-    answers: Answers,
-    positions: Floats,
-    threshold: Floats,
-    slope: Floats,
+    answers: Answers, positions: Floats, threshold: Floats, slope: Floats
 ) -> NDArray[np.intp]:
     """Return the entries of the tables, [levels, thresholds, slopes]."""
     start, per_unit, _ = _shares(answers.shape, answers.entries)
@@ -338,13 +371,6 @@ def _entry(
     if answers.shape == "tdist":
         z = np.arcsinh(z)
     return np.asarray(np.clip((z - start) * per_unit, 0, answers.entries - 1).astype(np.intp))
-
-
-def _chance(u: Floats, guess: Floats, lapse: Floats) -> NDArray[np.float32]:
-    """Return P at logits u for pairs of rates, [u, pairs]."""
-    floor, room = (each.astype(np.float32) for each in (guess, 1 - guess - lapse))
-    rise = special.expit(u).astype(np.float32)[:, None]
-    return np.asarray(floor + np.maximum(room, np.float32(1e-6)) * rise)
 
 
 @lru_cache(maxsize=1)
@@ -390,109 +416,38 @@ def _shares(shape: Shape, entries: int) -> tuple[float, float, NDArray[np.float3
     return low - 0.5 / per_unit, per_unit, tables
 
 
-def grid_weights(answers: Answers, ends: Floats, counts: NDArray[np.intp]) -> NDArray[np.float32]:
-    """Return the posterior on the grid, [threshold, slope, guess, lapse(, eta)], 1 at the top."""
-    axes = [
-        low + (np.arange(count) + 0.5) * (high - low) / count
-        for (low, high), count in zip(ends, counts, strict=True)
-    ]
-    threshold, slope, guess, lapse, *eta = (
-        answers.log_prior(i, axis) if answers.free[i] else np.zeros(1)
-        for i, axis in enumerate(axes)
-    )
-    rates = guess[:, None] + lapse[None, :]
-    rates = np.where(axes[2][:, None] + axes[3][None, :] < 1, rates, -np.inf)
-    if eta:
-        rates = rates[..., None] + eta[0]
-    joint = log_likelihood(answers, *axes)
-    joint += (threshold[:, None] + slope[None, :]).reshape(-1, 1).astype(np.float32)
-    joint += rates.reshape(1, -1).astype(np.float32)
-    joint -= joint.max()
-    return np.asarray(np.exp(joint, out=joint).reshape(counts))
+@lru_cache(maxsize=256)
+def _count_nodes(k: tuple[float, ...]) -> tuple[Floats, NDArray[np.float32]]:
+    """Choose counts from which the terms of all others follow, and say how, [counts, blocks].
 
-
-class _Grid:
-    """The posterior in cells, ``counts`` of them between ``ends`` along each axis.
-
-    ``log_density`` is the log of each marginal density, [4, FINE], 0 at its highest; ``steps`` are
-    the cells in posterior standard deviations.
+    As `_nodes` does for logits: log G(P nu + k) - log G(P nu) - log G(nu + k) + log G(nu), with G
+    the gamma function, hardly depends on k otherwise, whatever P and nu.
     """
-
-    def __init__(self, answers: Answers, ends: Floats, counts: NDArray[np.intp]) -> None:
-        self.limits, self.ends, self.counts = answers.ends, ends, counts
-        self.width = ends[:, 1] - ends[:, 0]
-        self.cell = self.width / counts
-        self.weights = grid_weights(answers, ends, counts)
-        self.log_density = self._marginals(answers.free)
-        density = np.exp(self.log_density)
-        density /= density.sum(axis=1, keepdims=True)
-        number = np.arange(FINE) + 0.5
-        sd = np.sqrt(np.maximum(density @ number**2 - (density @ number) ** 2, 1e-12))
-        self.steps = np.where(answers.free, FINE / counts / sd, 0.0)
-
-    def _marginals(self, free: NDArray[np.bool_]) -> Floats:
-        upper = self.weights.sum(axis=tuple(range(2, self.weights.ndim)))
-        lower = self.weights.sum(axis=(0, 1))
-        sums = [upper.sum(axis=1), upper.sum(axis=0)]
-        for own in range(lower.ndim):
-            sums.append(lower.sum(axis=tuple(other for other in range(lower.ndim) if other != own)))
-        fine = np.zeros((len(free), FINE))
-        for axis in np.flatnonzero(free):
-            # Logarithms of densities are nearly parabolas, which cubic interpolation keeps.
-            coarse = np.log(np.maximum(sums[axis] / sums[axis].max(), 1e-18))
-            fine[axis] = _interpolation(len(coarse)) @ coarse
-            fine[axis] -= fine[axis].max()
-        return fine
-
-    @property
-    def leaks(self) -> NDArray[np.bool_]:
-        """At which ends the mass goes on beyond the grid, though the prior would allow it."""
-        return np.asarray((self.log_density[:, [0, -1]] > -_CUT) & (self.ends != self.limits))
-
-    def narrowed(self) -> Floats:
-        """Return ends of the next grid: around the mass, farther out where it leaks."""
-        high_enough = self.log_density > -_DEPTH
-        first, last = high_enough.argmax(axis=1), FINE - high_enough[:, ::-1].argmax(axis=1)
-        spans = self.ends[:, :1] + np.stack([first, last], axis=1) / FINE * self.width[:, None]
-        margin = np.where(self.steps > _COARSE, self.cell, 0.2 * self.cell)[:, None]
-        margin = margin + self.leaks * 0.5 * (spans[:, 1] - spans[:, 0])[:, None]
-        low, high = self.limits[:, :1], self.limits[:, 1:]
-        return np.asarray(np.clip(spans + margin * [-1, 1], low, high))
-
-    @property
-    def top(self) -> Floats:
-        """The middle of the highest cell."""
-        cell = np.array(np.unravel_index(self.weights.argmax(), self.weights.shape))
-        return np.asarray(self.ends[:, 0] + (cell + 0.5) / self.counts * self.width)
-
-    def draw(self, draws: int) -> Floats:
-        """Draw from the grid, one in each of as many equal shares, anywhere within its cell."""
-        dice, counts = _dice(draws, len(self.counts)), self.counts
-        rows = self.weights.reshape(counts[0] * counts[1], -1)
-        # First threshold and slope, then the rates: quicker than one sum over all cells.
-        total = np.cumsum(rows.sum(axis=1, dtype=np.float64))
-        row = np.searchsorted(total, (np.arange(draws) + dice[:, 0]) / draws * total[-1])
-        within = np.cumsum(rows[row], axis=1)
-        column = (within < dice[:, 1:2] * within[:, -1:]).sum(axis=1)
-        pairs = (np.unravel_index(row, counts[:2]), np.unravel_index(column, counts[2:]))
-        cells = np.stack([*pairs[0], *pairs[1]], axis=1)
-        return np.asarray(self.ends[:, 0] + (cells + dice[:, 2:]) / counts * self.width)
+    values, which = np.unique(k, return_inverse=True)
+    if not values.any():
+        return np.ones(1), np.zeros((1, len(k)), np.float32)
+    asked = values[values > 0]
+    few = np.concatenate([np.geomspace(1e-7, 0.5, 25), 1 - np.geomspace(1e-7, 0.4, 15)])
+    etas = np.concatenate([np.geomspace(_SMALLEST_ETA, 0.05, 6), np.linspace(0.06, 0.97, 20)])
+    chance, eta = (each.reshape(-1, 1) for each in np.meshgrid(few, etas))
+    sample = log_rising(asked, chance, eta) - log_rising(asked, 1.0, eta)
+    chosen = np.sort(linalg.qr(sample, mode="r", pivoting=True)[1][:_COUNTS])
+    matrix = np.zeros((len(chosen), len(values)), np.float32)
+    matrix[:, values > 0] = np.linalg.lstsq(sample[:, chosen], sample, rcond=None)[0]
+    return asked[chosen], matrix[:, which]
 
 
-@lru_cache(maxsize=8)
-def _dice(draws: int, axes: int) -> Floats:
-    return np.asarray(np.random.default_rng(0).uniform(size=(draws, 2 + axes)))
+def _block_terms(chance: NDArray[np.float32], counts: Floats, eta: Floats) -> NDArray[np.float32]:
+    """Return what each of a few counts gives at chances [nodes, pairs], by interpolation.
 
-
-@lru_cache(maxsize=64)
-def _interpolation(count: int) -> Floats:
-    """Return the matrix from `count` cells to FINE cells of the same range, cubic Lagrange."""
-    at = (np.arange(FINE) + 0.5) * count / FINE - 0.5
-    first = np.clip(np.floor(at).astype(int) - 1, 0, count - 4)
-    f = at - first
-    matrix = np.zeros((FINE, count))
-    for node in range(4):
-        others = [other for other in range(4) if other != node]
-        value = np.prod([(f - other) / (node - other) for other in others], axis=0)
-        matrix[np.arange(FINE), first + node] = value
-    return matrix
+    [counts x nodes, pairs x eta]
+    """
+    logits = np.linspace(-_REACH, _REACH, _CHANCES)
+    k = counts[:, None, None]
+    table = log_rising(k, special.expit(logits), eta[:, None]) - log_rising(k, 1.0, eta[:, None])
+    table = np.ascontiguousarray(np.moveaxis(table, 1, 2), dtype=np.float32)
+    at = (special.logit(chance) + _REACH) * ((_CHANCES - 1) / (2 * _REACH))
+    cell = np.clip(at, 0, _CHANCES - 2).astype(np.intp)
+    part = np.clip(at - cell, 0.0, 1.0).astype(np.float32)[..., None]
+    found = [each[cell] * (1 - part) + each[cell + 1] * part for each in table]
+    return np.stack(found).reshape(len(counts) * len(chance), -1)

@@ -126,27 +126,24 @@ def fit_hierarchical(
         blind[seeing] = room < _ROOM
     thresholds = np.full((points, prompts), np.nan)
     slope, guessed, lapse = np.full((3, prompts), np.nan)
-    mean, shape, total = (np.full((points,) * axes, np.nan) for axes in (1, 2, 2))
-    freedom = offset_freedom = common = np.nan
-    count = float((~blind).sum())
+    count = len(blind) - int(blind.sum())
     if not count:
-        sigma = tau = np.nan
-    else:
-        thresholds[:, seeing] = theta[:, :points].T
-        slope[seeing], guessed[seeing] = np.exp(theta[:, points]), guesses
-        lapse[seeing] = misses * (1 - guesses)
-        mean, shape, total = curve
-        freedom = (points - 1) * (count - 1) if count > 1 and points > 1 else np.inf
-        offset_freedom = count - 1 if count > 1 else np.inf
-        # Levels are the same at all points, and so may be how far a threshold lies between two.
-        jump = bool((theta[:, points] > model.steepest - _AT_LIMIT).all())
-        common = model.gap**2 / 12 if jump else 0.0
+        unknown = np.full((points, points), np.nan)
+        own = (thresholds, slope, guessed, lapse, blind)
+        return HierarchicalFit(unknown[0], unknown, *(np.nan,) * 3, *own, np.nan, np.nan)
+    thresholds[:, seeing] = theta[:, :points].T
+    slope[seeing], guessed[seeing] = np.exp(theta[:, points]), guesses
+    lapse[seeing] = misses * (1 - guesses)
+    mean, shape, total = curve
+    # Levels are the same at all points, and so may be how far a threshold lies between two.
+    jump = bool((theta[:, points] > model.steepest - _AT_LIMIT).all())
+    common = model.gap**2 / 12 if jump else 0.0
     return HierarchicalFit(
         log10=mean,
         covariance=shape,
-        freedom=freedom,
+        freedom=(points - 1) * (count - 1) if count > 1 and points > 1 else np.inf,
         offset_variance=float(np.maximum(total.mean() - shape.mean(), 0.0) + common),
-        offset_freedom=offset_freedom,
+        offset_freedom=count - 1 if count > 1 else np.inf,
         thresholds=thresholds,
         slope=slope,
         guess=guessed,
@@ -304,7 +301,7 @@ class _Prompts:
         mean = middle = theta[:, :points].mean(axis=0)
         vague = np.eye(points) * _PRIOR_SD_DECADES**-2.0
         objective = replace(self, centre=middle)
-        own = _own(self._without_prior(theta)[1], points)
+        own = np.einsum("pii->pi", self._without_prior(theta)[1])[:, :points]
         for _ in range(_ROUNDS):
             if prompts > 1:
                 tight = np.linalg.inv(_between(points, sigma, tau))
@@ -345,8 +342,8 @@ class _Prompts:
             heights.append((yes * np.log(p) + no * np.log1p(-p)).sum(axis=-1))
         best = grid[np.argmax(heights, axis=0), np.arange(self.points)]
         logit = special.logit(np.clip(guess, 0.01, 0.99))
-        usual = np.full((2, len(x)), [[np.log(3.0)], [-3.0]])
-        return np.column_stack([best, usual[0], logit, usual[1]])
+        slope, miss = np.full(len(x), np.log(3.0)), np.full(len(x), -3.0)
+        return np.column_stack([best, slope, logit, miss])
 
     def _determined(self, own: Floats) -> Floats:
         """Return how many thresholds answers determine, rather than the prior."""
@@ -360,7 +357,7 @@ class _Prompts:
         """
         points = self.points
         gradient, information = self._without_prior(theta)
-        each = _own(information, points)
+        each = np.einsum("pii->pi", information)[:, :points].copy()
         gradient[:, points] += self.fitted - self._determined(each)
         # Slopes at a limit that the gradient points beyond stay there.
         slope, steeper = theta[:, points], gradient[:, points] > 0
@@ -379,10 +376,6 @@ class _Prompts:
         less = np.linalg.inv(np.eye(points) + own[steep] * self.gap**2 / 12)
         own[steep], pulled[steep] = _even(less @ own[steep]), less @ pulled[steep]
         return each, own, (own @ theta[:, :points, None] + pulled)[..., 0]
-
-
-def _own(information: Floats, points: int) -> Floats:
-    return np.array(np.einsum("pii->pi", information)[:, :points])
 
 
 def _even(matrix: NDArray[Any]) -> Floats:

@@ -27,6 +27,7 @@ from fechner.psychometrics.functions import (
     from_axis,
     inverse_share,
     psychometric,
+    tested_range,
     to_axis,
     unit_of_z,
 )
@@ -100,7 +101,8 @@ def maximum_likelihood(
     if scale == "log" and guess == 0:
         n, k = (np.where(np.isfinite(x), each, 0.0) for each in (n, k))
     there = (n > 0) & np.isfinite(x)
-    first, last, length = _tested(x, there)
+    first, last = tested_range(x, there)
+    length = np.where(last > first, last - first, 1.0)
     censored = np.select(
         [~there.any(axis=1), (k == n).all(axis=1), (k == 0).all(axis=1)],
         ["unknown", "below", "above"],
@@ -256,14 +258,18 @@ def fit_falling(
     there = (n > 0) & np.isfinite(x)
     known = np.asarray(there.any(axis=1))
     points, height = np.full((len(x), 4), np.nan), np.full(len(x), np.nan)
-    first, last, length = _tested(x, there)
+    first, last = tested_range(x, there)
+    length = np.where(last > first, last - first, 1.0)
     if known.any():
         unit = unit_of_z(shape, scale)
         likelihood = Likelihood(x[known], wrong[known], (n - wrong)[known], shape, unit)
         begin = None if start is None else np.broadcast_to(start, (*lead, 4)).reshape(-1, 4)[known]
         low, high, size = first[known], last[known], length[known]
         flattest = unit / STEEPNESS[shape] / (_FALLING_RANGES * size)
-        steepest = _FALLING_Z * unit / _closest(x[known], there[known], high, size)
+        # Levels that were not asked go to the end of the row, where they are all the same.
+        gaps = np.diff(np.sort(np.where(there, x, last[:, None])[known], axis=1), axis=1)
+        closest = np.min(gaps, axis=1, initial=np.inf, where=gaps > _SAME * size[:, None])
+        steepest = _FALLING_Z * unit / np.where(np.isfinite(closest), closest, size)
         limits = _limits(
             low - _WIDEN * size,
             high + _WIDEN * size,
@@ -316,21 +322,6 @@ def _within(at: Floats, tested: Floats, scale: Scale) -> tuple[Floats, NDArray[A
     below, above = at < ends[..., 0] - close[..., 0], at > ends[..., 1] + close[..., 1]
     censored = np.select([np.isnan(at), below, above], ["unknown", "below", "above"], default="")
     return np.where(censored == "", from_axis(at, scale), np.nan), censored
-
-
-def _tested(x: Floats, there: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
-    """Return the first and last position of every row, and their distance, 1 if it is 0."""
-    first = np.min(x, axis=1, initial=np.inf, where=there)
-    last = np.max(x, axis=1, initial=-np.inf, where=there)
-    return first, last, np.where(last > first, last - first, 1.0)
-
-
-def _closest(x: Floats, there: NDArray[np.bool_], last: Floats, length: Floats) -> Floats:
-    """Return the distance of the two closest levels of every row."""
-    # Those that were not asked go to the end of the row, where they are all the same.
-    gaps = np.diff(np.sort(np.where(there, x, last[:, None]), axis=1), axis=1)
-    closest = np.min(gaps, axis=1, initial=np.inf, where=gaps > _SAME * length[:, None])
-    return np.where(np.isfinite(closest), closest, length)
 
 
 def _limits(

@@ -38,15 +38,12 @@ class Objective(Protocol):
 
     def some(self, which: NDArray[np.intp]) -> Objective:
         """Return some of the functions."""
-        ...
 
     def value(self, points: Floats) -> Floats:
         """Return their values, [F]."""
-        ...
 
     def derivatives(self, points: Floats) -> tuple[Floats, Floats]:
         """Return gradients [F, P] and information, minus the expected curvature, [F, P, P]."""
-        ...
 
 
 def fisher_scoring(
@@ -184,10 +181,9 @@ class Likelihood:
 
     def some(self, which: NDArray[np.intp]) -> Likelihood:
         """Return the answers to some functions."""
-        rows = (each[which] for each in (self.positions, self.yes, self.no))
-        positions, yes, no = rows
         law = self.log_slope and (self.log_slope[0][which], self.log_slope[1])
         eta = None if self.eta is None else self.eta[which]
+        positions, yes, no = (each[which] for each in (self.positions, self.yes, self.no))
         return replace(self, positions=positions, yes=yes, no=no, log_slope=law, eta=eta)
 
     def _z(self, points: Floats) -> Floats:
@@ -223,24 +219,20 @@ def maximise(
     longest[:, 0] = (limits[:, 0, 1] - limits[:, 0, 0]) / 12
     if start is not None:
         return fisher_scoring(likelihood, start, limits, longest, _RESAMPLED_GAIN)
-    begin = np.empty((len(limits), 4))
-    for some in np.array_split(np.arange(len(limits)), -(-len(limits) * len(grid) // _ROWS)):
-        low, high = (limits[some, None, :, end] for end in (0, 1))
-        shares = np.pad(grid, ((0, 0), (0, 1)))
-        trial = low * (1 - shares) + high * shares
-        guessed = grid[:, 2] * _guessed(likelihood.some(some))[:, None]
-        trial[..., 2] = np.clip(guessed, low[..., 2], high[..., 2])
-        repeated = likelihood.some(np.repeat(some, len(grid)))
-        height = repeated.value(trial.reshape(-1, 4)).reshape(-1, len(grid))
-        begin[some] = trial[np.arange(len(some)), height.argmax(axis=1)]
-    return fisher_scoring(likelihood, begin, limits, longest)
-
-
-def _guessed(likelihood: Likelihood) -> Floats:
-    """Return the rate of yes answers in the lowest third of the trials."""
+    # The rate of yes answers in the lowest third of the trials.
     yes, asked = likelihood.yes, likelihood.yes + likelihood.no
     order = np.argsort(np.where(asked > 0, likelihood.positions, np.inf), axis=1)
     yes, asked = (np.take_along_axis(each, order, axis=1) for each in (yes, asked))
     before = np.cumsum(asked, axis=1) - asked
     lowest = (before < asked.sum(axis=1, keepdims=True) / 3) & (asked > 0)
-    return np.asarray((yes * lowest).sum(axis=1) / (asked * lowest).sum(axis=1))
+    guessed = (yes * lowest).sum(axis=1) / (asked * lowest).sum(axis=1)
+    begin = np.empty((len(limits), 4))
+    for some in np.array_split(np.arange(len(limits)), -(-len(limits) * len(grid) // _ROWS)):
+        low, high = (limits[some, None, :, end] for end in (0, 1))
+        shares = np.pad(grid, ((0, 0), (0, 1)))
+        trial = low * (1 - shares) + high * shares
+        trial[..., 2] = np.clip(grid[:, 2] * guessed[some, None], low[..., 2], high[..., 2])
+        repeated = likelihood.some(np.repeat(some, len(grid)))
+        height = repeated.value(trial.reshape(-1, 4)).reshape(-1, len(grid))
+        begin[some] = trial[np.arange(len(some)), height.argmax(axis=1)]
+    return fisher_scoring(likelihood, begin, limits, longest)

@@ -193,7 +193,7 @@ def fit_population(
 
 def _described(marginal: Marginal, at: Floats) -> Population:
     """Describe the most likely population."""
-    scores, posterior, recognised = marginal.classes(at)
+    _, scores, posterior, recognised = marginal.classes(at)
     count = recognised.sum()
     first, last = marginal.ends
     if not marginal.wrong.any():
@@ -203,8 +203,9 @@ def _described(marginal: Marginal, at: Floats) -> Population:
     else:
         censored = "below" if at[0] < first else "above" if at[0] > last else ""
     areas = recognised * (posterior @ marginal.areas(at))
-    low, high, pseudo_areas = float("nan"), float("nan"), areas
-    far = float(special.stdtrit(max(count, 2.0) - 1, 0.975))
+    low, high, pseudo_areas = np.nan, np.nan, areas
+    few = max(count, 2.0)
+    far = float(special.stdtrit(few - 1, 0.975))
     if censored in ("below", "above"):
         # Far out all means are as likely, and there is no curvature: how near might it be?
         near = 10.0 ** marginal.likely_means(at, far)
@@ -213,9 +214,7 @@ def _described(marginal: Marginal, at: Floats) -> Population:
         free, inverse = marginal.inverse_bend(at)
         influence = scores[:, free] @ inverse
         # Between classes, as they are; but a few may agree by chance.
-        variance = max((influence[:, 0] ** 2).sum(), _AT_LEAST * inverse[0, 0])
-        error = np.sqrt(variance)
-        few = max(count, 2.0)
+        error = np.sqrt(max((influence[:, 0] ** 2).sum(), _AT_LEAST * inverse[0, 0]))
         half = min(far * error * np.sqrt(few / (few - 1)), _WIDEST_DECADES)
         low, high = 10 ** (at[0] - half), 10 ** (at[0] + half)
         moves = _STEP * np.eye(len(at))[free]
@@ -223,11 +222,11 @@ def _described(marginal: Marginal, at: Floats) -> Population:
         moved = influence @ np.array(change) / (2 * _STEP)
         pseudo_areas = marginal.mean_area(at) + len(areas) * (moved - moved.mean())
     return Population(
-        threshold=float("nan") if censored else float(10 ** at[0]),
+        threshold=np.nan if censored else float(10 ** at[0]),
         low=float(low),
         high=float(high),
         censored=censored,
-        bound={"above": 10**last, "below": 10**first}.get(censored, float("nan")),
+        bound={"above": 10**last, "below": 10**first}.get(censored, np.nan),
         spread_decades=float(np.exp(at[1])),
         slope=float(np.exp(at[2])),
         miss=float(special.expit(at[3]) * (1 - marginal.chance)),
@@ -254,22 +253,23 @@ def _alone(
     never = not right.any() or bool(asked > 0 and 2 * wrong >= asked * (1 - chance))
     censored = "unknown" if never else str(found.censored)
     tested = levels[(levels > 0) & (n > 0)]
-    bound = {"above": tested.max(), "below": tested.min()}.get(censored, np.nan)
     at = float(found.bound if np.isnan(found.threshold) else found.threshold)
-    fine = np.geomspace(*span, _FINE)
     slope, miss = float(found.slope), float(found.lapse)
-    fallen = psychometric(fine, at, slope, shape="logistic").mean()
+    fallen = psychometric(np.geomspace(*span, _FINE), at, slope, shape="logistic").mean()
     area = np.array([0.0 if never else (1 - miss / (1 - chance)) * (1 - fallen)])
     low, high = float(found.low.threshold), float(found.high.threshold)
-    open_ends = {"above": (low, np.inf), "below": (0.0, high), "unknown": (np.nan, np.nan)}
-    low, high = open_ends.get(censored, (low, high))
+    low, high, bound = {
+        "above": (low, np.inf, tested.max()),
+        "below": (0.0, high, tested.min()),
+        "unknown": (np.nan, np.nan, np.nan),
+    }.get(censored, (low, high, np.nan))
     return Population(
-        threshold=float("nan") if censored else at,
+        threshold=np.nan if censored else at,
         low=low,
         high=high,
         censored=censored,
         bound=float(bound),
-        spread_decades=float("nan"),
+        spread_decades=np.nan,
         slope=slope,
         miss=miss,
         never=float(never),
@@ -339,50 +339,34 @@ class Marginal:
         log_w = -0.5 * ((self.nodes - mean) / np.exp(log_spread)) ** 2
         return np.asarray(log_w - special.logsumexp(log_w))
 
-    def _summed(
-        self, p: Floats, q: Floats, log_w: Floats, logit_never: float
-    ) -> tuple[Floats, Floats, Floats]:
-        """Sum thresholds out: log likelihoods, P(recognised), posterior of the nodes."""
+    def classes(self, at: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Sum the thresholds of classes [C] out.
+
+        Returns log likelihoods [C], their gradient [C, 5], the posterior of the nodes [C, nodes]
+        and P(recognised) [C].
+        """
+        p, q, *changes = self._tables(at[2], at[3])
+        log_w = self.log_weights(at[0], at[1])
         joint = self.right @ np.log(p).T + self.wrong @ np.log(q).T + log_w
         top = joint.max(axis=1, keepdims=True)
         share = np.exp(joint - top)
         total = share.sum(axis=1, keepdims=True)
-        known = (top + np.log(total))[:, 0] + special.log_expit(-logit_never)
-        height = np.logaddexp(known, self.guessed + special.log_expit(logit_never))
-        return height, np.exp(known - height), share / total
-
-    def cost(self, at: Floats) -> tuple[float, Floats]:
-        """Return the log likelihood and its gradient, both negative, for a minimiser."""
-        p, q, *changes = self._tables(at[2], at[3])
-        log_w = self.log_weights(at[0], at[1])
-        height, recognised, posterior = self._summed(p, q, log_w, at[4])
-        weighted = posterior * recognised[:, None]
-        ratio = (weighted.T @ self.right) / p - (weighted.T @ self.wrong) / q
-        total = recognised.sum()
-        z = (self.nodes - at[0]) / np.exp(at[1])
-        excess = recognised @ posterior - total * np.exp(log_w)
-        gradient = [
-            excess @ z / np.exp(at[1]),
-            excess @ z**2,
-            *((ratio * change).sum() for change in changes),
-            len(recognised) * (1 - special.expit(at[4])) - total,
-        ]
-        return -float(height.sum()), -np.array(gradient)
-
-    def classes(self, at: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return gradient [C, 5], posterior of the nodes [C, nodes] and P(recognised) [C]."""
-        p, q, *changes = self._tables(at[2], at[3])
-        log_w = self.log_weights(at[0], at[1])
-        _, recognised, posterior = self._summed(p, q, log_w, at[4])
+        known = (top + np.log(total))[:, 0] + special.log_expit(-at[4])
+        height = np.logaddexp(known, self.guessed + special.log_expit(at[4]))
+        recognised, posterior = np.exp(known - height), share / total
         z = (self.nodes - at[0]) / np.exp(at[1])
         excess = posterior - np.exp(log_w)
         scores = [excess @ z / np.exp(at[1]), excess @ z**2]
         for change in changes:
             each = self.right @ (change / p).T - self.wrong @ (change / q).T
             scores.append((posterior * each).sum(axis=1))
-        scores = [recognised * score for score in scores]
-        scores.append(1 - recognised - special.expit(at[4]))
-        return np.stack(scores, axis=1), posterior, recognised
+        scores = [*(recognised * each for each in scores), 1 - recognised - special.expit(at[4])]
+        return height, np.stack(scores, axis=1), posterior, recognised
+
+    def cost(self, at: Floats) -> tuple[float, Floats]:
+        """Return the log likelihood and its gradient, both negative, for a minimiser."""
+        height, scores, *_ = self.classes(at)
+        return -float(height.sum()), -scores.sum(axis=0)
 
     def highest(self) -> Floats:
         """Maximise the likelihood from the best points of a coarse grid."""

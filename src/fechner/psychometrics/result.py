@@ -20,6 +20,7 @@ from fechner.psychometrics.functions import (
     inverse_share,
     psychometric,
     share_density,
+    tested_range,
     unit_of_z,
 )
 from fechner.psychometrics.grid import Model, grid_weights
@@ -80,18 +81,17 @@ class Fit:
     Parameters
     ----------
     threshold, slope, guess, lapse
-        Estimates: where the joint posterior is highest (its density is over log threshold on the
-        log scale, log slope, guess and lapse rate), which is less biased than the mean when a rate
-        is 0. The threshold is where F = 0.5, whatever the rates; NaN if censored.
+        Where the joint posterior is highest (its density is over log threshold on the log scale,
+        log slope, guess and lapse rate). The threshold is where F = 0.5; NaN if censored.
     low, high
         Ends of the equal-tailed credible intervals of the four, which hold ``coverage``.
     sd
         Posterior standard deviations: of log10 threshold (of the threshold itself on a linear
         scale), of log10 slope, of guess and lapse rate. 0 for rates that were fixed.
     overdispersion
-        Eta with its interval: 0 for binomial answers. Answers of a block of n trials have 1 + (n -
-        1) eta^2 times the variance of binomial ones. The value is the posterior mean, and the other
-        estimates are the highest point given it.
+        Eta: 0 for binomial answers. The value is the posterior mean, and the other estimates are
+        the highest point given it. The variance of a block of n trials is 1 + (n - 1) eta^2 times
+        the binomial one.
     censored
         ``below`` or ``above`` if more than half of the posterior of the threshold lies below or
         above all tested levels (of the log scale: above 0); ``unknown`` if its credible interval
@@ -101,12 +101,8 @@ class Fit:
     bound
         Of censored thresholds: the level that the threshold lies below, or above, with a
         probability of ``coverage``. NaN for others.
-    coverage
-        Probability of the intervals.
     levels, n, k
         What was fitted, [.., L].
-    shape, scale, falling, equal_asymptotes, prior
-        The function, and its prior.
     mode
         Estimates on the axes of the grid, [.., 4], also of censored thresholds.
     ends, log_density
@@ -144,13 +140,11 @@ class Fit:
     steps: Floats
 
     def __repr__(self) -> str:
-        """Return the four estimates with their intervals, or how many functions there are."""
+        """Return the estimates with their intervals, or how many functions there are."""
         if self.threshold.ndim:
-            found = np.isfinite(self.threshold)
-            return (
-                f"Fit of {' x '.join(map(str, self.threshold.shape))} {self.shape} functions, "
-                f"{found.sum()} with a threshold"
-            )
+            shape, found = self.threshold.shape, np.isfinite(self.threshold).sum()
+            several = " x ".join(map(str, shape))
+            return f"Fit of {several} {self.shape} functions, {found} with a threshold"
         parts = [
             f"{name} {value:.3g} [{low:.3g}, {high:.3g}]"
             for name, (value, low, high) in self.estimates.items()
@@ -200,22 +194,24 @@ class Fit:
         """
         axis = self.axis(name)
         ends, log_density = self.ends[..., axis, :], self.log_density[..., axis, :]
-        values = _middles(ends, log_density.shape[-1])
         cell = (ends[..., 1:] - ends[..., :1]) / log_density.shape[-1]
         decades = 1 / np.log(10) if name == "slope" else 1.0
         with np.errstate(divide="ignore"):
             size = special.logsumexp(log_density, axis=-1, keepdims=True) + np.log(cell * decades)
-        if name == "slope":
-            values = np.exp(values)
-        return (from_axis(values, self.scale) if axis == 0 else values), log_density - size
+        return self._values(axis, ends, log_density.shape[-1]), log_density - size
+
+    def _values(self, axis: int, ends: Floats, count: int) -> Floats:
+        """Return values of a parameter in the middle of equal cells between ends [.., 2]."""
+        middles = _middles(ends, count)
+        if axis == 0:
+            return from_axis(middles, self.scale)
+        return np.asarray(np.exp(middles)) if axis == 1 else middles
 
     def axis(self, name: Name) -> int:
         """Return the number of the axis that a parameter has on the grid."""
-        if name not in NAMES[: self.ends.shape[-2]]:
-            raise FechnerError(
-                f"the fit has no parameter '{name}': use one of "
-                f"{', '.join(NAMES[: self.ends.shape[-2]])}."
-            )
+        known = NAMES[: self.ends.shape[-2]]
+        if name not in known:
+            raise FechnerError(f"the fit has no parameter '{name}': use one of {', '.join(known)}.")
         return NAMES.index(name)
 
     def joint(self, first: Name, second: Name, cells: int = 40) -> tuple[Floats, Floats, Floats]:
@@ -245,24 +241,17 @@ class Fit:
             self.falling,
         )
         answers = model.answers(self.levels, self.n, self.k)
-        if answers is None:
-            raise FechnerError("there are no trials, so there is no density.")
-        axes, ends = [model.order[axis] for axis in axes], self.ends[model.order[: len(self.ends)]]
+        assert answers is not None  # the ends would be NaN
+        axes, ends = [model.order[axis] for axis in axes], self.ends[model.order]
         counts = np.array([cells if axis in axes else _SUMMED for axis in range(len(ends))])
-        counts = np.where(answers.free, counts, 1)
         ends = np.where(answers.free[:, None], ends, answers.ends)
-        weights = grid_weights(answers, ends, counts)
+        weights = grid_weights(answers, ends, np.where(answers.free, counts, 1))
         others = tuple(axis for axis in range(weights.ndim) if axis not in axes)
         density = weights.sum(axis=others, dtype=np.float64)
         if axes[0] > axes[1]:
             density = density.T
-        values = []
-        for axis in axes:
-            low, high = ends[axis]
-            middles = low + (np.arange(cells) + 0.5) * (high - low) / cells
-            middles = np.exp(middles) if axis == 1 else middles
-            values.append(from_axis(middles, self.scale) if axis == 0 else middles)
-        return values[0], values[1], density / density.max()
+        x, y = (self._values(axis, ends[axis], cells) for axis in axes)
+        return x, y, density / density.max()
 
     def threshold_at(self, p: float, *, corrected: bool = True) -> ThresholdAt:
         """Return the level at which functions reach a probability, with the slope there.
@@ -392,8 +381,7 @@ class Fit:
 def tested_ends(levels: Floats, n: Floats, scale: Scale) -> tuple[Floats, Floats]:
     """Return the lowest and the highest level that was asked about, above 0 on the log scale."""
     asked = (n > 0) & ((levels > 0) if scale == "log" else np.isfinite(levels))
-    first = np.min(levels, axis=-1, initial=np.inf, where=asked)
-    return first, np.max(levels, axis=-1, initial=-np.inf, where=asked)
+    return tested_range(levels, asked)
 
 
 def quantiles(ends: Floats, log_density: Floats, probability: float) -> Floats:
@@ -409,20 +397,13 @@ def quantiles(ends: Floats, log_density: Floats, probability: float) -> Floats:
     return np.asarray(ends[..., 0] + share * (ends[..., 1] - ends[..., 0]))
 
 
-def means(ends: Floats, log_density: Floats) -> Floats:
-    """Return means of marginal densities [.., V] between ends [.., 2]."""
-    weight = np.exp(log_density)
-    values = _middles(ends, log_density.shape[-1])
-    return np.asarray((weight * values).sum(axis=-1) / weight.sum(axis=-1))
-
-
-def spreads(ends: Floats, log_density: Floats) -> Floats:
-    """Return standard deviations of marginal densities [.., V] between ends [.., 2]."""
+def moments(ends: Floats, log_density: Floats) -> tuple[Floats, Floats]:
+    """Return means and standard deviations of marginal densities [.., V] between ends [.., 2]."""
     weight = np.exp(log_density)
     weight /= weight.sum(axis=-1, keepdims=True)
     values = _middles(ends, log_density.shape[-1])
     mean = (weight * values).sum(axis=-1, keepdims=True)
-    return np.asarray(np.sqrt((weight * (values - mean) ** 2).sum(axis=-1)))
+    return mean[..., 0], np.asarray(np.sqrt((weight * (values - mean) ** 2).sum(axis=-1)))
 
 
 def in_units(at: Floats, scale: Scale) -> Parameters:
