@@ -10,9 +10,8 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator
-from enum import Enum
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 import typer
 
@@ -87,7 +86,7 @@ def _argument(argument: Any) -> str:
 def _kind(parameter: Any, kinds: Any) -> Any:
     """Return the type that an option's value has, without None, lists and typer's notes."""
     kind = kinds[parameter.name].annotation
-    while get_args(kind):
+    while get_args(kind) and get_origin(kind) is not Literal:
         (kind, *_) = [each for each in get_args(kind) if each is not type(None)]
     return kind
 
@@ -96,13 +95,9 @@ def _option(option: Any, kinds: Any) -> str:
     names = "/".join([*option.opts, *option.secondary_opts])
     kind = _kind(option, kinds)
     words = {int: "NUMBER", float: "NUMBER", Path: "PATH"}
-    word = "CHOICE" if _is_choice(kind) else option.metavar or words.get(kind, "TEXT")
+    word = "CHOICE" if get_origin(kind) is Literal else option.metavar or words.get(kind, "TEXT")
     word = word.replace("|", r"\|")
     return names if kind is bool else f"{names} {word}"
-
-
-def _is_choice(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Enum)
 
 
 def _markdown(text: str | None) -> str:
@@ -115,10 +110,10 @@ def _markdown(text: str | None) -> str:
 def _help(parameter: Any, kinds: Any) -> str:
     kind, default = _kind(parameter, kinds), parameter.default
     parts = [_markdown(parameter.help)]
-    if _is_choice(kind):
-        parts.append("One of " + ", ".join(f"`{each.value}`" for each in kind) + ".")
+    if get_origin(kind) is Literal:
+        parts.append("One of " + ", ".join(f"`{each}`" for each in get_args(kind)) + ".")
     if default not in (None, False, (), []) and not callable(default):
-        parts.append(f"Default: `{getattr(default, 'value', default)}`.")
+        parts.append(f"Default: `{default}`.")
     if parameter.required and parameter.opts != [parameter.name]:
         parts.append("Required.")
     if getattr(parameter, "multiple", False):

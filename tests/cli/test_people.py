@@ -20,7 +20,7 @@ bob,2afc-blur,espresso,4,espresso,true,0.5
 @pytest.fixture
 def fechner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path):
     """Return a function that calls the command line and returns code, stdout and stderr."""
-    monkeypatch.setattr("fechner.runs.Run", Measured)
+    monkeypatch.setattr("fechner.Run", Measured)
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.chdir(tmp_path)
     Path("run").mkdir()

@@ -6,17 +6,16 @@ import platform
 import shutil
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
+import fechner
 from fechner.cli.options import info, quick_imports
+from fechner.errors import FechnerError
 
 
 def doctor() -> None:
     """Say what is installed, what is missing and how to get it."""
-    import fechner
-
     with quick_imports():
         import torch
 
@@ -31,39 +30,35 @@ def doctor() -> None:
     typer.echo(f"devices: {', '.join(devices)}")
     free = shutil.disk_usage(Path.cwd()).free / 1e9
     typer.echo(f"{free:.0f} GB free here; a run needs less than 1 MB per observer")
+    missing = "missing; pip install 'fechner[{}]'"
     for entry in catalogue().values():
-        state = "ready" if entry.installed else _missing(entry.extra)
+        state = "ready" if entry.installed else missing.format(entry.extra)
         cached = Path(torch.hub.get_dir(), "checkpoints", entry.fetches)
         if entry.installed and entry.fetches and not cached.exists():
             state += f"; {entry.fetches} is fetched when it is first used, or give --weights PATH"
         typer.echo(f"observer {entry.name}: {state}")
     for family in families().values():
-        state = "ready" if family.installed else _missing(family.extra)
+        state = "ready" if family.installed else missing.format(family.extra)
         typer.echo(f"observers {family.label}: {state}")
-    typer.echo(f"3D objects: {_objects()}")
-
-
-def _missing(extra: str) -> str:
-    return f"missing; pip install 'fechner[{extra}]'"
-
-
-def _objects() -> str:
     try:
-        found = {name: metadata.version(name) for name in ("mitsuba", "trimesh")}
-        return f"ready (Mitsuba {found['mitsuba']}, trimesh {found['trimesh']})"
+        versions = {name: metadata.version(name) for name in ("mitsuba", "trimesh")}
+        state = "ready (Mitsuba {mitsuba}, trimesh {trimesh})".format(**versions)
     except metadata.PackageNotFoundError:
-        return _missing("objects")
+        state = missing.format("objects")
+    typer.echo(f"3D objects: {state}")
 
 
-def objects(
-    folder: Annotated[Path, typer.Argument(help="Where to put them; it is made if need be.")],
-) -> None:
+def objects(folder: Path) -> None:
     """Fetch 3D objects in classes of ImageNet, from Debian's furniture and from pybullet.
 
     Packages that are not installed are downloaded with apt-get and pip; nothing is installed.
     FOLDER/objects.csv says who made each object and under what licence.
+
+    Parameters
+    ----------
+    folder
+        Where to put them; it is made if need be.
     """
-    from fechner.errors import FechnerError
     from fechner.stimuli.objects.sets import fetch_objects
 
     try:
@@ -71,8 +66,7 @@ def objects(
         found = fetch_objects(folder)
     except OSError as error:
         raise FechnerError(f"{folder} cannot be written: {error.strerror or error}.") from None
-    for note in found.notes:
-        info(f"note: {note}")
+    info(*(f"note: {note}" for note in found.notes))
     classes = len({each.label for each in found.objects})
     typer.echo(
         f"{len(found.objects)} objects of {classes} classes are in {folder}; "

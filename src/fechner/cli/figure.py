@@ -9,59 +9,55 @@ from typing import Annotated, Any
 import typer
 
 from fechner.cli.options import SuiteCommand, split_names, split_observers
+from fechner.errors import FechnerError
 
 
 def figure(
-    run: Annotated[
-        str,
-        typer.Argument(help="Run folder, or a published table such as @cai2025: scores alone."),
-    ],
-    test: Annotated[
-        str | None, typer.Argument(help="Test to show; all if left out, in kinds that can.")
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="PDF, PNG or SVG to write; default: TEST-KIND.pdf, or TABLE-TEST.pdf."),
-    ] = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            help="scores, layers, readouts, stimuli, or a panel of the test, in quotation marks if "
-            "it has several words: surface, responses, matches, directions, curves, elevations, "
-            "csf, csf of bands, psychometric functions, d-prime, wording, accuracy with noise, "
-            "accuracy without a band, accuracy, classes by level, thresholds of classes, "
-            "lost first, curves of classes, decision scores, preferred views, shape bias, "
-            "error consistency, accuracy by category; "
-            "default: the first panel of the test, or all scores."
-        ),
-    ] = None,
-    observers: Annotated[
-        str | None, typer.Option(help="Comma-separated observers, in this order; default: all.")
-    ] = None,
-    layer: Annotated[
-        str | None, typer.Option(help="Layer to show, or all; default: the last one measured.")
-    ] = None,
-    readout: Annotated[
-        str | None, typer.Option(help="Read-out to show, or all; default: the first one measured.")
-    ] = None,
-    together: Annotated[
-        bool,
-        typer.Option(
-            "--together",
-            help="Draw all observers on the same axes, with people's curves once; runs may differ "
-            "in how they asked.",
-        ),
-    ] = False,
-    columns: Annotated[int, typer.Option(help="Width: 1 column (85 mm) or 2 (178 mm).")] = 2,
-    dpi: Annotated[
-        float, typer.Option(help="Resolution of a PNG; stimuli are always shown pixel for pixel.")
-    ] = 300.0,
-    more: Annotated[
-        list[Path] | None,
-        typer.Option("--with", metavar="RUN", help="Another run to show too; may be repeated."),
-    ] = None,
+    run: str,
+    test: Annotated[str | None, typer.Argument()] = None,
+    out: Path | None = None,
+    kind: str | None = None,
+    observers: str | None = None,
+    layer: str | None = None,
+    readout: str | None = None,
+    together: bool = False,
+    columns: int = 2,
+    dpi: float = 300.0,
+    more: Annotated[list[Path] | None, typer.Option("--with", metavar="RUN")] = None,
 ) -> None:
-    """Draw a figure for a paper."""
+    """Draw a figure for a paper.
+
+    Parameters
+    ----------
+    run
+        Run folder, or a published table such as @cai2025: scores alone.
+    test
+        Test to show; all if left out, in kinds that can.
+    out
+        PDF, PNG or SVG to write; default: TEST-KIND.pdf, or TABLE-TEST.pdf.
+    kind
+        scores, layers, readouts, stimuli, or a panel of the test, in quotation marks if it has
+        several words: surface, responses, matches, directions, curves, elevations, csf, csf of
+        bands, psychometric functions, d-prime, wording, accuracy with noise, accuracy without a
+        band, accuracy, classes by level, thresholds of classes, lost first, curves of classes,
+        decision scores, preferred views, shape bias, error consistency, accuracy by category;
+        default: the first panel of the test, or all scores.
+    observers
+        Comma-separated observers, in this order; default: all.
+    layer
+        Layer to show, or all; default: the last one measured.
+    readout
+        Read-out to show, or all; default: the first one measured.
+    together
+        Draw all observers on the same axes, with people's curves once; runs may differ in how they
+        asked.
+    columns
+        Width: 1 column (85 mm) or 2 (178 mm).
+    dpi
+        Resolution of a PNG; stimuli are always shown pixel for pixel.
+    more
+        Another run to show too; may be repeated.
+    """
     from fechner.report.figures import check_path, save
     from fechner.report.figures import figure as draw
     from fechner.report.figures.scores import is_table
@@ -86,17 +82,19 @@ def figure(
 
 
 def _show(
-    suite: Annotated[str, typer.Argument(help="Suite, e.g. encoders, or path/to/file.py:NAME.")],
-    tests: Annotated[
-        str | None,
-        typer.Option(help="Comma-separated tests of the suite, or patterns; all if left out."),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="PNG to write; default: SUITE.png.")] = None,
-    *,
-    given: dict[str, Any],
+    suite: str, tests: str | None = None, out: Path | None = None, *, given: dict[str, Any]
 ) -> None:
-    """Write a contact sheet of a suite's stimuli as a PNG."""
-    from fechner.errors import FechnerError
+    """Write a contact sheet of a suite's stimuli as a PNG.
+
+    Parameters
+    ----------
+    suite
+        Suite, e.g. encoders, or path/to/file.py:NAME.
+    tests
+        Comma-separated tests of the suite, or patterns; all if left out.
+    out
+        PNG to write; default: SUITE.png.
+    """
     from fechner.report.figures import contact_sheet
     from fechner.suites.base import suite as find_suite
 

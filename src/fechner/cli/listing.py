@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from fechner.cli.options import info, print_table
-
-if TYPE_CHECKING:
-    from fechner.observers.abilities import Wants
-    from fechner.suites import Test
 
 app = typer.Typer(
     name="list",
@@ -29,23 +24,36 @@ def observers(
 ) -> None:
     """List observers by name, or those of a published table."""
     from fechner.observers.catalogue import Entry, Family, catalogue, families
+    from fechner.references import reference
     from fechner.suites import PRESETS
+    from fechner.suites import preset as published
 
     if preset is not None:
-        _show_preset(preset.removeprefix("@"))
+        name = preset.removeprefix("@")
+        print_table(
+            {
+                "observer": row.label,
+                "family": row.family,
+                "architecture": row.architecture,
+                "trained on": row.training_data,
+                "read out as published": row.readout,
+            }
+            for row in published(name)
+        )
+        typer.echo(f"{reference(name).text}; suite {PRESETS[name]}")
+        command = f"fechner run @{name} --suite {PRESETS[name]} --published"
+        typer.echo(f"`{command}` sets their scores beside the printed ones")
         return
     entries: list[Entry | Family] = [*catalogue().values(), *families().values()]
     print_table(
-        ("name", "ability", "installed", "what it is"),
-        (
-            (
-                entry.label,
-                entry.ability,
-                "yes" if entry.installed else f"pip install 'fechner[{entry.extra}]'",
-                entry.summary + (f", as {entry.example}" if isinstance(entry, Family) else ""),
-            )
-            for entry in entries
-        ),
+        {
+            "name": entry.label,
+            "ability": entry.ability,
+            "installed": "yes" if entry.installed else f"pip install 'fechner[{entry.extra}]'",
+            "what it is": entry.summary
+            + (f", as {entry.example}" if isinstance(entry, Family) else ""),
+        }
+        for entry in entries
     )
     typer.echo("your own: path/to/file.py:name, or any torch module or function from Python")
     typer.echo("settings follow a name, as in timm/resnet50.a1_in1k@size=288,normalise=none")
@@ -58,45 +66,22 @@ def metrics() -> None:
     """List quality metrics with what each declares of itself."""
     from fechner.observers.catalogue import declared_metrics
 
-    found = declared_metrics()
+    light = {"display": "encoded", "cdm2": "cd/m2"}
     print_table(
-        ("name", "family", "sees", "CSF", "scores", "better", "light", "precision, and why"),
-        (
-            (
-                name,
-                about.kind,
-                _sees(about.wants),
-                "yes" if about.csf_based else "no",
-                f"{about.scores[0]:g} to {about.scores[1]:g}",
-                "higher" if about.higher_is_better else "lower",
-                {"display": "encoded", "cdm2": "cd/m2"}[about.wants.light]
-                + ("" if about.fed == "float" else f", {about.fed}"),
-                f"{about.wants.dtype}: {about.precision}",
-            )
-            for name, about in found.items()
-        ),
+        {
+            "name": name,
+            "family": about.kind,
+            "sees": ("colour" if about.wants.colour else "luma")
+            + (", video" if about.wants.video else ""),
+            "CSF": "yes" if about.csf_based else "no",
+            "scores": f"{about.scores[0]:g} to {about.scores[1]:g}",
+            "better": "higher" if about.higher_is_better else "lower",
+            "light": light[about.wants.light] + ("" if about.fed == "float" else f", {about.fed}"),
+            "precision, and why": f"{about.wants.dtype}: {about.precision}",
+        }
+        for name, about in declared_metrics().items()
     )
     typer.echo("more: pyiqa/NAME, cmd:PROGRAM {test} {reference}, your own path/to/file.py:name")
-
-
-def _sees(wants: Wants) -> str:
-    return ("colour" if wants.colour else "luma") + (", video" if wants.video else "")
-
-
-def _show_preset(name: str) -> None:
-    from fechner.references import reference
-    from fechner.suites import PRESETS, preset
-
-    print_table(
-        ("observer", "family", "architecture", "trained on", "read out as published"),
-        (
-            (row.label, row.family, row.architecture, row.training_data, row.readout)
-            for row in preset(name)
-        ),
-    )
-    typer.echo(f"{reference(name).text}; suite {PRESETS[name]}")
-    command = f"fechner run @{name} --suite {PRESETS[name]} --published"
-    typer.echo(f"`{command}` sets their scores beside the printed ones")
 
 
 @app.command()
@@ -106,25 +91,21 @@ def suites() -> None:
     from fechner.suites import suites as every
 
     problems: list[str] = []
-    print_table(
-        ("name", "tests", "what it is", "source"),
-        (
-            (
-                suite.name,
-                _number_of_tests(suite.build()),
-                suite.title,
-                reference(suite.reference).text,
-            )
-            for suite in every(problems).values()
-        ),
-    )
+    rows = []
+    for suite in every(problems).values():
+        tests = suite.build()
+        by_default = sum(test.by_default for test in tests)
+        more = len(tests) - by_default
+        rows.append(
+            {
+                "name": suite.name,
+                "tests": f"{by_default} + {more}" if more else str(by_default),
+                "what it is": suite.title,
+                "source": reference(suite.reference).text,
+            }
+        )
+    print_table(rows)
     info(*problems)
-
-
-def _number_of_tests(tests: Sequence[Test]) -> str:
-    by_default = sum(test.by_default for test in tests)
-    more = len(tests) - by_default
-    return f"{by_default} + {more}" if more else str(by_default)
 
 
 @app.command("tests")
@@ -139,31 +120,30 @@ def show_tests(
     from fechner.suites import suites as every
 
     chosen = [find(suite)] if suite else list(every().values())
-    asked = []
-    rows = []
-    for each in chosen:
-        for test in each.build():
-            experiment = test.experiment
-            asked.append(experiment.asks)
-            cited = reference(experiment.reference).short if experiment.reference else ""
-            rows.append((each.name, test.id, experiment.title, cited))
-    print_table(("suite", "test", "what is asked", "reference"), rows)
+    tests = [(each.name, test.id, test.experiment) for each in chosen for test in each.build()]
+    print_table(
+        {
+            "suite": name,
+            "test": test,
+            "what is asked": experiment.title,
+            "reference": reference(experiment.reference).short if experiment.reference else "",
+        }
+        for name, test, experiment in tests
+    )
     for each in chosen:
         for need in dict.fromkeys(each.further.values()):
             more = [name for name, needs in each.further.items() if needs == need]
             typer.echo(f"{each.name} has {len(more)} more with {need}: {', '.join(more)}")
     typer.echo()
-    columns = list(dict.fromkeys(asked))
-    print_table(
-        ("an observer that", *(f"asked to {ability.removesuffix('s')}" for ability in columns)),
-        (
-            (
-                has,
-                *(f"{LIFTS[has][ask].kind}: {LIFTS[has][ask].how}".rstrip(": ") for ask in columns),
-            )
-            for has in ABILITIES
-        ),
-    )
+    asked = dict.fromkeys(experiment.asks for *_, experiment in tests)
+    rows = []
+    for has in ABILITIES:
+        row: dict[str, str] = {"an observer that": has}
+        for ask in asked:
+            lift = LIFTS[has][ask]
+            row[f"asked to {ask.removesuffix('s')}"] = f"{lift.kind}: {lift.how}".rstrip(": ")
+        rows.append(row)
+    print_table(rows)
 
 
 @app.command()
@@ -173,11 +153,13 @@ def human() -> None:
     from fechner.references import reference
 
     print_table(
-        ("name", "kind", "what it is", "source"),
-        (
-            (entry.name, entry.kind, entry.description, reference(entry.reference_key).text)
-            for entry in HUMAN
-        ),
+        {
+            "name": entry.name,
+            "kind": entry.kind,
+            "what it is": entry.description,
+            "source": reference(entry.reference_key).text,
+        }
+        for entry in HUMAN
     )
 
 
@@ -186,42 +168,27 @@ def displays() -> None:
     """List named displays."""
     from fechner.stimuli import displays as named
 
-    print_table(
-        (
-            "name",
-            "peak cd/m2",
-            "black cd/m2",
-            "encoding",
-            "primaries",
-            "bits",
-            "ambient lux",
-            "reflectivity",
-            "reflected cd/m2",
-            "other",
-        ),
-        (
-            (
-                each.name,
-                f"{each.peak_cdm2:g}",
-                f"{each.black_cdm2:g}",
-                each.eotf + (f" {each.gamma}" if each.eotf == "gamma" else ""),
-                each.primaries or "its own",
-                str(each.bits or "float") + (", dithered" if each.dither else ""),
-                f"{each.ambient_lux:g}",
-                f"{each.reflectivity:g}",
-                f"{each.reflected_cdm2:.3g}",
-                ", ".join(
-                    text
-                    for there, text in (
-                        (each.floor_cdm2 > 0, f"light of at least {each.floor_cdm2:g} cd/m2"),
-                        (not each.clips, "light above the peak is passed on"),
-                        (not each.compensates_black, "black is not compensated for"),
-                        (each.xyz_to_rgb is not None, "a printed inverse of its matrix"),
-                    )
-                    if there
-                ),
-            )
-            for each in named().values()
-        ),
-    )
+    rows = []
+    for each in named().values():
+        other = {
+            f"light of at least {each.floor_cdm2:g} cd/m2": each.floor_cdm2 > 0,
+            "light above the peak is passed on": not each.clips,
+            "black is not compensated for": not each.compensates_black,
+            "a printed inverse of its matrix": each.xyz_to_rgb is not None,
+        }
+        rows.append(
+            {
+                "name": each.name,
+                "peak cd/m2": f"{each.peak_cdm2:g}",
+                "black cd/m2": f"{each.black_cdm2:g}",
+                "encoding": each.eotf + (f" {each.gamma}" if each.eotf == "gamma" else ""),
+                "primaries": each.primaries or "its own",
+                "bits": str(each.bits or "float") + (", dithered" if each.dither else ""),
+                "ambient lux": f"{each.ambient_lux:g}",
+                "reflectivity": f"{each.reflectivity:g}",
+                "reflected cd/m2": f"{each.reflected_cdm2:.3g}",
+                "other": ", ".join(text for text, there in other.items() if there),
+            }
+        )
+    print_table(rows)
     typer.echo("your own: a TOML file with such properties (docs/howto/displays.md)")

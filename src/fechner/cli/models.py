@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from contextlib import redirect_stdout
 from dataclasses import replace
-from enum import StrEnum
 from io import StringIO
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -23,23 +22,23 @@ from fechner.cli.options import (
     print_table,
     split_names,
 )
-
-By = StrEnum("By", "jacobian deltas noise")
-Of = StrEnum("Of", "light pixels")
+from fechner.errors import FechnerError, ObserverError
 
 
 def layers(
     name: MODEL,
-    pattern: Annotated[
-        list[str] | None,
-        typer.Argument(help="Only layers like these: * stays within dots, ** does not."),
-    ] = None,
+    pattern: Annotated[list[str] | None, typer.Argument()] = None,
     weights: WEIGHTS = None,
     dtype: DTYPE = None,
     trust_remote_code: TRUST = False,
 ) -> None:
-    """List the layers at which an observer can be read out, in order; * marks its stages."""
-    from fechner.errors import ObserverError
+    """List the layers at which an observer can be read out, in order; * marks its stages.
+
+    Parameters
+    ----------
+    pattern
+        Only layers like these: * stays within dots, ** does not.
+    """
     from fechner.observers.abilities import Encodes, LooksInside, abilities
     from fechner.observers.taps import choose_layers
 
@@ -49,157 +48,107 @@ def layers(
             f"observer '{name}' is not an encoder, so it has no layers to read out."
         )
     assert isinstance(observer, Encodes)
-    stages = set(observer.layers)
     inside = {}
     if isinstance(observer, LooksInside):
         inside = {layer.name: layer for layer in observer.every_layer()}
-    rows = []
-    for layer in choose_layers(observer, pattern or ["**"]):
-        info = inside.get(layer)
-        rows.append(
-            (
-                layer,
-                "*" if layer in stages else "",
-                "" if info is None else " x ".join(map(str, info.shape)),
-                "what it hands on" if info is None else info.kind,
-            )
-        )
-    print_table(("layer", "stage", "shape", "what it is"), rows)
+    print_table(
+        {
+            "layer": layer,
+            "stage": "*" if layer in observer.layers else "",
+            "shape": " x ".join(map(str, inside[layer].shape)) if layer in inside else "",
+            "what it is": inside[layer].kind if layer in inside else "what it hands on",
+        }
+        for layer in choose_layers(observer, pattern or ["**"])
+    )
 
 
 def fields(
     name: MODEL,
     layer: LAYERS = None,
-    by: Annotated[
-        By,
-        typer.Option(
-            help="By the derivative at a grey, by steps of single pixels, or by reverse "
-            "correlation with noise."
-        ),
-    ] = By.jacobian,
-    units: Annotated[
-        int, typer.Option(help="How many channels of each layer, from the first on.", min=1)
-    ] = 64,
-    out: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Sheet to write: PNG, PDF, SVG (pages of 225 mm at most) or HTML, or CSV for the "
-            "fits; default: a table on the screen."
-        ),
-    ] = None,
+    by: Literal["jacobian", "deltas", "noise"] = "jacobian",
+    units: Annotated[int, typer.Option(min=1)] = 64,
+    out: list[Path] | None = None,
     ppd: PPD = 64.0,
     display: DISPLAY = "decalogue",
-    luminance: Annotated[float, typer.Option(help="Luminance of the grey, cd/m2.")] = 40.0,
-    of: Annotated[
-        Of, typer.Option(help="Weights of linear light, or of display-encoded pixels.")
-    ] = Of.light,
-    window: Annotated[
-        float | None,
-        typer.Option(
-            help="Side of a square at the centre of the field, in degrees; default: the pixels "
-            "within reach of the units."
-        ),
-    ] = None,
-    contrast: Annotated[
-        float | None,
-        typer.Option(
-            help="Of steps (default 0.1) or noise (default 0.2; for derivatives 0.01), relative "
-            "to the grey."
-        ),
-    ] = None,
-    pictures: Annotated[
-        int | None,
-        typer.Option(
-            help="How many pictures of noise (default 20000); for derivatives the grey only, "
-            "unless given.",
-            min=1,
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Of the noise.")] = 0,
+    luminance: float = 40.0,
+    of: Literal["light", "pixels"] = "light",
+    window: float | None = None,
+    contrast: float | None = None,
+    pictures: Annotated[int | None, typer.Option(min=1)] = None,
+    seed: int = 0,
     weights: WEIGHTS = None,
     dtype: DTYPE = None,
     trust_remote_code: TRUST = False,
 ) -> None:
-    """Find the receptive fields of units, fit them and draw a sheet of them."""
-    from fechner.errors import FechnerError
-    from fechner.physiology import (
-        Conditions,
-        Window,
-        by_deltas,
-        by_jacobian,
-        by_noise,
-        describe,
-        record,
-    )
-    from fechner.physiology.recording import Where
+    """Find the receptive fields of units, fit them and draw a sheet of them.
+
+    Parameters
+    ----------
+    by
+        By the derivative at a grey, by steps of single pixels, or by reverse correlation with
+        noise.
+    units
+        How many channels of each layer, from the first on.
+    out
+        Sheet to write: PNG, PDF, SVG (pages of 225 mm at most) or HTML, or CSV for the fits;
+        default: a table on the screen.
+    luminance
+        Luminance of the grey, cd/m2.
+    of
+        Weights of linear light, or of display-encoded pixels.
+    window
+        Side of a square at the centre of the field, in degrees; default: the pixels within reach
+        of the units.
+    contrast
+        Of steps (default 0.1) or noise (default 0.2; for derivatives 0.01), relative to the grey.
+    pictures
+        How many pictures of noise (default 20000); for derivatives the grey only, unless given.
+    seed
+        Of the noise.
+    """
+    from fechner import physiology
     from fechner.report.fields import check_sheet_path, write_sheet
     from fechner.report.fields.words import caption, sections
     from fechner.runs.progress import Bar, followed
-    from fechner.stimuli import open_display
 
     paths = [check_sheet_path(path) for path in out or ()]
-    screen = open_display(display)
+    shown = _conditions(ppd, display, luminance_cdm2=luminance, of=of)
     observer = load(name, weights, dtype, trust_remote_code)
     with Bar() as bar:
-        bar.doing(f"{name} by {by.value}")
-        if not ppd > 0:
-            raise FechnerError(f"a field has a positive number of pixels per degree, not {ppd:g}.")
-        field = replace(Conditions().field, ppd=ppd)
-        conditions = Conditions(field, screen, luminance, cast("Any", of.value)).seen_by(
-            observer.wants
-        )
-        where: Where = "support" if window is None else Window.centred(conditions.field, window)
-        recording = record(observer, layer, units, conditions=conditions, window=where)
+        bar.doing(f"{name} by {by}")
+        conditions = shown.seen_by(observer.wants)
+        where: Any = "support"
+        if window is not None:
+            where = physiology.Window.centred(conditions.field, window)
+        recording = physiology.record(observer, layer, units, conditions=conditions, window=where)
         given = {"contrast": contrast, "pictures": pictures, "seed": seed}
-        if by is By.deltas:
+        if by == "deltas":
             given = {"contrast": contrast}
-        find: Any = {"jacobian": by_jacobian, "deltas": by_deltas, "noise": by_noise}[by.value]
         settings = {key: value for key, value in given.items() if value is not None}
+        find: Any = getattr(physiology, f"by_{by}")
         found = find(recording, **settings, progress=bar)
-    tunings = [describe(field) for field in followed(found, "fitting")]
+    tunings = [physiology.describe(field) for field in followed(found, "fitting")]
     for path in paths:
         typer.echo(write_sheet(tunings, path))
     if not paths:
-        rows = [(t.field.layer, *caption(t)) for t in tunings]
-        print_table(("layer", "unit", "fit", "explained"), rows)
+        headings = ("layer", "unit", "fit", "explained")
+        print_table(dict(zip(headings, (t.field.layer, *caption(t)), strict=True)) for t in tunings)
     for section in sections(tunings):
         typer.echo(f"{section.layer}: {section.counts}")
 
 
 def redundancy(
-    names: Annotated[list[str], typer.Argument(help="Observers (`fechner list observers`).")],
+    names: list[str],
     layer: LAYERS = None,
-    images: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder of photographs; default: those of matplotlib, scikit-image and "
-            "scikit-learn that are installed."
-        ),
-    ] = None,
-    pictures: Annotated[
-        int | None, typer.Option(help="Show only the first N photographs.", min=2)
-    ] = None,
-    channels: Annotated[
-        int, typer.Option(help="Channels of each layer, and pairs of them.", min=1)
-    ] = 16,
-    pairs: Annotated[
-        int, typer.Option(help="Pairs of places of each channel and photograph.", min=100)
-    ] = 1000,
-    apart: Annotated[
-        float | None,
-        typer.Option(
-            help="Distance of places in pixels of the picture, as near as a layer has them; "
-            "default: the next place of each layer.",
-            min=1.0,
-        ),
-    ] = None,
-    out: Annotated[
-        list[Path] | None,
-        typer.Option(help="PNG, PDF or SVG of the figure, or CSV by photograph; may be repeated."),
-    ] = None,
+    images: Path | None = None,
+    pictures: Annotated[int | None, typer.Option(min=2)] = None,
+    channels: Annotated[int, typer.Option(min=1)] = 16,
+    pairs: Annotated[int, typer.Option(min=100)] = 1000,
+    apart: Annotated[float | None, typer.Option(min=1.0)] = None,
+    out: list[Path] | None = None,
     ppd: PPD = 64.0,
     display: DISPLAY = "decalogue",
-    seed: Annotated[int, typer.Option(help="Of the places and pairs of channels.")] = 0,
+    seed: int = 0,
     weights: WEIGHTS = None,
     dtype: DTYPE = None,
     trust_remote_code: TRUST = False,
@@ -207,18 +156,35 @@ def redundancy(
     """Estimate the redundancy of responses to photographs, layer by layer.
 
     Untrained networks pass both checks, too: compare a model with an untrained copy of itself.
+
+    Parameters
+    ----------
+    names
+        Observers (`fechner list observers`).
+    images
+        Folder of photographs; default: those of matplotlib, scikit-image and scikit-learn that
+        are installed.
+    pictures
+        Show only the first N photographs.
+    channels
+        Channels of each layer, and pairs of them.
+    pairs
+        Pairs of places of each channel and photograph.
+    apart
+        Distance of places in pixels of the picture, as near as a layer has them; default: the
+        next place of each layer.
+    out
+        PNG, PDF or SVG of the figure, or CSV by photograph; may be repeated.
+    seed
+        Of the places and pairs of channels.
     """
-    from fechner.errors import FechnerError
-    from fechner.physiology import Conditions, measure_redundancy
+    from fechner.physiology import measure_redundancy
     from fechner.report.redundancy import COLUMNS, check_redundancy_path, rows, write_redundancy
     from fechner.runs.progress import Bar
-    from fechner.stimuli import open_display
     from fechner.stimuli.pictures import packaged_photographs, photographs_in
 
     paths = [check_redundancy_path(path) for path in out or ()]
-    if not ppd > 0:
-        raise FechnerError(f"a field has a positive number of pixels per degree, not {ppd:g}.")
-    conditions = Conditions(replace(Conditions().field, ppd=ppd), open_display(display))
+    conditions = _conditions(ppd, display)
     shown = packaged_photographs() if images is None else photographs_in(images)
     shown = shown[:pictures]
     if len(shown) < 2:
@@ -246,7 +212,7 @@ def redundancy(
             )
     for each in found:
         typer.echo(f"{each.observer}: bits per pair over {len(shown)} photographs")
-        print_table(COLUMNS, rows(each))
+        print_table(dict(zip(COLUMNS, row, strict=True)) for row in rows(each))
         if each.left_out:
             typer.echo(f"left out: {', '.join(each.left_out)}")
         for line in each.checks:
@@ -255,19 +221,34 @@ def redundancy(
         typer.echo(write_redundancy(found, path))
 
 
+def _conditions(ppd: float, display: str, **about: Any) -> Any:
+    """Return the conditions of recordings with other pixels per degree, on another display."""
+    from fechner.physiology import Conditions
+    from fechner.stimuli import open_display
+
+    if not ppd > 0:
+        raise FechnerError(f"a field has a positive number of pixels per degree, not {ppd:g}.")
+    field = replace(Conditions().field, ppd=ppd)
+    return Conditions(field, open_display(display), **about)
+
+
 def validate(
     name: MODEL,
-    layers: Annotated[
-        str | None, typer.Option(help="Layers to read out, as for `fechner run`.")
-    ] = None,
-    device: Annotated[
-        str | None, typer.Option(help="cpu, cuda...; an accelerator if there is one.")
-    ] = None,
+    layers: str | None = None,
+    device: str | None = None,
     weights: WEIGHTS = None,
     dtype: DTYPE = None,
     trust_remote_code: TRUST = False,
 ) -> None:
-    """Show an observer a few pictures and say whether it is fit to be measured."""
+    """Show an observer a few pictures and say whether it is fit to be measured.
+
+    Parameters
+    ----------
+    layers
+        Layers to read out, as for `fechner run`.
+    device
+        cpu, cuda...; an accelerator if there is one.
+    """
     from fechner.observers.devices import best_device, check_device, limited_memory
     from fechner.observers.validation import validate as check
 

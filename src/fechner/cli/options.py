@@ -1,8 +1,8 @@
-"""What commands share: arguments, names in lists, tables on the screen, options of suites.
+"""What commands share: how a function becomes a command, arguments, lists of names, tables.
 
-Flags of `fechner run` and `fechner show` derive from dataclasses of options: a suite's own, and
-those of every run. Which flags such a command has depends on its suite, so it is built when its
-arguments are known.
+The docstring of a command says what its parameters are. Flags of `fechner run` and `fechner show`
+also derive from dataclasses of options, a suite's own and those of every run; which flags such a
+command has depends on its suite, so it is built when its arguments are known.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
+from copy import copy
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -28,13 +28,12 @@ if TYPE_CHECKING:
 #: The suite of commands that name none.
 DEFAULT_SUITE = "encoders"
 
-Format = StrEnum("Format", "table csv json md latex")
-Precision = StrEnum("Precision", "float32 float64 bfloat16 float16")
-
 RUN = Annotated[Path, typer.Argument(help="Run folder.")]
 OBSERVERS = Annotated[str | None, typer.Option(help="Comma-separated observers; all if left out.")]
 TESTS = Annotated[str | None, typer.Option(help="Comma-separated tests; all if left out.")]
-FORMAT = Annotated[Format, typer.Option(help="Output format.")]
+FORMAT = Annotated[
+    Literal["table", "csv", "json", "md", "latex"], typer.Option(help="Output format.")
+]
 MODEL = Annotated[str, typer.Argument(help="An observer (`fechner list observers`).")]
 LAYERS = Annotated[
     list[str] | None,
@@ -54,7 +53,7 @@ WEIGHTS = Annotated[
     ),
 ]
 DTYPE = Annotated[
-    Precision | None,
+    Literal["float32", "float64", "bfloat16", "float16"] | None,
     typer.Option(help="Precision of networks; differences near threshold need float32."),
 ]
 TRUST = Annotated[
@@ -64,13 +63,13 @@ TRUST = Annotated[
 
 
 def load(
-    name: str, weights: Path | None, dtype: Precision | None, trust: bool, device: str = "cpu"
+    name: str, weights: Path | None, dtype: str | None, trust: bool, device: str = "cpu"
 ) -> Observer:
     """Make the observer that a name and the options stand for."""
     from fechner.observers.names import check_name, resolve, with_settings
 
     check_name(name)
-    given = {"weights": weights, "dtype": dtype and dtype.value}
+    given = {"weights": weights, "dtype": dtype}
     settings = {key: str(value) for key, value in given.items() if value}
     with redirect_stdout(sys.stderr):  # libraries report downloads and more
         return resolve(with_settings(name, settings), device=device, trust_remote_code=trust)
@@ -106,18 +105,10 @@ def split_observers(text: str | None, known: Collection[str] = ()) -> list[str] 
     """
     if split_names(text) is None or text is None:
         return None
-    parts = text.split(",")
-    names = []
-    while parts:
-        joined = [(",".join(parts[:end]), end) for end in range(len(parts), 0, -1)]
-        spellings = ((name, end) for each, end in joined for name in (each, each.strip()))
-        settings = itertools.takewhile(re.compile(r"\s*\w+=").match, parts[1:])
-        last = 1 + len(list(settings))
-        otherwise = (",".join(parts[:last]).strip(), last)
-        name, end = next((found for found in spellings if found[0] in known), otherwise)
-        names += [name] if name else []
-        parts = parts[end:]
-    return names
+    longest_first = sorted(known, key=len, reverse=True)
+    name = "|".join([*map(re.escape, longest_first), r"[^,]+(?:,\s*\w+=[^,]*)*"])
+    found = re.findall(rf"\s*({name})\s*(?:,|$)", text)
+    return [each.strip() for each in found if each.strip()]
 
 
 def info(*lines: str) -> None:
@@ -126,18 +117,19 @@ def info(*lines: str) -> None:
         typer.echo(line, err=True)
 
 
-def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print rows under a header."""
+def print_table(rows: Iterable[Mapping[str, str]]) -> None:
+    """Print rows, each a cell by the heading of its column."""
     from rich.console import Console
     from rich.table import Table
 
     # Off a terminal lines are long, so that grep finds whole ones.
     console = Console(width=None if sys.stdout.isatty() else 240)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for number, name in enumerate(header):
-        table.add_column(name, no_wrap=number == 0, overflow="fold")
     for row in rows:
-        table.add_row(*(cell.replace("[", r"\[") for cell in row))
+        if not table.columns:
+            for number, heading in enumerate(row):
+                table.add_column(heading, no_wrap=number == 0, overflow="fold")
+        table.add_row(*(cell.replace("[", r"\[") for cell in row.values()))
     console.print(table)
 
 
@@ -154,6 +146,57 @@ def quick_imports() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+def as_command(
+    name: str, function: Callable[..., None], flags: Mapping[str, inspect.Parameter] | None = None
+) -> Any:
+    """Return a function as a command, with the help of its parameters from its docstring.
+
+    Parameters
+    ----------
+    flags
+        More parameters; those that were set are handed on together, as ``given``.
+    """
+    about, _, described = (inspect.getdoc(function) or "").partition("\n\nParameters\n----------\n")
+    _, *parts = re.split(r"^(\w+)\n", described, flags=re.MULTILINE)
+    helps = {
+        each: " ".join(text.split()) for each, text in zip(parts[::2], parts[1::2], strict=True)
+    }
+    hints = get_type_hints(function, include_extras=True)
+    parameters = [
+        each.replace(annotation=_with_help(each, hints[each.name], helps.get(each.name)))
+        for each in inspect.signature(function).parameters.values()
+        if each.name != "given"
+    ]
+    parameters += (flags or {}).values()
+
+    def command(**values: Any) -> None:
+        if flags is not None:
+            given = {flag: values.pop(flag) for flag in flags}
+            values["given"] = {flag: value for flag, value in given.items() if value is not None}
+        function(**values)
+
+    command.__doc__ = about
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    vars(command)["__signature__"] = inspect.Signature(parameters)
+    app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+    app.command(name, context_settings={"help_option_names": ["-h", "--help"]})(command)
+    return typer.main.get_command(app)
+
+
+def _with_help(parameter: inspect.Parameter, hint: Any, help: str | None) -> Any:
+    """Return the type of a parameter with what typer needs to know; flags have no --no- form."""
+    kind, *noted = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    if noted:
+        about = copy(noted[0])
+    elif parameter.default is inspect.Parameter.empty:
+        about = typer.Argument()
+    else:
+        name = f"--{parameter.name.replace('_', '-')}"
+        about = typer.Option(name) if kind is bool else typer.Option()
+    about.help = help or about.help
+    return Annotated[kind, about]
 
 
 @dataclass(frozen=True)
@@ -174,92 +217,60 @@ class SuiteCommand:
     find: Callable[[Sequence[str]], str | None]
     settings: bool = False
 
+    def build(self, name: str, suite_name: str | None = None) -> Any:
+        """Return the command with the flags of a suite, or those of every suite if it is None."""
+        from fechner.suites.base import suite
+        from fechner.suites.options import Options, options_of
+
+        kinds: dict[str | None, Any] = {None: Options}
+        if suite_name is not None:
+            own = suite(suite_name)
+            kinds[f"Options of suite {own.name}"] = own.options
+        if self.settings:
+            from fechner.runs.manifest import Settings
+
+            kinds["Computing"] = Settings
+        flags: dict[str, inspect.Parameter] = {}
+        for panel, kind in kinds.items():
+            for each in options_of(kind).values():
+                flags.setdefault(each.name, _parameter(each, panel))
+        return as_command(name, self.function, flags)
+
     def for_arguments(self, name: str, args: Sequence[str]) -> Any:
-        """Return the command with the flags of the suite that arguments name."""
+        """Return the command with the flags of the suite that arguments name.
+
+        A flag that it does not have is refused here, since another suite may have it.
+        """
         suite_name = self.find(args)
         if suite_name is None and {"-h", "--help"}.isdisjoint(args):
             suite_name = DEFAULT_SUITE
         command = self.build(name, suite_name)
-        if suite_name is not None:
-            _check_flags(command, suite_name, args)
+        if suite_name is None:
+            return command
+        known = {flag for each in command.params for flag in (*each.opts, *each.secondary_opts)}
+        for word in itertools.takewhile(lambda word: word != "--", args):
+            flag = word.partition("=")[0]
+            if flag.startswith("--") and flag not in (*known, "--help"):
+                from fechner.suites.base import UnknownOptionError, suite
+
+                names = [each.removeprefix("--") for each in known if each.startswith("--")]
+                raise UnknownOptionError(suite(suite_name), flag.removeprefix("--"), names)
         return command
 
-    def build(self, name: str, suite_name: str | None = None) -> Any:
-        """Return the command with the flags of a suite, or those of every suite if it is None."""
-        return as_command(name, _with_flags(self.function, self._flags(suite_name)))
 
-    def _flags(self, suite_name: str | None) -> dict[str, inspect.Parameter]:
-        from fechner.suites.base import suite
-        from fechner.suites.options import Options, options_of
-
-        found = {name: _parameter(each) for name, each in options_of(Options).items()}
-        if suite_name is not None:
-            own = suite(suite_name)
-            panel = f"Options of suite {own.name}"
-            every = options_of(own.options).items()
-            found |= {name: _parameter(each, panel) for name, each in every if name not in found}
-        if self.settings:
-            from fechner.runs.manifest import Settings
-
-            every = options_of(Settings).items()
-            found |= {name: _parameter(each, "Computing") for name, each in every}
-        return found
-
-
-def as_command(name: str, function: Callable[..., None]) -> Any:
-    """Return a function as a command of the command line."""
-    app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
-    app.command(name, context_settings={"help_option_names": ["-h", "--help"]})(function)
-    return typer.main.get_command(app)
-
-
-def _check_flags(command: Any, suite_name: str, args: Sequence[str]) -> None:
-    """Refuse a flag that a command does not have; another suite may have it."""
-    flags = {flag for each in command.params for flag in (*each.opts, *each.secondary_opts)}
-    names = [flag.removeprefix("--") for flag in flags if flag.startswith("--")]
-    for word in args[: args.index("--") if "--" in args else None]:
-        flag = word.partition("=")[0]
-        if flag.startswith("--") and flag not in (*flags, "--help"):
-            from fechner.suites.base import UnknownOptionError, suite
-
-            raise UnknownOptionError(suite(suite_name), flag.removeprefix("--"), names)
-
-
-def _with_flags(
-    function: Callable[..., None], flags: Mapping[str, inspect.Parameter]
-) -> Callable[..., None]:
-    """Return a function with a parameter for each flag; values that were set are handed on."""
-    hints = get_type_hints(function, include_extras=True)
-    written = inspect.signature(function).parameters.values()
-    own = [each.replace(annotation=hints[each.name]) for each in written if each.name != "given"]
-
-    def command(**values: Any) -> None:
-        given = {name: values.pop(name) for name in flags}
-        function(**values, given={name: each for name, each in given.items() if each is not None})
-
-    parameters = [*own, *flags.values()]
-    command.__doc__ = function.__doc__
-    command.__annotations__ = {each.name: each.annotation for each in parameters}
-    vars(command)["__signature__"] = inspect.Signature(parameters)
-    return command
-
-
-def _parameter(option: Option, panel: str | None = None) -> inspect.Parameter:
-    """Return a keyword parameter as typer reads them, None where nothing was set."""
+def _parameter(option: Option, panel: str | None) -> inspect.Parameter:
+    """Return an option as a keyword parameter as typer reads them, None where nothing was set."""
     default = option.default
     bounds = f" {option.bounds[0].upper()}{option.bounds[1:]}." if option.bounds else ""
     said = "" if default is None or default is False else f" Default: {option.in_words(default)}."
     about: dict[str, Any] = {"help": option.help + bounds + said, "rich_help_panel": panel}
-    if option.type is bool:
-        kind: Any = bool | None
-    else:
-        kind = str | None
+    kind: Any = bool
+    if option.type is not bool:
+        kind = str
         words = {int: "<int>", float: "<float>"}
         about["metavar"] = "|".join(option.choices) or words.get(option.type, "<str>")
     flag = typer.Option("/".join(option.flags), **about)
+    keyword = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(
-        option.name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=None,
-        annotation=Annotated[kind, flag],
+        option.name, keyword, default=None, annotation=Annotated[kind | None, flag]
     )

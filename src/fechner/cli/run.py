@@ -27,44 +27,12 @@ if TYPE_CHECKING:
 
 
 def _run(
-    observers: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Names (`fechner list observers`), path/to/file.py:name, or a preset such as "
-            "@cai2025. Without any: a tour of those that come with fechner.",
-        ),
-    ] = None,
-    observers_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--observers", help="Text file with more observers, one a line; # begins a comment."
-        ),
-    ] = None,
-    suite: Annotated[
-        str,
-        typer.Option(
-            help="Suite to run: encoders, metrics, decalogue, verbal, recognition, that of a "
-            "package, or path/to/file.py:NAME. `fechner run --suite NAME --help` shows its options."
-        ),
-    ] = DEFAULT_SUITE,
-    tests: Annotated[
-        str | None,
-        typer.Option(
-            help="Comma-separated tests of the suite, or patterns as in 'masking-*', with those "
-            "that they come after; all that it has by default if left out."
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Run folder; one that exists is resumed. Default: runs/SUITE and what was set, "
-            "as in runs/encoders-published."
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Say what would be shown and asked, and do nothing."),
-    ] = False,
+    observers: Annotated[list[str] | None, typer.Argument()] = None,
+    observers_file: Annotated[Path | None, typer.Option("--observers")] = None,
+    suite: str = DEFAULT_SUITE,
+    tests: str | None = None,
+    out: Path | None = None,
+    dry_run: bool = False,
     *,
     given: dict[str, Any],
 ) -> None:
@@ -72,6 +40,25 @@ def _run(
 
     Numbers of a suite may be lists, as in 30,60, and whole numbers ranges,
     as in 0-9: each value has a run folder of its own.
+
+    Parameters
+    ----------
+    observers
+        Names (`fechner list observers`), path/to/file.py:name, or a preset such as @cai2025.
+        Without any: a tour of those that come with fechner.
+    observers_file
+        Text file with more observers, one a line; # begins a comment.
+    suite
+        Suite to run: encoders, metrics, decalogue, verbal, recognition, that of a package, or
+        path/to/file.py:NAME. `fechner run --suite NAME --help` shows its options.
+    tests
+        Comma-separated tests of the suite, or patterns as in 'masking-*', with those that they
+        come after; all that it has by default if left out.
+    out
+        Run folder; one that exists is resumed. Default: runs/SUITE and what was set, as in
+        runs/encoders-published.
+    dry_run
+        Say what would be shown and asked, and do nothing.
     """
     with quick_imports():
         import torch  # noqa: F401
@@ -80,6 +67,7 @@ def _run(
         from fechner.observers import catalogue
         from fechner.observers.devices import keep_freed_memory
         from fechner.report.score_tables import compare_seeds, format_scores
+        from fechner.runs.dry_run import preview
         from fechner.runs.evaluation import evaluate
         from fechner.suites.base import suite as find_suite
         from fechner.suites.options import options_of
@@ -87,63 +75,57 @@ def _run(
     keep_freed_memory()
     own = find_suite(suite)
     named = [*(observers or ()), *(_listed(observers_file) if observers_file else ())]
-    tour = not named
-    if tour:
+    base = out or Path("runs", own.name)
+    if not named:
         named = [name for name, entry in catalogue().items() if entry.tour and entry.installed]
         given["scores_only"] = True
+        base = out or Path("runs", f"{own.name}-tour")
     options = options_of(own.options)
-    sweep = _sweep(given, options)
-    swept = [name for name in sweep[0] if len({each[name] for each in sweep}) > 1]
-    base = out or Path("runs") / "-".join([own.name, *(["tour"] if tour else [])])
-    folders = []
-    for each in sweep:
-        told = {k: v for k, v in each.items() if k in swept} if out else {**given, **each}
-        folders.append(base.with_name("-".join([base.name, *_marks(told, options, swept)])))
+    numbers = {
+        name: _numbers(options[name], text)
+        for name, text in given.items()
+        if name in options and options[name].type in (int, float)
+    }
+    swept = [name for name, values in numbers.items() if len(values) > 1]
+    sweep: dict[Path, dict[str, Any]] = {}
+    for values in itertools.product(*numbers.values()):
+        each = dict(zip(numbers, values, strict=True))
+        marked = {k: v for k, v in each.items() if k in swept} if out else {**given, **each}
+        sweep[base.with_name("-".join([base.name, *_marks(marked, options, swept)]))] = each
     asked = {"suite": own, "tests": split_names(tests), **given}
     if dry_run:
-        from fechner.runs.dry_run import preview
-
-        _say_what_would_be_done(
-            [
-                preview(*named, **{**asked, **each, "out": folder})
-                for each, folder in zip(sweep, folders, strict=True)
-            ]
-        )
+        _print_previews([preview(*named, **asked | each, out=out) for out, each in sweep.items()])
         return
-    runs = []
+    of_seeds: dict[str, list[Any]] = {}
     failed = False
-    for each, folder in zip(sweep, folders, strict=True):
+    for folder, each in sweep.items():
         try:
-            done = evaluate(*named, **{**asked, **each, "out": folder})
+            done = evaluate(*named, **asked | each, out=folder)
         except KeyboardInterrupt:
             info("stopped; run the same command again to go on.")
             raise typer.Exit(130) from None
         results, problems = done.assess(progress=True)
-        runs.append(results)
+        others = {name: each[name] for name in swept if name != "seed"}
+        of_seeds.setdefault(", ".join(_marks(others, options, swept)), []).append(results)
+        measured = bool(results) or any(entry.status == "done" for entry in done.entries())
+        failed = failed or bool(problems) or not measured
         if results:
             typer.echo(format_scores(results))
-        for line in (*problems, *done.not_asked, *done.warnings):
-            if line not in done.told:
-                info(line)
+        lines = (*problems, *done.not_asked, *done.warnings)
+        info(*(line for line in lines if line not in done.told))
         if (spent := done.spent()).trials:
             info(f"{spent}.")
         if results:
             ways = f"`fechner report {folder}` makes a page of them, `fechner scores` prints them"
             info(f"Results are in {folder}; {ways}.")
-        measured = bool(results) or any(entry.status == "done" for entry in done.entries())
-        if measured and not results and not problems:
+        elif measured and not problems:
             info(
                 "Nothing is scored: these tests have no human data to compare with. `fechner "
                 f"report {folder}` shows what was measured.",
             )
-        elif not problems and not results:
+        elif not problems:
             info("nothing was measured: no observer can be asked any of these tests.")
-        failed = failed or bool(problems) or not measured
     if "seed" in swept:
-        of_seeds: dict[str, list[Any]] = {}
-        for each, results in zip(sweep, runs, strict=True):
-            others = {name: each[name] for name in swept if name != "seed"}
-            of_seeds.setdefault(", ".join(_marks(others, options, swept)), []).append(results)
         for heading, same in of_seeds.items():
             typer.echo(f"{heading}:\n{compare_seeds(same)}" if heading else compare_seeds(same))
     if failed:
@@ -180,23 +162,10 @@ def _listed(path: Path) -> list[str]:
         why = getattr(error, "strerror", None) or "it is not text"
         raise FechnerError(f"the observers in {path} cannot be read: {why}.") from None
     # A # inside a name is that of a model behind an address.
-    named = [re.split(r"(?:^|\s)#", line, maxsplit=1)[0].strip() for line in lines]
-    found = [line for line in named if line]
-    if not found:
+    names = [re.split(r"(?:^|\s)#", line, maxsplit=1)[0].strip() for line in lines]
+    if not any(names):
         raise FechnerError(f"{path} names no observer: write one a line.")
-    return found
-
-
-def _sweep(given: Mapping[str, Any], options: Mapping[str, Option]) -> list[dict[str, Any]]:
-    """Return every combination of values where numbers of a suite have several."""
-    numbers = {
-        name: _numbers(options[name], text)
-        for name, text in given.items()
-        if name in options and options[name].type in (int, float)
-    }
-    return [
-        dict(zip(numbers, values, strict=True)) for values in itertools.product(*numbers.values())
-    ]
+    return list(filter(None, names))
 
 
 def _numbers(option: Option, text: str) -> list[float]:
@@ -249,7 +218,7 @@ def _marks(
     return found
 
 
-def _say_what_would_be_done(plans: Sequence[Sequence[Preview]]) -> None:
+def _print_previews(plans: Sequence[Sequence[Preview]]) -> None:
     """Print how many pictures would be shown and how many questions asked.
 
     Parameters
@@ -257,50 +226,39 @@ def _say_what_would_be_done(plans: Sequence[Sequence[Preview]]) -> None:
     plans
         Of every run folder; they differ in what is answered already.
     """
-    if not plans[0]:
+    first = plans[0]
+    if not first:
         raise FechnerError(
             "none of these tests can be asked of these observers; `fechner list tests` says what "
             "each asks, and `fechner list observers` what each can do."
         )
-    priced = any(not math.isnan(row.cost) for row in plans[0])
-    print_table(
-        (
-            *("observer", "test", "pictures, at most", "questions in words, at most", "answered"),
-            *(("cost, about", "cost, at most") if priced else ()),
-        ),
-        (
-            (
-                row.observer,
-                row.test,
-                f"{row.pictures:,}",
-                f"{row.questions:,}",
-                _number(sum(each.answered for each in same)),
-                *((_dollars(row.cost), _dollars(row.most)) if priced else ()),
-            )
-            for same in zip(*plans, strict=True)
-            for row in same[:1]
-        ),
-    )
+    priced = [row for row in first if not math.isnan(row.cost)]
+    rows = []
+    for row, *others in zip(*plans, strict=True):
+        answered = sum(each.answered for each in (row, *others))
+        cells = {
+            "observer": row.observer,
+            "test": row.test,
+            "pictures, at most": f"{row.pictures:,}",
+            "questions in words, at most": f"{row.questions:,}",
+            "answered": f"{answered:,}" if answered else "",
+        }
+        if priced:
+            known = not math.isnan(row.cost)
+            cells["cost, about"] = f"{row.cost:,.2f}" if known else ""
+            cells["cost, at most"] = f"{row.most:,.2f}" if known else ""
+        rows.append(cells)
+    print_table(rows)
     several = f" in each of {len(plans)} run folders" if len(plans) > 1 else ""
-    pictures = sum(row.pictures for row in plans[0])
-    questions = sum(row.questions for row in plans[0])
+    pictures, questions = (sum(getattr(row, n) for row in first) for n in ("pictures", "questions"))
     typer.echo(
         f"At most {pictures:,} pictures and {questions:,} questions{several}; nothing was shown, "
         "sent or stored."
     )
     if priced:
-        known = [row for row in plans[0] if not math.isnan(row.cost)]
-        cost, most = sum(row.cost for row in known), sum(row.most for row in known)
+        cost, most = sum(row.cost for row in priced), sum(row.most for row in priced)
         typer.echo(
             f"About {cost:,.2f} dollars{several} with short replies, {most:,.2f} if all are as "
             "long as max_tokens. This is an estimate: 4/3 tokens a word, 85 a picture and 170 for "
             "each 512 x 512 pixels of it, 5 a short reply."
         )
-
-
-def _dollars(cost: float) -> str:
-    return "" if math.isnan(cost) else f"{cost:,.2f}"
-
-
-def _number(n: int) -> str:
-    return f"{n:,}" if n else ""

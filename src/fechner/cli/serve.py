@@ -11,24 +11,28 @@ from typing import Annotated
 import typer
 
 from fechner.cli.options import info, quick_imports
+from fechner.errors import FechnerError
 
 
 def serve(
-    runs: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            help="Run folders, or folders that hold some; searched again each time. Default: runs."
-        ),
-    ] = None,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; by default, this machine only.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 8321,
-    open: Annotated[
-        bool, typer.Option("--open/--no-open", help="Open it in the web browser.")
-    ] = False,
+    runs: Annotated[list[Path] | None, typer.Argument()] = None,
+    host: str = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535)] = 8321,
+    open: Annotated[bool, typer.Option("--open/--no-open")] = False,
 ) -> None:
-    """Show runs, reports and stimuli as a local web page; Ctrl-C ends it."""
+    """Show runs, reports and stimuli as a local web page; Ctrl-C ends it.
+
+    Parameters
+    ----------
+    runs
+        Run folders, or folders that hold some; searched again each time. Default: runs.
+    host
+        Address to listen on; by default, this machine only.
+    port
+        Port; 0 takes a free one.
+    open
+        Open it in the web browser.
+    """
     with quick_imports():
         import uvicorn
 
@@ -40,10 +44,19 @@ def serve(
             info(f"{folder} is not there yet; it is looked for each time.")
         elif not folder.is_dir():
             info(
-                f"{folder} is not a folder, so it holds no runs; give a run folder, or a folder "
-                "that holds some.",
+                f"{folder} is not a folder, so it holds no runs; give a run folder, or its parent."
             )
-    listening = _listen(host, port)
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.create_server((host, port), family=family)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise FechnerError(
+                f"port {port} is taken, perhaps by another fechner serve; choose another, as in "
+                f"--port {port + 1 if port < 65535 else 8321}."
+            ) from error
+        why = error.strerror or str(error)
+        raise FechnerError(f"cannot listen at {host}, port {port}: {why}.") from error
     name = f"[{host}]" if ":" in host else host
     address = f"http://{name}:{listening.getsockname()[1]}/"
     if not is_loopback(host):
@@ -71,22 +84,3 @@ def serve(
     )
     with suppress(KeyboardInterrupt):
         server.run(sockets=[listening])
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    """Take the port before anything else, so that a mistake is one line."""
-    from fechner.errors import FechnerError
-
-    try:
-        ((family, _, _, _, place), *_) = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
-        return socket.create_server(place[:2], family=family)
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            raise FechnerError(
-                f"port {port} is taken, perhaps by another fechner serve; choose another, as in "
-                f"--port {port + 1 if port < 65535 else 8321}."
-            ) from error
-        why = error.strerror or str(error)
-        raise FechnerError(f"cannot listen at {host}, port {port}: {why}.") from error

@@ -1,9 +1,7 @@
 """Figures of runs: what is shown of which observers, and what is said when it is not there."""
 
-import inspect
 import json
 import math
-import re
 import shutil
 from pathlib import Path
 
@@ -354,10 +352,10 @@ def test_panels_of_all_suites_are_known_by_name() -> None:
     makers = Path(fechner.scores.__file__).parent.glob("*.py")
     source = "".join(path.read_text("utf-8") for path in makers)
     assert all(f'"{kind}"' in source for kind in PANELS)
-    help_text = inspect.getsource(fechner.cli.figure)
+    help_text = " ".join(str(fechner.cli.figure.figure.__doc__).split())
     guide = (Path(__file__).parents[3] / "docs/howto/figures.md").read_text("utf-8")
     for kind in (*PANELS, *ALWAYS):
-        assert kind in "".join(re.findall(r'"([^"]*)"', help_text))
+        assert kind in help_text
         assert f"`{kind}`" in guide
 
 
