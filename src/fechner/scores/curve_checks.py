@@ -34,23 +34,66 @@ _LISTED_AS_EQUAL = 4e-6
 
 
 class CurveSet(NamedTuple):
-    """Curves of one layer and read-out: responses, people's, ideal order, [curves, abscissae]."""
+    """Curves of one layer and read-out: responses, people's, ideal order, [curves, abscissae].
+
+    Parameters
+    ----------
+    response
+        Means over draws of the stimuli; NaN where nothing was shown.
+    resampled
+        The same on bootstrap samples of the draws, [curves, samples, abscissae]. All curves and
+        abscissae of a draw are taken together, since they share its noise. No samples where
+        nothing is drawn.
+    draws
+        How many draws there are.
+    """
 
     abscissae: Floats
     response: Floats
+    resampled: Floats
     human: Floats
     ideal: Floats
     channel: NDArray[np.str_]
     condition: NDArray[np.str_]
     level: Floats
     group: NDArray[np.str_]
+    draws: int
+
+    @classmethod
+    def of(cls, data: xr.Dataset) -> CurveSet:
+        """Return the curves in stored answers."""
+        draws = data.sizes["seed"]
+        each = data["response"].transpose("curve", "seed", "x").values
+        mean = data["response"].mean("seed").transpose("curve", "x").values
+        response = np.where(data["dropped"].values == 0, mean, np.nan)
+        counts = cluster_counts(draws)[: None if draws > 1 else 0]
+        means = np.einsum("rs,csx->crx", counts / draws, each)
+        return cls(
+            data["abscissa"].values,
+            response,
+            np.where(np.isnan(response[:, None]), np.nan, means),
+            data["human"].values,
+            data["ideal"].values,
+            data["channel"].values.astype(str),
+            data["condition"].values.astype(str),
+            data["level"].values,
+            data["group"].values.astype(str),
+            draws,
+        )
+
+    @property
+    def groups(self) -> list[str]:
+        """Names of groups, in order."""
+        return list(dict.fromkeys(self.group))
 
     def rows(self, chosen: Flags) -> CurveSet:
         """Return some of the curves."""
-        some: dict[str, Any] = {
-            name: getattr(self, name)[chosen] for name in self._fields if name != "abscissae"
-        }
+        some = {name: values[chosen] for name, values in self._asdict().items() if name in _ROWS}
         return self._replace(**some)
+
+    def _changed(self, change: Callable[[Floats], Floats]) -> CurveSet:
+        values: dict[str, Any] = {name: change(getattr(self, name)) for name in _VALUES}
+        return self._replace(**values)
 
     def elevations(self, floor: float = 0.0, least: float = EQUAL) -> CurveSet:
         """Compare every curve with the first of its group: how much higher a threshold is.
@@ -59,7 +102,6 @@ class CurveSet(NamedTuple):
         as the floor.
         """
         first = np.array([np.flatnonzero(self.group == group)[0] for group in self.group])
-        others = first != np.arange(len(first))
 
         def elevated(values: Floats) -> Floats:
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -67,48 +109,20 @@ class CurveSet(NamedTuple):
             # Where there is no response at all, nothing can be said of it.
             return np.where(np.isfinite(raised), np.where(raised > least, raised, floor), np.nan)
 
-        return self._replace(
-            response=elevated(self.response), human=elevated(self.human), ideal=elevated(self.ideal)
-        ).rows(others)
+        return self._changed(elevated).rows(first != np.arange(len(first)))
 
     def over_largest(self) -> CurveSet:
         """Divide each curve by its largest value: what is left is its shape."""
 
         def shape(values: Floats) -> Floats:
-            largest = np.nanmax(np.where(np.isnan(values), 0, values), axis=-1, keepdims=True)
+            largest = np.nan_to_num(values).max(axis=-1, keepdims=True)
             return np.asarray(values / np.where(largest > EQUAL, largest, 1.0))
 
-        return self._replace(
-            response=shape(self.response), human=shape(self.human), ideal=shape(self.ideal)
-        )
+        return self._changed(shape)
 
 
-def curves_of(data: xr.Dataset) -> CurveSet:
-    """Return the curves of one layer and read-out: means over draws, NaN where not shown."""
-    kept = data["dropped"].values == 0
-    return CurveSet(
-        data["abscissa"].values,
-        np.where(kept, data["response"].mean("seed").values, np.nan),
-        data["human"].values,
-        data["ideal"].values,
-        data["channel"].values.astype(str),
-        data["condition"].values.astype(str),
-        data["level"].values,
-        data["group"].values.astype(str),
-    )
-
-
-def draws_resampled(data: xr.Dataset) -> CurveSet:
-    """Return the curves on bootstrap samples of the draws: responses are [curves, samples, x].
-
-    All curves and abscissae of a draw are taken together, since they share its noise. There are
-    none where nothing is drawn.
-    """
-    curves, draws = curves_of(data), data.sizes["seed"]
-    counts = cluster_counts(draws)[: None if draws > 1 else 0]
-    each = data["response"].transpose("curve", "seed", "x").values
-    means = np.einsum("rs,csx->crx", counts / draws, each)
-    return curves._replace(response=np.where(np.isnan(curves.response[:, None]), np.nan, means))
+_VALUES = ("response", "resampled", "human", "ideal")
+_ROWS = (*_VALUES, "channel", "condition", "level", "group")
 
 
 def above(first: Floats, second: Floats, equal: float = EQUAL) -> Floats:
@@ -124,58 +138,42 @@ def above(first: Floats, second: Floats, equal: float = EQUAL) -> Floats:
     return np.where(np.abs(apart) <= equal * size, 0.0, np.sign(apart))
 
 
-class Concordance:
-    """Pairs of curves in the right order less those in the wrong one (Somers' d), by abscissa.
+def concordance(ideal: Floats, responses: Floats, least: float = EQUAL) -> Floats:
+    """Return the pairs of curves in the right order less those in the wrong one (Somers' d).
 
     Pairs that are tied in the ideal order do not count; curves that are equal count as neither. A
     perfect order is 1, a reversed one -1; tau b could not reach 1 where the ideal order has ties.
+    NaN at abscissae where no pair is left to order.
 
     Parameters
     ----------
-    ideal
-        [curves, abscissae]; NaN for points that have no place.
+    ideal, responses
+        [curves, ..., abscissae]; NaN for points that have no place, or were not shown.
     least
         Curves that all lie within this share of the highest have no order.
 
     Examples
     --------
     >>> ideal = np.array([[3.0, 3.0], [2.0, 2.0], [2.0, 2.0]])
-    >>> order = Concordance(ideal)
-    >>> order(np.array([[9.0, 1.0], [5.0, 5.0], [7.0, 5.0]]))
+    >>> concordance(ideal, np.array([[9.0, 1.0], [5.0, 5.0], [7.0, 5.0]]))
     array([ 1., -1.])
     """
-
-    def __init__(self, ideal: Floats, least: float = EQUAL) -> None:
-        self.least = least
-        first, second = np.triu_indices(len(ideal), 1)
-        self.pairs = first, second
-        with np.errstate(invalid="ignore"):
-            wanted = np.sign(ideal[first] - ideal[second])
-        self.wanted = np.where(np.isnan(wanted), 0.0, wanted)
-
-    def __call__(self, responses: Floats) -> Floats:
-        """Return the concordance at each abscissa; NaN where no pair is left to order.
-
-        Parameters
-        ----------
-        responses
-            [curves, abscissae]; NaN where nothing was shown.
-        """
-        first, second = self.pairs
-        found = above(responses[first], responses[second])
-        counts = (self.wanted != 0) & np.isfinite(found)
-        agreement = np.where(counts, found * self.wanted, 0.0).sum(axis=0)
-        pairs = counts.sum(axis=0)
-        highest, lowest = (
-            extreme(np.where(np.isfinite(responses), responses, other), axis=0)
-            for extreme, other in ((np.max, -np.inf), (np.min, np.inf))
-        )
-        apart = highest - lowest > self.least * np.abs(highest)
-        return np.where(pairs > 0, apart * agreement / np.maximum(pairs, 1), np.nan)
+    first, second = np.triu_indices(len(ideal), 1)
+    with np.errstate(invalid="ignore"):
+        wanted = np.nan_to_num(np.sign(ideal[first] - ideal[second]))
+    found = above(responses[first], responses[second])
+    counts = (wanted != 0) & np.isfinite(found)
+    agreement = np.where(counts, found * wanted, 0.0).sum(axis=0)
+    pairs = counts.sum(axis=0)
+    known = np.isfinite(responses)
+    highest = np.where(known, responses, -np.inf).max(axis=0)
+    lowest = np.where(known, responses, np.inf).min(axis=0)
+    apart = highest - lowest > least * np.abs(highest)
+    return np.where(pairs > 0, apart * agreement / np.maximum(pairs, 1), np.nan)
 
 
-class PooledKendall:
-    """Kendall's tau b between the places of curves, all abscissae pooled.
+def pooled_kendall(ideal: Floats, responses: Floats, counts: Floats) -> Floats:
+    """Return Kendall's tau between the places of curves, all abscissae pooled, for each sample.
 
     At each abscissa curves are listed from the highest to the lowest; the lists of all abscissae
     are compared with the ideal ones number by number, as in the public code of Vila-Tomás et al.
@@ -188,42 +186,31 @@ class PooledKendall:
 
     Parameters
     ----------
-    ideal
+    ideal, responses
         [curves, abscissae].
     counts
-        How often each abscissa occurs in each bootstrap sample, [resamples, abscissae].
+        How often each abscissa occurs in each bootstrap sample, [samples, abscissae].
 
     Examples
     --------
     >>> ideal = np.array([[3.0, 3.0], [2.0, 2.0], [1.0, 1.0]])
-    >>> PooledKendall(ideal, np.ones((1, 2)))(ideal)
+    >>> pooled_kendall(ideal, ideal, np.ones((1, 2)))
     array([1.])
     """
-
-    def __init__(self, ideal: Floats, counts: Floats) -> None:
-        self.counts = counts
-        self.parts = [(part, _places(ideal[part])) for part in monotone_parts(ideal)]
-
-    def __call__(self, responses: Floats) -> Floats:
-        """Return tau b for each bootstrap sample."""
-        found = [self._tau(x, _places(responses[part])) for part, x in self.parts]
-        weights = [part.stop - part.start for part, _ in self.parts]
-        return np.asarray(np.average(found, axis=0, weights=weights))
-
-    def _tau(self, x: Floats, y: Floats) -> Floats:
+    taus, sizes = [], []
+    for part in monotone_parts(ideal):
         # Signs of all pairs, summed over the curves of two abscissae: [abscissae, abscissae].
-        sign_x, sign_y = (
-            np.sign(places[:, :, None, None] - places[None, None]) for places in (x, y)
+        x, y = (
+            np.sign(places[:, :, None, None] - places[None, None])
+            for places in (_places(ideal[part]), _places(responses[part]))
         )
-        product, own_x, own_y = (
-            signs.sum(axis=(0, 2)) for signs in (sign_x * sign_y, sign_x**2, sign_y**2)
-        )
-        top, left, right = (
-            np.einsum("ra,ab,rb->r", self.counts, each, self.counts)
-            for each in (product, own_x, own_y)
-        )
+        top = np.einsum("ra,ab,rb->r", counts, (x * y).sum(axis=(0, 2)), counts)
+        n = part.stop - part.start
         with np.errstate(invalid="ignore"):
-            return np.asarray(top / np.sqrt(left * right))
+            # Lists hold every curve once, so that two of them are tied n times.
+            taus.append(top / (n * (n - 1) * counts.sum(axis=1) ** 2))
+        sizes.append(n)
+    return np.asarray(np.average(taus, axis=0, weights=sizes))
 
 
 def monotone_parts(ideal: Floats) -> list[slice]:
@@ -288,20 +275,19 @@ class Check:
         return replace(score, note=f"{score.verdict}: {self.rule}" if passed else Why.TOO_FEW)
 
 
-def _measured(curves: CurveSet, rows: Flags | None = None) -> Iterator[tuple[Floats, Floats, int]]:
+def _measured(curves: CurveSet) -> Iterator[tuple[Floats, Floats, int]]:
     """Yield abscissae and responses of each curve with enough points, and its number."""
-    chosen = np.arange(len(curves.response)) if rows is None else np.flatnonzero(rows)
-    for number in chosen.tolist():
-        there = np.isfinite(curves.response[number])
+    for number, response in enumerate(curves.response):
+        there = np.isfinite(response)
         if there.sum() >= 4:
-            yield curves.abscissae[there], curves.response[number, there], number
+            yield curves.abscissae[there], response[there], number
 
 
 def _against_first(
     curves: CurveSet, first: Callable[[Any], Any]
 ) -> Iterator[tuple[int, int, float, float]]:
     """Yield pairs of a curve and the first of its group: rows, and responses summed over both."""
-    for group in dict.fromkeys(curves.group):
+    for group in curves.groups:
         rows = np.flatnonzero(curves.group == group)
         alone = rows[first(curves.level[rows])]
         for row in rows[rows != alone].tolist():
@@ -328,7 +314,7 @@ def _flattens(x: Floats, y: Floats) -> bool:
 
 
 def _saturates_on_both_sides(curves: CurveSet) -> Iterator[bool]:
-    for x, y, _ in _measured(curves, curves.level == 0):
+    for x, y, _ in _measured(curves.rows(curves.level == 0)):
         slope = np.diff(y) / np.diff(x)
         middle = slope[len(slope) // 2 - 1 : len(slope) // 2 + 1].mean()
         held = y[-1] >= _HELD * y.max() and y[0] <= _HELD * y.min()
@@ -347,24 +333,24 @@ def _crispens(curves: CurveSet) -> Iterator[bool]:
 
 def _ordered(curves: CurveSet) -> Iterator[bool]:
     """At each abscissa of each group: whether at least nine of ten pairs lie right."""
-    for group in dict.fromkeys(curves.group):
+    for group in curves.groups:
         rows = curves.group == group
-        found = Concordance(curves.ideal[rows])(curves.response[rows])
+        found = concordance(curves.ideal[rows], curves.response[rows])
         yield from found[np.isfinite(found)] >= 0.8
 
 
 def _band_pass(curves: CurveSet) -> Iterator[bool]:
-    for _, y, _ in _measured(curves, curves.channel == "ach"):
+    for _, y, _ in _measured(curves.rows(curves.channel == "ach")):
         yield bool(0 < np.argmax(y) < len(y) - 1 and max(y[0], y[-1]) < y.max() / 2)
 
 
 def _low_pass(curves: CurveSet) -> Iterator[bool]:
-    for _, y, _ in _measured(curves, curves.channel != "ach"):
+    for _, y, _ in _measured(curves.rows(curves.channel != "ach")):
         yield y[: len(y) // 3 + 1].min() > y.max() / 2 and y[-1] < y.max() / 2
 
 
 def _opponent(curves: CurveSet) -> Iterator[bool]:
-    for _, y, _ in _measured(curves, curves.channel != "ach"):
+    for _, y, _ in _measured(curves.rows(curves.channel != "ach")):
         tenth = 0.1 * np.abs(y).max()
         yield y.min() < -tenth and y.max() > tenth
 
@@ -385,7 +371,6 @@ def _discounts_light(curves: CurveSet) -> Iterator[bool]:
 
     Groups are lights, and levels their colour temperatures; the first group is white.
     """
-    groups = list(dict.fromkeys(curves.group))
 
     def ratio(group: str) -> tuple[Floats, float]:
         own = curves.rows(curves.group == group)
@@ -393,8 +378,8 @@ def _discounts_light(curves: CurveSet) -> Iterator[bool]:
         with np.errstate(divide="ignore", invalid="ignore"):
             return own.response[rg] / own.response[yb], float(own.level[rg])
 
-    in_white, white = ratio(groups[0])
-    for group in groups[1:]:
+    in_white, white = ratio(curves.groups[0])
+    for group in curves.groups[1:]:
         found, kelvin = ratio(group)
         there = np.isfinite(found) & np.isfinite(in_white)
         yield from above(found[there], in_white[there]) == np.sign(kelvin - white)

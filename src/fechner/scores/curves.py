@@ -9,21 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from fechner.scores.curve_checks import (
-    EQUAL,
-    Check,
-    Concordance,
-    CurveSet,
-    PooledKendall,
-    curves_of,
-    draws_resampled,
-)
-from fechner.scores.panels import Axis, Flags, Floats, Line, Palette, Panel
+from fechner.scores.curve_checks import EQUAL, Check, CurveSet, concordance, pooled_kendall
+from fechner.scores.panels import Axis, Floats, Line, Palette, Panel
 from fechner.scores.score import Resampled, Score, Scorer, Why, join_notes, left_out, unmeasured
 from fechner.scores.statistics import Scale, Source, cluster_counts, interval, student
 from fechner.stimuli.colour import DIRECTION_NAMES
@@ -84,9 +75,12 @@ class CurveAgreement(Scorer):
 
     def scores(self, data: xr.Dataset, *others: Any) -> Iterator[Score | Resampled]:
         """Yield the agreement, its parts, magnitudes of elevations, and checks."""
-        yield from self._agreements(data)
-        yield from _magnitudes(data) if self.elevation else ()
-        yield from (check(self._compared(curves_of(data))) for check in self.checks)
+        curves = own = CurveSet.of(data)
+        if self.elevation:
+            curves = own.elevations(self.floor, self.least).over_largest()
+        yield from self._agreements(data, curves)
+        yield from _magnitudes(own.elevations()) if self.elevation else ()
+        yield from (check(curves) for check in self.checks)
 
     def _committed(self, data: xr.Dataset) -> Score:
         """Return the agreement at the layer that is best on the other half of the abscissae.
@@ -117,35 +111,10 @@ class CurveAgreement(Scorer):
         flags = (a["dropped"].dims, either, reasons)
         return a.assign(dropped=flags), b.assign(dropped=flags)
 
-    def _compared(self, curves: CurveSet) -> CurveSet:
-        """Return curves as they are compared."""
-        if not self.elevation:
-            return curves
-        return curves.elevations(self.floor, self.least).over_largest()
-
-    def _agreements(self, data: xr.Dataset) -> Iterator[Resampled]:
+    def _agreements(self, data: xr.Dataset, curves: CurveSet) -> Iterator[Resampled]:
         """Yield the main score first, then its cells, then those of channels and halves."""
-        curves = self._compared(curves_of(data))
-        drawn = self._compared(draws_resampled(data))
-        draws = data.sizes["seed"] if drawn.response.shape[1] else 0
-        every = _Drawn(curves, drawn, draws)
-        least = EQUAL if self.elevation else self.least
-        order = _pooled_order if self.order == "pooled" else partial(_order, least=least)
-
-        def cells_of(some: _Drawn) -> list[Resampled]:
-            cells = [_pearson(some)]
-            ranked = np.isfinite(some.curves.ideal).any(axis=1)
-            for group in dict.fromkeys(some.curves.group):
-                chosen = ranked & (some.curves.group == group)
-                if chosen.sum() > 1:
-                    cells.append(order(some.rows(chosen), f"order-{group}" if group else "order"))
-            return [cell for cell in cells if cell is not None]
-
-        def scored(cell: Resampled, note: str) -> Resampled:
-            return replace(cell, score=replace(cell.score, note=note)).with_interval()
-
         note = left_out(data["dropped"])
-        cells = cells_of(every)
+        cells = self._cells(curves)
         if _is_undefined(data):
             note, cells = join_notes(note, Why.UNDEFINED), []
         elif len(curves.abscissae) < _FEWEST_POINTS or not cells:
@@ -155,60 +124,62 @@ class CurveAgreement(Scorer):
         note = join_notes(note, _without_a_point(curves))
         if not cells:
             nothing = np.empty(0)
-            yield scored(every.score("agreement", np.nan, nothing, nothing, 0, ...), note)
+            yield _score(curves, "agreement", np.nan, nothing, nothing, 0, ...).noted(note)
             return
         main = mean_of("agreement", cells)
-        note_of_main = join_notes(note, _in_words(cells))
-        for by_draw, _ in main.further:
+        note_of_main = join_notes(note, _names(cells))
+        for by_draw, draws in main.further:
             low, high = interval(main.score.value, by_draw, draws, "correlation")
             note_of_main += f"; over draws alone [{low:.3f}, {high:.3f}]"
-        yield scored(main, note_of_main)
+        yield main.noted(note_of_main)
         # One cell is the main score itself.
-        yield from (scored(cell, note) for cell in cells if len(cells) > 1)
+        yield from (cell.noted(note) for cell in cells if len(cells) > 1)
         channels = [c for c in DIRECTION_NAMES if (curves.channel == c).any()]
         if len(channels) < 2:
             return
         for channel in channels:
-            cell = _pearson(every.rows(curves.channel == channel), f"pearson-{channel}")
+            cell = _pearson(curves.rows(curves.channel == channel), f"pearson-{channel}")
             if cell is not None:
-                yield scored(cell, "")
+                yield cell.noted("")
         if "ach" in channels:
             achromatic = curves.channel == "ach"
             for name, rows in (("ach", achromatic), ("chromatic", ~achromatic)):
-                if found := cells_of(every.rows(rows)):
-                    yield scored(mean_of(f"agreement-{name}", found), _in_words(found))
+                if found := self._cells(curves.rows(rows)):
+                    yield mean_of(f"agreement-{name}", found).noted(_names(found))
+
+    def _cells(self, curves: CurveSet) -> list[Resampled]:
+        """Return the correlation of all curves, and the order of each group with several."""
+        cells = [_pearson(curves, "pearson")]
+        ranked = np.any(np.isfinite(curves.ideal), axis=1)
+        for group in curves.groups:
+            own = curves.rows(ranked & (curves.group == group))
+            name = f"order-{group}" if group else "order"
+            if len(own.group) > 1 and self.order == "pooled":
+                cells.append(_pooled_order(own, name))
+            elif len(own.group) > 1:
+                cells.append(_order(own, name, EQUAL if self.elevation else self.least))
+        return [cell for cell in cells if cell is not None]
 
 
 def _is_undefined(data: xr.Dataset) -> bool:
     """Whether answers to what was shown are undefined, in channels that an observer has."""
-    shown = data["dropped"].values == 0
     response = data["response"].transpose("curve", "x", "seed").values
-    nothing = np.isnan(response).any(axis=-1) & shown
+    nothing = np.isnan(response).any(axis=-1) & (data["dropped"].values == 0)
     channel = data["channel"].values
     has_some = np.array([np.isfinite(response[channel == each]).any() for each in channel])
     return bool(nothing[has_some].any() or (nothing.any() and not has_some.any()))
 
 
-class _Drawn(NamedTuple):
-    """Curves, the same on bootstrap samples of draws, and how many draws there were."""
-
-    curves: CurveSet
-    drawn: CurveSet
-    draws: int
-
-    def rows(self, chosen: Flags) -> _Drawn:
-        """Return some of the curves."""
-        return _Drawn(self.curves.rows(chosen), self.drawn.rows(chosen), self.draws)
-
-    def score(
-        self, name: str, value: float, by_abscissa: Floats, by_draw: Floats, n: int, at: Any
-    ) -> Resampled:
-        """Return a number with its bootstraps, and the abscissae that it is of."""
-        of = unmeasured(name, "abscissae and draws" if self.draws else "abscissae")
-        scale: Scale = "concordance" if name.startswith("order") else "correlation"
-        further = (Source(by_draw, self.draws),) if self.draws else ()
-        places = self.curves.abscissae[at]
-        return Resampled(of.with_value(value, n=n), by_abscissa, places, scale, further=further)
+def _score(
+    curves: CurveSet, name: str, value: float, by_abscissa: Floats, by_draw: Floats, n: int, at: Any
+) -> Resampled:
+    """Return a number with its bootstraps, and the abscissae that it is of."""
+    is_drawn = curves.draws > 1
+    of = unmeasured(name, "abscissae and draws" if is_drawn else "abscissae")
+    scale: Scale = "concordance" if name.startswith("order") else "correlation"
+    further = (Source(by_draw, curves.draws),) if is_drawn else ()
+    places = curves.abscissae[at]
+    return Resampled(of.with_value(value, n=n), by_abscissa, places, scale, further=further)
 
 
 def mean_of(name: str, cells: Sequence[Resampled]) -> Resampled:
@@ -225,33 +196,33 @@ def mean_of(name: str, cells: Sequence[Resampled]) -> Resampled:
     return Resampled(score, values, fewest, "correlation", further=further)
 
 
-def _in_words(cells: Sequence[Resampled]) -> str:
+def _names(cells: Sequence[Resampled]) -> str:
     parts = " and ".join(cell.score.name for cell in cells)
     return f"mean of {parts}" if len(cells) > 1 else parts
 
 
-def _pearson(of: _Drawn, name: str = "pearson") -> Resampled | None:
+def _pearson(curves: CurveSet, name: str) -> Resampled | None:
     """Return the correlation over all curves that people's are known for."""
-    human, response = of.curves.human, of.curves.response
+    human, response = curves.human, curves.response
     measured = np.isfinite(human) & np.isfinite(response)
     if not measured.any():
         return None
     # Sums over curves first: samples take whole abscissae. Centred, so that nothing cancels.
-    middles = [each[measured].mean() for each in (human, response)]
+    x = np.where(measured, human - human[measured].mean(), 0.0)[:, None]
+    middle = response[measured].mean()
 
     def sums(responses: Floats) -> Floats:
         """Return what a correlation is made of at each abscissa, [6, samples, abscissae]."""
-        x = np.where(measured, human - middles[0], 0.0)[:, None]
-        y = np.where(measured[:, None], responses - middles[1], 0.0)
-        each = (measured[:, None].astype(float), x, y, x * x, y * y, x * y)
+        y = np.where(measured[:, None], responses - middle, 0.0)
+        each = (measured[:, None], x, y, x * x, y * y, x * y)
         return np.stack([np.broadcast_to(part, y.shape).sum(axis=0) for part in each])
 
     once = sums(response[:, None])
     value = float(_correlation(once.sum(axis=-1))[0])
     by_abscissa = _correlation(once[:, 0] @ cluster_counts(human.shape[1]).T)
-    by_draw = _correlation(sums(of.drawn.response).sum(axis=-1))
-    at = np.asarray(measured.any(axis=0))
-    return of.score(name, value, by_abscissa, by_draw, int(measured.sum()), at)
+    by_draw = _correlation(sums(curves.resampled).sum(axis=-1))
+    at = measured.any(axis=0)
+    return _score(curves, name, value, by_abscissa, by_draw, int(measured.sum()), at)
 
 
 def _correlation(sums: Floats) -> Floats:
@@ -265,73 +236,71 @@ def _correlation(sums: Floats) -> Floats:
     return np.asarray(np.where(flat, 0.0, np.clip(found, -1, 1)))
 
 
-def _order(of: _Drawn, name: str, least: float) -> Resampled | None:
+def _order(curves: CurveSet, name: str, least: float) -> Resampled | None:
     """Return the concordance of one group, averaged over abscissae."""
-    curves, drawn, _ = of
-    found = Concordance(curves.ideal, least)(curves.response)
-    told = np.isfinite(found)
-    if not told.any():
+    found = concordance(curves.ideal, curves.response, least)
+    known = np.isfinite(found)
+    if not known.any():
         return None
-    n, counts = int(told.sum()), cluster_counts(len(found))[:, told]
+    n, counts = int(known.sum()), cluster_counts(len(found))[:, known]
     with np.errstate(invalid="ignore", divide="ignore"):
-        by_abscissa = counts @ found[told] / counts.sum(axis=1)
+        by_abscissa = counts @ found[known] / counts.sum(axis=1)
     # Where all abscissae have the same order, resamples do not vary, although another grid might
     # find one that has another. As Agresti and Min (2005) add half an observation to either side,
     # one abscissa more is without an order in half of the samples: a standard error of 1 / (n + 2).
     without = np.arange(len(by_abscissa)) % 2
     by_abscissa = by_abscissa - np.sign(by_abscissa) * without * 2 / (n + 2)
-    by_draw = Concordance(drawn.ideal[:, None], least)(drawn.response)[:, told].mean(axis=1)
-    return of.score(name, float(found[told].mean()), by_abscissa, by_draw, n, told)
+    by_draw = concordance(curves.ideal[:, None], curves.resampled, least)[:, known].mean(axis=1)
+    return _score(curves, name, float(found[known].mean()), by_abscissa, by_draw, n, known)
 
 
-def _pooled_order(of: _Drawn, name: str) -> Resampled | None:
+def _pooled_order(curves: CurveSet, name: str) -> Resampled | None:
     """Return the pooled rank correlation of one group."""
-    curves, drawn, _ = of
-    whole: Flags = np.asarray(np.isfinite(curves.response + curves.ideal).all(axis=0))
+    whole = np.all(np.isfinite(curves.response + curves.ideal), axis=0)
     if not whole.any():
         return None
-    n = int(whole.sum())
+    n, counts = int(whole.sum()), cluster_counts(len(whole))
     ideal, response = curves.ideal[:, whole], curves.response[:, whole]
-    samples = drawn.response[..., whole].swapaxes(0, 1)
-    counts = cluster_counts(len(whole))
+    samples = curves.resampled[..., whole].swapaxes(0, 1)
     if np.ptp(response) == 0:
         # Lists of equal curves would be in the order of their numbers.
-        return of.score(name, 0.0, np.zeros(len(counts)), np.zeros(len(samples)), n, whole)
-    once = PooledKendall(ideal, np.ones((1, n)))
+        return _score(curves, name, 0.0, np.zeros(len(counts)), np.zeros(len(samples)), n, whole)
+
+    def once(responses: Floats) -> float:
+        return float(pooled_kendall(ideal, responses, np.ones((1, n)))[0])
+
     # Of few draws there are few different samples.
     different, which = np.unique(samples, axis=0, return_inverse=True)
-    by_draw = np.array([once(each)[0] for each in different])[which.ravel()]
-    by_abscissa = PooledKendall(ideal, counts[:, whole])(response)
-    return of.score(name, float(once(response)[0]), by_abscissa, by_draw, n, whole)
+    by_draw = np.array([once(each) for each in different])[which.ravel()]
+    by_abscissa = pooled_kendall(ideal, response, counts[:, whole])
+    return _score(curves, name, once(response), by_abscissa, by_draw, n, whole)
 
 
-def _magnitudes(data: xr.Dataset) -> Iterator[Score]:
+def _magnitudes(elevations: CurveSet) -> Iterator[Score]:
     """Yield for each group how much larger the largest elevations are than people's.
 
     The factor by which a threshold is raised at most, over people's, in dB, averaged over curves.
     """
-    curves, drawn = curves_of(data).elevations(), draws_resampled(data).elevations()
-    for group in dict.fromkeys(curves.group):
-        rows = (curves.group == group) & np.isfinite(curves.response).any(axis=1)
-        there = np.isfinite(curves.response[rows]) & np.isfinite(curves.human[rows])
+    for group in elevations.groups:
+        own = elevations.rows(elevations.group == group)
+        own = own.rows(np.any(np.isfinite(own.response), axis=1))
+        there = np.isfinite(own.response) & np.isfinite(own.human)
         if not there.any():
             continue
-        every = curves.human[:, None], curves.response[:, None], drawn.response
-        people, own, others = (
-            20 * np.log10(1 + np.where(there[:, None], each[rows], 0.0).max(axis=-1))
-            for each in every
+        people, observed, resampled = (
+            20 * np.log10(1 + np.where(there[:, None], each, 0.0).max(axis=-1))
+            for each in (own.human[:, None], own.response[:, None], own.resampled)
         )
-        value = float((own - people).mean())
-        resamples = (others - people).mean(axis=0)
-        ends = interval(value, resamples, data.sizes["seed"], "share")
-        told = [
+        value = float((observed - people).mean())
+        ends = interval(value, (resampled - people).mean(axis=0), own.draws, "share")
+        largest, human = (
             ", ".join(f"{10 ** (each / 20) - 1:.2g}" for each in values.ravel())
-            for values in (own, people)
-        ]
+            for values in (observed, people)
+        )
         name = f"magnitude-db-{group}" if group else "magnitude-db"
         of = unmeasured(name, "draws", None, best=0.0, chance=float(-people.mean()))
-        note = f"largest elevations {told[0]}; people's {told[1]}"
-        yield of.with_value(value, ends, int(rows.sum()), note)
+        note = f"largest elevations {largest}; people's {human}"
+        yield of.with_value(value, ends, len(own.group), note)
 
 
 def _same_curves(first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
@@ -351,16 +320,14 @@ def _same_curves(first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.
 
 def _without_a_point(curves: CurveSet) -> str:
     """Say which curves have no point at all: whole channels, or single conditions."""
-    silent: Flags = np.asarray(np.isnan(curves.response).all(axis=1))
+    silent = np.all(np.isnan(curves.response), axis=1)
     if not silent.any() or silent.all():
         return ""
     names: dict[str, None] = {}
     for row in np.flatnonzero(silent):
         channel, group = curves.channel[row], curves.group[row]
-        parts = (DIRECTION_NAMES.get(group, group), curves.condition[row])
-        if silent[curves.channel == channel].all():
-            parts = (DIRECTION_NAMES[channel], "")
-        names[" ".join(filter(None, parts))] = None
+        name = f"{DIRECTION_NAMES.get(group, group)} {curves.condition[row]}".strip()
+        names[DIRECTION_NAMES[channel] if silent[curves.channel == channel].all() else name] = None
     return f"no curve of {', '.join(names)}"
 
 
@@ -387,44 +354,44 @@ class CurvePanels:
 
     def __call__(self, experiment: Curves, data: xr.Dataset) -> list[Panel]:
         """Return the panels of one layer and read-out."""
-        curves, drawn = curves_of(data), draws_resampled(data)
+        curves = CurveSet.of(data)
         if self.elevation:
-            curves, drawn = curves.elevations(), drawn.elevations()
-        # Elevations have a scale of their own.
+            curves = curves.elevations()
         scale = 1.0 if self.elevation else _scale(curves)
-        draws, error = data.sizes["seed"], None
-        if draws > 1:
-            error = student(draws - 1) * drawn.response.std(axis=1) * np.sqrt(draws / (draws - 1))
-        return [
-            self._panel(experiment, curves, error, curves.group == group, scale)
-            for group in dict.fromkeys(curves.group)
-        ]
+        curves = curves._replace(human=scale * curves.human)
+        known = np.any(np.isfinite(curves.human), axis=1)
+        panels = []
+        for group in curves.groups:
+            rows = curves.group == group
+            own = known & rows if (known & rows).any() else rows
+            # A gallery, and curves that show the same, have other rows.
+            first = int(np.argmax(own)) if len(experiment.samples()) == len(rows) else 0
+            panels.append(self._panel(experiment, curves.rows(rows), first))
+        return panels
 
-    def _panel(
-        self, experiment: Curves, curves: CurveSet, error: Any, rows: Flags, scale: float
-    ) -> Panel:
-        several = len(set(curves.channel[rows])) > 1
-        places, palette = self._colours(curves.rows(rows))
+    def _panel(self, experiment: Curves, curves: CurveSet, first: int) -> Panel:
+        several = len(set(curves.channel)) > 1
+        places, palette = self._colours(curves)
+        draws, error = curves.draws, None
+        if draws > 1:
+            deviation = curves.resampled.std(axis=1) * np.sqrt(draws / (draws - 1))
+            error = student(draws - 1) * deviation
         # People are drawn where an observer is compared with them; alone, if there is nothing else.
-        answered = np.asarray(np.isfinite(curves.response).any(axis=1))
-        compared = answered if answered[rows].any() else rows
-        lines: list[Line] = []
-        # In the order of their colours.
-        for number, row in sorted(zip(places.tolist(), np.flatnonzero(rows), strict=True)):
+        answered = np.any(np.isfinite(curves.response), axis=1)
+        known = np.any(np.isfinite(curves.human), axis=1)
+        x, lines = curves.abscissae, []
+        for row in np.argsort(places, kind="stable").tolist():
             name = DIRECTION_NAMES[curves.channel[row]] if several else curves.condition[row]
-            response, human = curves.response[row], scale * curves.human[row]
-            x = curves.abscissae
+            number, response = int(places[row]), curves.response[row]
             if answered[row]:
                 low, high = (None, None) if error is None else self._band(response, error[row])
                 lines.append(Line(x, self._drawn(response), name, number, low=low, high=high))
-            if compared[row] and np.isfinite(human).any():
-                lines.append(Line(x, self._drawn(human), name, number, human=True))
-        of = _name(experiment, curves.group[rows][0])
+            if known[row] and (answered[row] or not answered.any()):
+                human = self._drawn(curves.human[row])
+                lines.append(Line(x, human, name, number, human=True))
+        of = _name(experiment, curves.group[0])
         what = "Threshold elevation by adaptation" if self.elevation else "Response"
         ordinate = "threshold elevation (factor - 1)" if self.elevation else "response"
-        # A gallery, and curves that show the same, have other rows.
-        known = rows & np.isfinite(curves.human).any(axis=1)
-        first = int(np.flatnonzero(known if known.any() else rows)[0])
         return Panel(
             "elevations" if self.elevation else "curves",
             f"{what}, {of}" if of else what,
@@ -434,11 +401,11 @@ class CurvePanels:
             groups="channel" if several else "condition",
             ordered=not several,
             palette=palette,
-            row=first if len(experiment.samples()) == len(rows) else 0,
+            row=first,
             name=of,
         )
 
-    def _colours(self, curves: CurveSet) -> tuple[NDArray[np.int64], Palette]:
+    def _colours(self, curves: CurveSet) -> tuple[NDArray[np.intp], Palette]:
         """Return the place of each curve in the order of colours, and what these stand for.
 
         As in Vila-Tomás et al. (2026): from the curve that should lie highest to the lowest, where
@@ -447,17 +414,19 @@ class CurvePanels:
         channel, level, ideal = curves.channel, curves.level, curves.ideal
         if len(set(channel)) > 1:
             return np.array([_CHANNELS.index(each) for each in channel]), "channels"
+        by_level = np.unique(level, return_inverse=True)[1]
         if self.elevation:
-            return _ranks(level), "adaptors"
+            return by_level, "adaptors"
         # A curve without a place is shown on nothing: what the others are held against.
         ranked = np.isfinite(ideal).any(axis=1)
         place = np.where(ranked, np.where(np.isnan(ideal), -np.inf, ideal).max(axis=1), np.inf)
         fixed = (np.isnan(ideal) | (ideal == place[:, None])).all() and len(set(place)) > 1
         if not fixed:
-            return _ranks(level), ""
+            return by_level, ""
         both_sides = level.min() < 0 < level.max()
         sides: dict[str, Palette] = {"rg": "red-green", "yb": "yellow-blue"}
-        return _ranks(-place), sides.get(channel[0], "adaptors") if both_sides else "adaptors"
+        palette = sides.get(channel[0], "adaptors") if both_sides else "adaptors"
+        return np.unique(-place, return_inverse=True)[1], palette
 
     def _band(self, values: Floats, error: Floats) -> tuple[Floats, Floats]:
         """Return both ends of an interval, on the scale of the axis."""
@@ -478,10 +447,6 @@ def _name(experiment: Curves, group: str) -> str:
         return DIRECTION_NAMES[group]
     tests = {curve.test for curve in experiment.task.curves() if curve.group == group}
     return ": ".join(filter(None, (group, *tests))) if group and len(tests) == 1 else group
-
-
-def _ranks(values: Floats) -> NDArray[np.int64]:
-    return np.unique(values, return_inverse=True)[1]
 
 
 def _scale(curves: CurveSet) -> float:

@@ -191,6 +191,10 @@ class Resampled:
         )
         return replace(self, score=replace(self.score, low=low, high=high))
 
+    def noted(self, note: str) -> Resampled:
+        """Give the score its interval and a note."""
+        return replace(self, score=replace(self.score, note=note)).with_interval()
+
 
 class Scorer:
     """Turns the stored answers of one experiment into scores; the first is the main one.
