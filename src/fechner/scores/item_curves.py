@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from fechner.human.trials import HumanTrials
-    from fechner.psychometrics import Scale, Shape
     from fechner.psychometrics.likelihood import Falling
     from fechner.scores.panels import Floats
 
@@ -48,15 +47,14 @@ class Counts(NamedTuple):
     n: Floats
     right: Floats
 
-    @classmethod
-    def of(cls, *counts: ArrayLike) -> Counts:
-        """Take whatever is like an array."""
-        return cls(*(np.asarray(each, dtype=float) for each in counts))
-
     @property
     def rates(self) -> Floats:
         """Accuracies of classes, NaN where they were not asked."""
         return np.where(self.n > 0, self.right / np.where(self.n > 0, self.n, 1.0), np.nan)
+
+
+def _as_counts(*counts: ArrayLike) -> Counts:
+    return Counts(*(np.asarray(each, dtype=float) for each in counts))
 
 
 def counted(class_of: ArrayLike, level: ArrayLike, right: ArrayLike, classes: int) -> Counts:
@@ -123,7 +121,7 @@ def pooled_curve(levels: ArrayLike, n: ArrayLike, right: ArrayLike) -> PooledCur
     >>> pooled_curve([0, 1, 2], np.ones((4, 3)), steps).accuracy.tolist()
     [1.0, 0.75, 0.25]
     """
-    counts = Counts.of(levels, n, right)
+    counts = _as_counts(levels, n, right)
     rate, classes = counts.rates, len(counts.n)
     accuracy, trials = _mean(rate, np.ones((1, classes)))[0], counts.n.sum(axis=0)
     ends = [wilson(a * m, m) for a, m in zip(accuracy, trials, strict=True)]
@@ -183,7 +181,7 @@ def class_areas(
     >>> class_areas([0, 1, 10, 100], np.ones((1, 4)), steps, chance=0.0, span=(1, 10)).tolist()
     [1.0]
     """
-    counts = Counts.of(levels, n, right)
+    counts = _as_counts(levels, n, right)
     with np.errstate(divide="ignore"):
         first, last = np.log(span)
     found = np.full(len(counts.n), np.nan)
@@ -269,45 +267,41 @@ class PooledFit:
     @property
     def threshold(self) -> Located:
         """The level half-way between top and chance."""
-        at = self.fit.points[..., 0]
-        return self._located(at, self.resampled[:, 0], str(self.fit.censored))
+        return self.level_at()
 
-    def level_at(self, accuracy: float) -> Located:
-        """Return the level at which the curve has fallen to an accuracy."""
+    def level_at(self, accuracy: float | None = None) -> Located:
+        """Return the level at which the curve has fallen to an accuracy; half-way without one."""
         from fechner.psychometrics.likelihood import position_at
 
-        at, drawn = (
-            position_at(points, accuracy, self.fit.shape, self.fit.scale)
-            for points in (self.fit.points, self.resampled)
-        )
-        return self._located(at, drawn, str(self.fit.level_at(accuracy)[1]))
-
-    def _located(self, at: Floats, drawn: Floats, censored: str) -> Located:
-        from fechner.psychometrics.functions import from_axis, to_axis
-
+        fit = self.fit
+        if accuracy is None:
+            at, drawn, censored = fit.points[..., 0], self.resampled[:, 0], str(fit.censored)
+        else:
+            at, drawn = (
+                position_at(points, accuracy, fit.shape, fit.scale)
+                for points in (fit.points, self.resampled)
+            )
+            censored = str(fit.level_at(accuracy)[1])
         if censored == "unknown":
             return Located(np.nan, np.nan, np.nan, censored, np.nan)
         known = drawn[np.isfinite(drawn)]
-        scale = self.fit.scale
-        first, last = (float(end) for end in self.fit.tested)
+        first, last = (float(end) for end in fit.tested)
         if self.classes == 1:
             ends = np.quantile(known, (0.025, 0.975)) if len(known) else np.array([at, at])
         else:
             # Classes that are missed from the start tell nothing of the threshold.
-            top, chance = float(self.fit.top), self.fit.chance
-            telling = max(self.classes * (top - chance) / (1 - chance), 2.0)
+            telling = max(self.classes * (float(fit.top) - fit.chance) / (1 - fit.chance), 2.0)
             error = known.std() if len(known) else 0.0
             half = student(telling - 1) * error * np.sqrt(telling / (telling - 1))
             # Where the curve itself has no such level, the end of the tested ones stands in.
-            centre = np.clip(at, *to_axis(np.array([first, last]), scale))
-            ends = np.array([centre - half, centre + half], dtype=float)
-        low, high = from_axis(ends, scale).tolist()
-        none = 0.0 if scale == "log" else -np.inf
-        low = none if censored == "below" or np.mean(drawn == -np.inf) > _OPEN else low
+            centre = np.clip(at, np.log10(first), np.log10(last))
+            ends = np.array([centre - half, centre + half])
+        low, high = (10.0**ends).tolist()
+        low = 0.0 if censored == "below" or np.mean(drawn == -np.inf) > _OPEN else low
         high = np.inf if censored == "above" or np.mean(drawn == np.inf) > _OPEN else high
         if censored:
             return Located(np.nan, low, high, censored, last if censored == "above" else first)
-        return Located(float(from_axis(at, scale)), low, high, "", np.nan)
+        return Located(float(10.0**at), low, high, "", np.nan)
 
 
 def pooled_fit(
@@ -316,8 +310,6 @@ def pooled_fit(
     right: ArrayLike,
     *,
     chance: float,
-    shape: Shape = "logistic",
-    scale: Scale = "log",
     resamples: int = RESAMPLES,
 ) -> PooledFit:
     """Fit the curve over all classes to the raw counts, and refit it on bootstrap samples.
@@ -336,24 +328,21 @@ def pooled_fit(
     ----------
     levels, n, right
         [L], and [classes, L]: as counted, never smoothed.
-    resamples
-        Bootstrap samples.
     """
     from fechner.psychometrics import Prior, fit
     from fechner.psychometrics.likelihood import fit_falling
 
-    levels, n, right = Counts.of(levels, n, right)
-    how: dict[str, Any] = {"chance": chance, "shape": shape, "scale": scale}
-    found = fit_falling(levels, n.sum(axis=0), right.sum(axis=0), **how)
+    levels, n, right = _as_counts(levels, n, right)
+    found = fit_falling(levels, n.sum(axis=0), right.sum(axis=0), chance=chance)
     if not np.isfinite(found.points).all():
         return PooledFit(found, np.full((1, 4), np.nan), len(n))
     if len(n) == 1:
         # What rises is P(wrong), so the guess rate is what is missed at the top.
         prior = Prior(guess=_MISS)
-        own = fit(levels, n, n - right, shape=shape, scale=scale, lapse=chance, prior=prior)
+        own = fit(levels, n, n - right, shape="logistic", lapse=chance, prior=prior)
         return PooledFit(found, own.draws[0], 1)
     counts = cluster_counts(len(n), resamples)
-    again = fit_falling(levels, counts @ n, counts @ right, start=found.points, **how)
+    again = fit_falling(levels, counts @ n, counts @ right, start=found.points, chance=chance)
     return PooledFit(found, again.points, len(n))
 
 

@@ -12,9 +12,9 @@ import numpy as np
 from fechner.scores import item_curves
 from fechner.scores.item_curves import Counts, HumanPoint, Located
 from fechner.scores.panels import (
+    ACCURACY,
     Axis,
     Floats,
-    Gallery,
     Item,
     Line,
     Mark,
@@ -22,6 +22,8 @@ from fechner.scores.panels import (
     Points,
     Surface,
     Vertical,
+    gallery_panel,
+    guide,
 )
 from fechner.scores.score import (
     Resampled,
@@ -57,6 +59,8 @@ class Items:
         chosen one by one most cells have none.
     runs
         Counts of each run of dropout; of one without.
+    is_grid
+        Whether every class was shown at every level.
     undefined
         Decisions that could not be made.
     """
@@ -76,23 +80,19 @@ class Items:
         self.names = names_of(data, self.labels)
 
         def counts(chosen: Any) -> Counts:
-            return item_curves.counted(
-                self._class[chosen], level[chosen], right[chosen], self.classes
-            )
+            trials = self._class[chosen], level[chosen], right[chosen]
+            return item_curves.counted(*trials, self.classes)
 
         self.counts = counts(...)
         self.runs = [counts(run == each) for each in np.unique(run)]
-        #: Whether every class was shown at every level.
         self.is_grid = bool((self.counts.n > 0).all())
-        without = int(np.setdiff1d(data["class_of"].values, self.labels).size)
-        self.note = unshown_pictures(
-            data, "trials", f"nothing of {without} classes could be shown" if without else ""
-        )
+        without = np.setdiff1d(data["class_of"].values, self.labels).size
+        more = f"nothing of {without} classes could be shown" if without else ""
+        self.note = unshown_pictures(data, "trials", more)
 
     def picture_of(self, place: int) -> tuple[int, int]:
         """Return class and place of the first picture of a class that was shown."""
-        first = int(np.argmax(self._class == place))
-        return int(self.labels[place]), int(self._index[first])
+        return int(self.labels[place]), int(self._index[np.argmax(self._class == place)])
 
     @cached_property
     def curve(self) -> item_curves.PooledCurve:
@@ -114,23 +114,18 @@ class Items:
 
         return fit_population(*self.counts, chance=self.chance, span=span)
 
-    @property
-    def threshold(self) -> Located:
-        """The level half-way between top and chance, over classes."""
+    def level_at(self, accuracy: float | None = None) -> Located:
+        """Return the level at which the curve over all classes has fallen to an accuracy.
+
+        Without one, half-way between top and chance. An interval ends where levels do.
+        """
         if self.is_grid:
-            return self._possible(self.fit.threshold)
-        # Levels chosen one by one gather at the threshold of each class: pooled by level, every
-        # one would be half-way.
-        found = self.population
-        ends = found.low, found.high
-        return self._possible(Located(found.threshold, *ends, found.censored, found.bound))
-
-    def level_at(self, accuracy: float) -> Located:
-        """Return the level at which the curve over all classes has fallen to an accuracy."""
-        return self._possible(self.fit.level_at(accuracy))
-
-    def _possible(self, found: Located) -> Located:
-        """Let an interval end where levels do."""
+            found = self.fit.level_at(accuracy)
+        else:
+            # Levels chosen one by one gather at the threshold of each class: pooled by level, every
+            # one would be half-way.
+            own = self.population
+            found = Located(own.threshold, own.low, own.high, own.censored, own.bound)
         return found if found.censored else found._replace(high=min(found.high, self.most))
 
     def areas_over(self, span: tuple[float, float]) -> Floats:
@@ -143,7 +138,7 @@ class Items:
         found = self.population if span == self.ends else self._population(span)
         return found.pseudo_areas
 
-    @cached_property
+    @property
     def area(self) -> Resampled:
         """The mean area with its bootstrap over classes that have one."""
         areas = self.areas_over(self.ends) if self.classes else np.empty(0)
@@ -157,15 +152,6 @@ class Items:
         score = ItemScores.kind.with_value(float(areas.mean()), ends, self.n, self.note)
         resampled = np.asarray(cluster_counts(len(areas)) @ areas / len(areas))
         return Resampled(score, resampled, clusters, "share")
-
-    def accuracy_at(self, level: float) -> tuple[float, float, float]:
-        """Return accuracy at a level and its interval, between levels that were shown."""
-        curve = self.curve
-        first = curve.levels[curve.levels > 0].min(initial=np.inf)
-        x = np.log(np.maximum(curve.levels, first / 2))
-        at = np.log(max(level, first / 2))
-        value, low, high = (float(np.interp(at, x, y)) for y in (curve.accuracy, *curve.band))
-        return value, low, high
 
     @cached_property
     def lost_at(self) -> Floats:
@@ -188,7 +174,7 @@ class Items:
             found = np.where(found > self.ends[1], np.inf, found)
         return np.where(is_never, levels[levels > 0].min() / 2, found)
 
-    @property
+    @cached_property
     def lost_first(self) -> NDArray[np.intp]:
         """Places of classes, those that are lost first before others, then the worse ones."""
         _, n, right = self.counts
@@ -208,7 +194,7 @@ class ItemScores(Scorer):
     Parameters
     ----------
     window
-        Levels over which curves are item_curves.smoothed to be looked at; scores never are.
+        Levels over which curves are smoothed to be looked at; scores never are.
     people
         What people answered, of all tests.
     """
@@ -222,12 +208,9 @@ class ItemScores(Scorer):
         """Yield the area first, then thresholds, ends, the other direction, and people."""
         items = Items(data)
         yield items.area
-        if items.classes:
-            yield from self._further(items, at_place_of(data, others[0] if others else None))
-            yield from self._against_people(items, str(data.attrs["test"]))
-
-    def _further(self, items: Items, opposite: xr.Dataset | None) -> Iterator[Score]:
-        yield _threshold("threshold", items, items.threshold)
+        if not items.classes:
+            return
+        yield _threshold("threshold", items, items.level_at())
         if items.task == "2afc" and items.is_grid:
             yield _threshold("threshold-75", items, items.level_at(0.75))
         if items.is_grid:
@@ -243,26 +226,17 @@ class ItemScores(Scorer):
             yield of.of_share(items.undefined, items.n, note)
         if len(items.runs) > 1:
             yield _spread(items)
+        opposite = at_place_of(data, others[0] if others else None)
         if opposite is not None:
             yield _asymmetry(items, Items(opposite))
+        points = self.points(str(data.attrs["test"]))
+        for point in points:
+            name = "people-difference" + (f"-{point.level:.3g}" if len(points) > 1 else "")
+            yield _difference(unmeasured(name, "classes", None, np.nan, np.nan), items, point)
 
     def points(self, test: str) -> list[HumanPoint]:
         """Return what people did in a test, by level."""
-        return (
-            item_curves.human_points(self.people.of_test(test)) if self.people is not None else []
-        )
-
-    def _against_people(self, items: Items, test: str) -> Iterator[Score]:
-        points = self.points(test)
-        strongest = items.ends[1]
-        for point in points:
-            name = "people-difference" + (f"-{point.level:.3g}" if len(points) > 1 else "")
-            of = unmeasured(name, "classes", None, np.nan, np.nan)
-            if point.level > strongest * (1 + item_curves.SAME_LEVEL):
-                note = f"not computable: nothing beyond {strongest:.3g} was shown"
-                yield of.with_value(np.nan, n=items.n, note=note)
-            else:
-                yield _difference(of, items, point)
+        return [] if self.people is None else item_curves.human_points(self.people.of_test(test))
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
         """Leave the classes of which both were shown something."""
@@ -276,9 +250,20 @@ class ItemScores(Scorer):
 
 
 def _difference(of: Score, items: Items, point: HumanPoint) -> Score:
-    """Return by how much an observer is better than people at their level, and what each does."""
-    chance = items.chance
-    ours, low, high = ((a - chance) / (1 - chance) for a in items.accuracy_at(point.level))
+    """Return by how much an observer is better than people at their level, and what each does.
+
+    Accuracy is interpolated between levels that were shown.
+    """
+    if point.level > items.ends[1] * (1 + item_curves.SAME_LEVEL):
+        note = f"not computable: nothing beyond {items.ends[1]:.3g} was shown"
+        return of.with_value(np.nan, n=items.n, note=note)
+    levels, chance = items.curve.levels, items.chance
+    first = levels[levels > 0].min(initial=np.inf) / 2
+    at, x = np.log(max(point.level, first)), np.log(np.maximum(levels, first))
+    ours, low, high = (
+        (float(np.interp(at, x, y)) - chance) / (1 - chance)
+        for y in (items.curve.accuracy, *items.curve.band)
+    )
     theirs, their_low, their_high = point.corrected
     value = ours - theirs
     below = float(np.hypot(ours - low, their_high - theirs))
@@ -291,17 +276,18 @@ def _difference(of: Score, items: Items, point: HumanPoint) -> Score:
 
 
 def _threshold(name: str, items: Items, found: Located) -> Score:
-    ends = items.ends
-    is_inside = ends[0] <= found.low and found.high <= ends[1]
-    beyond = f"its interval reaches beyond what was shown, {ends[0]:.3g} to {ends[1]:.3g}"
+    first, last = items.ends
     words = {
-        "": "" if is_inside else beyond,
+        "": "",
         "above": f"above {found.bound:.3g}, the strongest level that was shown",
         "below": f"below {found.bound:.3g}, the weakest level that was shown",
         "unknown": "not computable: there is nothing to fall",
     }
+    note = words[found.censored]
+    if not found.censored and (found.low < first or found.high > last):
+        note = f"its interval reaches beyond what was shown, {first:.3g} to {last:.3g}"
     of = unmeasured(name, "classes", best=np.nan, chance=np.nan)
-    return of.with_value(found.value, (found.low, found.high), items.n, words[found.censored])
+    return of.with_value(found.value, (found.low, found.high), items.n, note)
 
 
 def _spread(items: Items) -> Score:
@@ -320,9 +306,8 @@ def _spread(items: Items) -> Score:
 
 def _asymmetry(items: Items, opposite: Items) -> Score:
     """Return the area in one direction minus that in the other, of the same classes and levels."""
-    up, down = items, opposite
-    if items.manipulation.endswith("-down"):
-        up, down = opposite, items
+    is_down = items.manipulation.endswith("-down")
+    up, down = (opposite, items) if is_down else (items, opposite)
     span = max(up.ends[0], down.ends[0]), min(up.ends[1], down.ends[1])
     _, i, j = np.intersect1d(up.labels, down.labels, return_indices=True)
     apart = up.areas_over(span)[i] - down.areas_over(span)[j]
@@ -336,20 +321,12 @@ def _asymmetry(items: Items, opposite: Items) -> Score:
     return of.with_value(value, item_curves.area_interval(apart, least=-1.0), items.n, note)
 
 
-_ACCURACY = Axis("accuracy", low=0.0, high=1.0)
-
 _LOST, _MULTIPLES = 12, 16  # pictures of the gallery, and classes with a panel of their own
 
 
 @dataclass(frozen=True)
 class ItemPanels:
-    """Draws what a scorer found.
-
-    Parameters
-    ----------
-    scorer
-        The one whose curves are shown.
-    """
+    """Draws what a scorer found."""
 
     scorer: ItemScores
 
@@ -362,32 +339,30 @@ class ItemPanels:
         found = [self._curve(experiment, items, opposite)]
         if items.classes > 1:
             axis = _level_axis(experiment, experiment.manipulation.axis)
-            found += [
-                *([_classes(experiment, items, axis)] if items.is_grid else []),
-                *_of_classes(experiment, items, axis),
-                *_lost(experiment, items),
-                *(_multiples(experiment, items, axis) if items.is_grid else []),
-            ]
+            x = _shown_at(experiment, items.counts.levels)
+            found += [_classes(x, items, axis)] if items.is_grid else []
+            found += [*_of_classes(experiment, items, axis), *_lost(experiment, items)]
+            found += _multiples(x, items, axis) if items.is_grid else []
         return found
 
     def _curve(self, experiment: Any, items: Items, opposite: xr.Dataset | None) -> Panel:
         manipulation = experiment.manipulation
         own = manipulation.name.rpartition("-")[2] if manipulation.opposite else "observer"
-        marks: list[Mark] = [*self._lines(experiment, items, 0, own)]
-        labels = {manipulation.axis: None}
+        marks = self._lines(experiment, items, 0, own)
+        label = manipulation.axis
         if opposite is not None:
             other = Items(opposite)
-            labels[str(opposite.attrs["axis"])] = None
+            axis = str(opposite.attrs["axis"])
+            label = label if axis == label else f"{label}, or {axis}"
             direction = other.manipulation.rpartition("-")[2]
             marks += self._lines(experiment, other, 1, direction) if other.classes else []
-        ends = np.array([experiment.original_at, experiment.placement.levels[-1]])
-        marks.append(Line(ends, np.full(2, items.chance), "chance", style="guide"))
+        marks.append(guide(experiment.original_at, experiment.placement.levels[-1], items.chance))
         marks += self._people(experiment, items.chance)
         return Panel(
             "accuracy",
             f"Accuracy by level: {manipulation.title}",
-            _level_axis(experiment, ", or ".join(labels)),
-            _ACCURACY,
+            _level_axis(experiment, label),
+            ACCURACY,
             tuple(marks),
             groups="direction" if opposite is not None else "",
             rows=(0,),
@@ -410,25 +385,22 @@ class ItemPanels:
 
     def _lines(self, experiment: Any, items: Items, group: int, label: str) -> list[Mark]:
         """Return the curve, the fan of its runs, and the threshold."""
+
+        def xy(counts: Counts) -> tuple[Floats, Floats]:
+            x = _shown_at(experiment, counts.levels)
+            window = min(self.scorer.window, len(x) - 1 + len(x) % 2)
+            return x, item_curves.smoothed(item_curves.pooled_curve(*counts).accuracy, window)
+
         if items.is_grid:
             low, high = items.curve.band
-            x, y = self._xy(experiment, items.counts)
-            marks: list[Mark] = [Line(x, y, label, group, low=low, high=high)]
+            marks: list[Mark] = [Line(*xy(items.counts), label, group, low=low, high=high)]
         else:
             levels = np.array(experiment.placement.levels[1:])
             marks = [Line(levels, items.population.accuracy(levels), label, group)]
         if len(items.runs) > 1:
-            marks += [
-                Line(*self._xy(experiment, counts), label, group, style="fan")
-                for counts in items.runs
-            ]
-        found = items.threshold
+            marks += [Line(*xy(counts), label, group, style="fan") for counts in items.runs]
+        found = items.level_at()
         return [*marks, Vertical(found.value, f"threshold, {label}", found.low, found.high, group)]
-
-    def _xy(self, experiment: Any, counts: Counts) -> tuple[Floats, Floats]:
-        x = _shown_at(experiment, counts.levels)
-        window = min(self.scorer.window, len(x) - 1 + len(x) % 2)
-        return x, item_curves.smoothed(item_curves.pooled_curve(*counts).accuracy, window)
 
 
 def _shown_at(experiment: Any, levels: Floats) -> Floats:
@@ -441,10 +413,10 @@ def _level_axis(experiment: Any, label: str) -> Axis:
     return Axis(label, log=True, reversed=True, named=((experiment.original_at, "original"),))
 
 
-def _classes(experiment: Any, items: Items, axis: Axis) -> Panel:
+def _classes(x: Floats, items: Items, axis: Axis) -> Panel:
     order = items.lost_first
-    x, y = _shown_at(experiment, items.counts.levels), np.arange(len(order), dtype=float)
-    surface = Surface(x, y, items.counts.rates[order].T, label="accuracy", low=0.0, high=1.0)
+    places, rates = np.arange(len(order), dtype=float), items.counts.rates[order].T
+    surface = Surface(x, places, rates, label="accuracy", low=0.0, high=1.0)
     title = "Accuracy of each class, those that are lost first at the bottom"
     classes = Axis("class", ticks=tuple(items.names[place] for place in order))
     return Panel("classes by level", title, axis, classes, (surface,))
@@ -457,10 +429,9 @@ def _of_classes(experiment: Any, items: Items, axis: Axis) -> list[Panel]:
         return []
     at = np.maximum(items.lost_at[order], experiment.original_at)
     share = np.arange(1, len(order) + 1) / items.classes
-    names = tuple(items.names[place] for place in order)
-    points = Points(at, share, "classes", names=names)
-    title, shares = "Share of classes that are lost at a level or before", "share of classes"
-    y = Axis(shares, low=0.0, high=1.0)
+    points = Points(at, share, "classes", names=tuple(items.names[place] for place in order))
+    title = "Share of classes that are lost at a level or before"
+    y = Axis("share of classes", low=0.0, high=1.0)
     return [Panel("thresholds of classes", title, axis, y, (points,), stimuli=False)]
 
 
@@ -468,33 +439,26 @@ def _lost(experiment: Any, items: Items) -> list[Panel]:
     """Return pictures of the classes that are lost first; none where none is lost."""
     weakest = experiment.placement.levels[1]
     found: list[Item] = []
-    for place in items.lost_first.tolist():
+    for place in items.lost_first[:_LOST].tolist():
         at = float(items.lost_at[place])
-        if np.isfinite(at) and len(found) < _LOST:
+        if np.isfinite(at):
             when = f"lost at about {at:.3g}" if at >= weakest else "lost from the start"
             picture = experiment.pictures.shown(*items.picture_of(place))
             found.append(Item(picture, items.names[place], when))
-    if not found:
-        return []
     title = f"Classes that are lost first, and at which {experiment.manipulation.axis}"
-    gallery = Gallery(tuple(found))
-    return [Panel("lost first", title, Axis(""), Axis(""), (gallery,), stimuli=False)]
+    return [gallery_panel("lost first", title, found)] if found else []
 
 
-def _multiples(experiment: Any, items: Items, axis: Axis) -> list[Panel]:
+def _multiples(x: Floats, items: Items, axis: Axis) -> list[Panel]:
     """Return the curves of some classes by themselves, from the one that is lost first on."""
     order = items.lost_first
     some = order[np.unique(np.linspace(0, len(order) - 1, _MULTIPLES).round().astype(int))]
-    x = _shown_at(experiment, items.counts.levels)
-    ends = np.array([x.min(), x.max()])
-    guessing = Line(ends, np.full(2, items.chance), "chance", style="guide")
-    kind, title = (
-        "curves of classes",
-        "Accuracy of some classes, from the one that is lost first on",
-    )
+    guessing = guide(x.min(), x.max(), items.chance)
+    title = "Accuracy of some classes, from the one that is lost first on"
     found = []
     for place in some.tolist():
         marks = (Line(x, items.counts.rates[place], "observer"), guessing)
         name = items.names[place]
-        found.append(Panel(kind, title, axis, _ACCURACY, marks, stimuli=False, name=name))
+        kind = "curves of classes"
+        found.append(Panel(kind, title, axis, ACCURACY, marks, stimuli=False, name=name))
     return found

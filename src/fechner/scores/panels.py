@@ -283,6 +283,20 @@ class MakesPanels(Protocol):
         ...
 
 
+#: Accuracies, and other shares.
+ACCURACY = Axis("accuracy", low=0.0, high=1.0)
+
+
+def guide(first: float, last: float, level: float, label: str = "chance") -> Line:
+    """Return a level to compare with, from one place on the abscissa to another."""
+    return Line(np.array([first, last]), np.full(2, level), label, style="guide")
+
+
+def gallery_panel(kind: str, title: str, items: Sequence[Item]) -> Panel:
+    """Return a panel of pictures with captions."""
+    return Panel(kind, title, Axis(""), Axis(""), (Gallery(tuple(items)),), stimuli=False)
+
+
 def spans_decades(values: Floats) -> bool:
     """Whether values are better seen on a logarithmic scale: none negative, a tenfold range.
 
