@@ -9,10 +9,9 @@ from scipy.special import ndtr
 from fechner.scores.thresholds import (
     consistency,
     consistency_of_draws,
-    d_prime_of,
     d_prime_scores,
+    d_primes,
     entropy,
-    hits_at,
     wording_scores,
 )
 
@@ -69,10 +68,10 @@ def test_intervals_hold_the_truth() -> None:
 
 def test_prompts_that_differ_make_it_less_certain() -> None:
     several = found(1.5, prompts=3, n=200)
-    alike = d_prime_of(several, *(each.sum(axis=0) for each in hits_at(several, 0.1)), None)
+    alike = d_primes(several, 0.1, None)[0][1]
     # To one of them nothing is something, however often it is asked.
     several.false_alarms[0, 0] = several.false_alarms[1, 0]
-    differ = d_prime_of(several, *(each.sum(axis=0) for each in hits_at(several, 0.1)), None)
+    differ = d_primes(several, 0.1, None)[0][1]
     assert alike.over == differ.over == "prompts"
     assert differ.high - differ.low > 3 * (alike.high - alike.low)
 
@@ -142,7 +141,8 @@ def test_draws_that_are_answered_alike() -> None:
 
 def scores(yes: np.ndarray) -> dict[str, float]:
     contrast = np.geomspace(0.01, 1, yes.shape[2])[None].repeat(len(yes), axis=0)
-    found = wording_scores(yes, contrast, np.full(len(yes), 0.1))
+    curve = SimpleNamespace(log10=np.full(len(yes), 1.0))
+    found = wording_scores(SimpleNamespace(same_pictures=yes, contrasts=contrast, curve=curve))
     return {score.name: score for score in found}
 
 

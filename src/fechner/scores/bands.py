@@ -8,7 +8,7 @@ that could be made at all of these.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -41,6 +41,7 @@ _MOST_PICTURES = 1 / 2
 _MOST_BANDS = 2 / 3
 
 _BY_DEFAULT = ContrastSensitivity()
+_ALL = slice(None)
 
 
 @dataclass(frozen=True)
@@ -67,12 +68,9 @@ class BandAccuracy(Scorer):
         """Yield changes of accuracy of one layer and read-out, and how they go with sensitivity."""
         detection, other = (*others, None, None)[:2]
         found = Changes.of(data)
-        places = np.array([float(zlib.crc32(name.encode())) for name in found.names])
-        main = found.score("accuracy-change", found.mean, found.resampled_mean)
-        yield Resampled(main, found.resampled_mean, places, "correlation")
+        yield found.score("accuracy-change")
         for band, cpd in enumerate(found.bands_cpd[found.bands]):
-            value, values = found.by_band[band], found.resampled_by_band[:, band]
-            yield found.score(f"accuracy-change-{cpd:.3g}-cpd", float(value), values)
+            yield found.score(f"accuracy-change-{cpd:.3g}-cpd", [band])
         of = unmeasured("accuracy-unperturbed", "pictures", chance=found.chance)
         yield of.of_share(found.unperturbed.sum(), len(found.names))
         if data.attrs["reads"] != "nothing":
@@ -85,8 +83,7 @@ class BandAccuracy(Scorer):
             yield correlate(f"drop-csf-correlation-rmse-{rmse:g}", found, bands, alone, known)
         other = at_place_of(data, other)
         if other is not None:
-            both = found.minus(Changes.of(other))
-            yield both.score("noise-minus-suppression", both.mean, both.resampled_mean)
+            yield found.minus(Changes.of(other)).score("noise-minus-suppression")
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
         """Leave the pictures, bands and RMSEs that both were shown."""
@@ -118,6 +115,10 @@ class Changes:
         Where most pictures could be made, [bands, RMSEs].
     bands, levels
         What scores are computed over.
+    counts
+        How often each picture occurs in bootstrap samples.
+    accuracy
+        Share of unperturbed pictures that are recognised.
     """
 
     changes: Floats
@@ -131,6 +132,9 @@ class Changes:
 
     def __post_init__(self) -> None:
         self.enough, self.bands, self.levels = comparable(np.isfinite(self.changes))
+        n = len(self.names)
+        self.counts = cluster_counts(n) if n else np.empty((0, 0))
+        self.accuracy = float(self.unperturbed.mean()) if n else np.nan
 
     @classmethod
     def of(cls, data: xr.Dataset) -> Changes:
@@ -156,11 +160,6 @@ class Changes:
         where = self.bands_cpd[i], self.rmse[k], self.names[p]
         return Changes(apart, *where, self.unperturbed[p], self.chance, "noise-suppressed")
 
-    @property
-    def accuracy(self) -> float:
-        """Share of unperturbed pictures that are recognised."""
-        return float(self.unperturbed.mean()) if len(self.unperturbed) else np.nan
-
     def averaged(self, bands: Flags, levels: Flags, counts: Floats | None = None) -> Floats:
         """Return the mean change over pictures and RMSEs for bands, [.., bands].
 
@@ -177,53 +176,33 @@ class Changes:
             return np.asarray((total / np.tensordot(weights, known, (-1, -1))).mean(axis=-1))
 
     @cached_property
-    def counts(self) -> Floats:
-        """How often each picture occurs in bootstrap samples."""
-        return cluster_counts(len(self.names)) if len(self.names) else np.empty((0, 0))
+    def _by_band(self) -> tuple[Floats, Floats]:
+        """Mean change, [bands], and of other pictures, [resamples, bands]."""
+        where = self.bands, self.levels
+        return self.averaged(*where), self.averaged(*where, self.counts)
 
-    @cached_property
-    def by_band(self) -> Floats:
-        """Mean change, [bands]."""
-        return self.averaged(self.bands, self.levels)
-
-    @cached_property
-    def resampled_by_band(self) -> Floats:
-        """Mean change of other pictures, [resamples, bands]."""
-        return self.averaged(self.bands, self.levels, self.counts)
-
-    @property
-    def mean(self) -> float:
-        """Mean change over bands; NaN where there is nothing to lose."""
-        above_chance = self.bands.any() and self.accuracy > self.chance
-        return float(self.by_band.mean()) if above_chance else np.nan
-
-    @property
-    def resampled_mean(self) -> Floats:
-        """The same of other pictures, [resamples]."""
-        if not self.bands.any():
-            return np.full(len(self.counts), np.nan)
-        return np.asarray(self.resampled_by_band.mean(axis=1))
-
-    def score(self, name: str, value: float, values: Floats) -> Score:
-        """Return a change as a score."""
-        note, n = self.problems, len(self.names)
+    def score(self, name: str, bands: Sequence[int] | slice = _ALL) -> Resampled:
+        """Return the mean change over bands with its bootstrap over pictures."""
+        n, note, why = len(self.names), self.problems, ""
+        value, values = np.nan, np.full(len(self.counts), np.nan)
         if self.bands.any():
-            rmse, bands = self.rmse[self.levels], self.bands_cpd[self.bands]
-            levels = ", ".join(f"{level:g}" for level in rmse)
-            over = f"{len(bands)} bands from {bands[0]:.3g} to {bands[-1]:.3g} cpd"
+            cpd = self.bands_cpd[self.bands]
+            levels = ", ".join(f"{level:g}" for level in self.rmse[self.levels])
+            over = f"{len(cpd)} bands from {cpd[0]:.3g} to {cpd[-1]:.3g} cpd"
             note = join_notes(note, f"RMSE {levels}; {over}")
-        why = ""
-        if not self.bands.any():
+            once, values = (each[..., bands].mean(axis=-1) for each in self._by_band)
+            value = float(once)
+        else:
             why = "not computable: no band could be changed in most pictures"
-        elif not self.accuracy > self.chance:
-            why = "not computable: unperturbed pictures are not recognised above chance"
-        score = replace(
-            BandAccuracy.kind, name=name, n=n, chance=np.nan, note=join_notes(note, why)
-        )
-        if why:
-            return score
+        if not why and not self.accuracy > self.chance:
+            value, why = np.nan, "not computable: unperturbed pictures are not recognised"
+            why += " above chance"
         low, high = change_interval(value, values, n)
-        return replace(score, value=value, low=low, high=high, chance=self.chance - self.accuracy)
+        of = replace(BandAccuracy.kind, name=name)
+        of = replace(of, chance=np.nan if why else self.chance - self.accuracy)
+        places = np.array([float(zlib.crc32(each.encode())) for each in self.names])
+        score = of.with_value(value, (low, high), n, join_notes(note, why))
+        return Resampled(score, values, places, "correlation")
 
 
 def comparable(known: Flags) -> tuple[Flags, Flags, Flags]:
@@ -260,14 +239,8 @@ def _invalid(data: xr.Dataset) -> Score:
 class LogSensitivity(NamedTuple):
     """Log10 of contrast sensitivity at the centres of bands; NaN where it was not measured.
 
-    Parameters
-    ----------
-    value
-        [bands].
-    draws
-        Of other prompts and trials, [resamples, bands].
-    note
-        Whose sensitivity it is, or why there is none.
+    Draws are of other prompts and trials, [resamples, bands]; the note says whose sensitivity it
+    is, or why there is none.
     """
 
     value: Floats
@@ -284,32 +257,28 @@ def log_sensitivity(
     asked to detect at other places than those at which it recognises, the last layer and its first
     read-out are taken.
     """
-    nothing = np.full(len(bands_cpd), np.nan)
-    unknown = np.full((RESAMPLES, len(bands_cpd)), np.nan)
+    nothing = np.full(len(bands_cpd), np.nan), np.full((RESAMPLES, len(bands_cpd)), np.nan)
     if detection is None:
         why = "not computable: its contrast sensitivity was not measured in this run"
-        return LogSensitivity(nothing, unknown, why)
+        return LogSensitivity(*nothing, why)
     own = place(data)
-    names = detection["layer"].values, detection["readout"].values
-    at = tuple(
-        wanted if wanted in every else str(every[otherwise])
-        for wanted, every, otherwise in zip(own, names, (-1, 0), strict=True)
-    )
-    found = scorer.measured(detection.sel(layer=at[0], readout=at[1]))
+    layers, readouts = detection["layer"].values, detection["readout"].values
+    layer = own[0] if own[0] in layers else str(layers[-1])
+    readout = own[1] if own[1] in readouts else str(readouts[0])
+    found = scorer.measured(detection.sel(layer=layer, readout=readout))
     usable = found.usable
-    note = "" if at == own else f"sensitivity at {at[0]} by {at[1]}"
+    note = "" if (layer, readout) == own else f"sensitivity at {layer} by {readout}"
     if (usable & found.known).sum() < FEWEST:
         why = "not computable: too few thresholds"
-        return LogSensitivity(nothing, unknown, join_notes(note, why))
+        return LogSensitivity(*nothing, join_notes(note, why))
     x, wanted = np.log(found.abscissae[usable]), np.log(bands_cpd)
     # Rounding does not put a band outside of what was tested.
     inside = (wanted >= x[0] - 1e-9) & (wanted <= x[-1] + 1e-9)
-
-    def at_bands(log10: Floats) -> Floats:
-        return np.where(inside, np.interp(wanted, x, log10[usable]), np.nan)
-
-    draws = np.stack([at_bands(row) for row in scorer.resampled_curves(found)])
-    return LogSensitivity(at_bands(found.curve.log10), draws, note)
+    value, *draws = (
+        np.where(inside, np.interp(wanted, x, log10[usable]), np.nan)
+        for log10 in (found.curve.log10, *scorer.resampled_curves(found))
+    )
+    return LogSensitivity(value, np.stack(draws), note)
 
 
 def correlate(
@@ -325,49 +294,35 @@ def correlate(
     """
     bands = bands & np.isfinite(known.value)
     n = int(bands.sum())
-    value, why = np.nan, ""
+    value, low, high, why = np.nan, np.nan, np.nan, ""
     if n < FEWEST:
         why = "not computable: too few bands" if np.isfinite(known.value).any() else ""
     else:
         value = correlation(-found.averaged(bands, levels), known.value[bands])
         if np.isnan(value):
             why = "not computable: accuracy drops by the same at every band"
+        elif n > 3:
+            centre, half = (
+                np.arctanh(np.clip(value, -1 + 1e-9, 1 - 1e-9)),
+                1.959964 / np.sqrt(n - 3),
+            )
+            low = min(value, float(np.tanh(centre - half)))
+            high = max(value, float(np.tanh(centre + half)))
     rmse = "RMSE " + ", ".join(f"{level:g}" for level in found.rmse[levels])
     note = join_notes(rmse, known.note, why)
-    return unmeasured(name, "bands").with_value(value, fisher_interval(value, n), n, note)
-
-
-def fisher_interval(value: float, n: int) -> tuple[float, float]:
-    """Return the 95 % interval of a correlation over so many points (Fisher 1921).
-
-    Examples
-    --------
-    >>> [round(end, 3) for end in fisher_interval(0.8, 9)]
-    [0.29, 0.956]
-    """
-    if n <= 3 or np.isnan(value):
-        return np.nan, np.nan
-    centre, half = np.arctanh(np.clip(value, -1 + 1e-9, 1 - 1e-9)), 1.959964 / np.sqrt(n - 3)
-    return min(value, float(np.tanh(centre - half))), max(value, float(np.tanh(centre + half)))
+    return unmeasured(name, "bands").with_value(value, (low, high), n, note)
 
 
 _FREQUENCY = Axis("spatial frequency (cpd)", log=True)
-_KINDS = {"noise": "accuracy with noise", "suppressed": "accuracy without a band"}
-_TITLES = {
-    "noise": "Accuracy with noise in one band",
-    "suppressed": "Accuracy with one band suppressed",
+_KINDS = {
+    "noise": ("accuracy with noise", "Accuracy with noise in one band"),
+    "suppressed": ("accuracy without a band", "Accuracy with one band suppressed"),
 }
 
 
 @dataclass(frozen=True)
 class BandPanels:
-    """Draws what a scorer found.
-
-    Parameters
-    ----------
-    scorer
-        The one whose accuracies are shown.
-    """
+    """Draws what a scorer found."""
 
     scorer: BandAccuracy
 
@@ -412,5 +367,4 @@ def _panel(found: Changes) -> Panel:
     guessing = np.full(2, found.chance - found.accuracy)
     lines.append(Line(found.bands_cpd[[0, -1]], guessing, "guessing", group=len(found.rmse)))
     change_axis = Axis("change of accuracy")
-    kind, title = _KINDS[found.kind], _TITLES[found.kind]
-    return Panel(kind, title, _FREQUENCY, change_axis, tuple(lines), groups="lines")
+    return Panel(*_KINDS[found.kind], _FREQUENCY, change_axis, tuple(lines), groups="lines")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from fechner.experiments.base import abscissa
+from fechner.scores import statistics, thresholds
 from fechner.scores.panels import Axis, Bars, Floats, Line, Panel, Points, Surface
 from fechner.scores.score import (
     Resampled,
@@ -27,35 +28,14 @@ from fechner.scores.score import (
     placed,
     unmeasured,
 )
-from fechner.scores.statistics import (
-    RESAMPLES,
-    Estimate,
-    MeasuredCurve,
-    cluster_counts,
-    correlation_with,
-    gain,
-    linear_rms_from,
-    normal_errors,
-    rms_from,
-    student,
-    wilson,
-)
-from fechner.scores.thresholds import (
-    CONTRASTS,
-    Thresholds,
-    d_prime_of,
-    d_prime_scores,
-    hits_at,
-    rate_score,
-    thresholds,
-    wording_scores,
-)
+from fechner.scores.statistics import Estimate, MeasuredCurve, cluster_counts, student, wilson
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from fechner import psychometrics
     from fechner.experiments import Asking
+    from fechner.scores.thresholds import Thresholds
 
     Measure = Callable[[MeasuredCurve, Floats], Estimate]
 
@@ -101,7 +81,7 @@ class ContrastSensitivity(Scorer):
 
     def measured(self, data: xr.Dataset) -> Thresholds:
         """Return the thresholds of one layer and read-out."""
-        return thresholds(data, self.guess, self.published)
+        return thresholds.find_thresholds(data, self.guess, self.published)
 
     def pooled(self, found: Thresholds, point: int, contrasts: Floats) -> psychometrics.Curve:
         """Return the function fitted to the answers of all prompts at one abscissa."""
@@ -116,97 +96,84 @@ class ContrastSensitivity(Scorer):
         at = {"below": 0.0, "above": np.inf}.get(str(own.censored), own.threshold)
         slope = own.slope if np.isfinite(own.slope) else _STEP
         drawn = psychometric(contrasts, at, slope, guess=self.guess or 0.0)
-        nothing = np.full(len(contrasts), np.nan)
-        return Curve(contrasts, drawn, nothing, nothing)
-
-    def band(self, found: Thresholds) -> tuple[Floats, Floats]:
-        """Return the 95 % interval of the curve at every abscissa, as sensitivity."""
-        curve = found.curve
-        error = np.sqrt(np.diag(curve.covariance) + np.where(found.known, curve.offset_variance, 0))
-        half = student(min(curve.freedom, curve.offset_freedom, 1e4)) * error
-        return 10 ** (curve.log10 - half), 10 ** (curve.log10 + half)
+        return Curve(contrasts, drawn, *np.full((2, len(contrasts)), np.nan))
 
     def resampled_curves(self, found: Thresholds) -> Floats:
         """Return log10 sensitivities of other prompts and other trials, [resamples, points]."""
         curve = found.curve
         common = np.outer(found.known, found.known) * curve.offset_variance
         values, axes = np.linalg.eigh(np.nan_to_num(curve.covariance + common))
-        errors = normal_errors((RESAMPLES, len(values))) * np.sqrt(np.maximum(values, 0.0)) @ axes.T
-        return np.asarray(curve.log10 + errors)
+        drawn = statistics.normal_errors((statistics.RESAMPLES, len(values)))
+        return np.asarray(curve.log10 + drawn * np.sqrt(np.maximum(values, 0.0)) @ axes.T)
 
     def scores(self, data: xr.Dataset, *others: Any) -> Iterator[Score]:
         """Yield how a curve compares with people's, then what else the answers tell."""
         found = self.measured(data)
         usable = found.usable
         curve = found.curve.at(usable)
-        note = join_notes(left_out(data["dropped"]), found.note)
-        enough = _is_curve(found)
+        enough = bool((usable & found.known).sum() >= FEWEST)
+        people, castle = (found.of_people(each)[usable] for each in (found.human, found.castle))
         why = "" if enough else Why.TOO_FEW
         if found.n.any() and found.k.sum() in (0, found.n.sum()):
             why = Why.SAME_ANSWERS
+        over = "prompts" if found.log10.shape[1] > 1 else "trials"
 
         def score(
-            name: str,
-            measure: Measure,
-            human: Floats = found.human,
-            chance: float = 0.0,
-            words: str = "",
+            name: str, measure: Measure, human: Floats, chance: float = 0.0, words: str = ""
         ) -> Score:
-            estimate = measure(curve, _people(found, human)) if enough else _UNKNOWN
+            estimate = measure(curve, human) if enough else _UNKNOWN
             reason = why or (_SAME if np.isnan(estimate.measured) else "")
             value = estimate.measured if self.published else estimate.value
+            words = words if enough else ""
             if abs(value - estimate.measured) > _WORTH_SAYING:
                 words = join_notes(words, f"{estimate.measured:.3f} without correction for error")
+            note = join_notes(left_out(data["dropped"]), found.note, reason, words)
             is_correlation = chance == 0
-            over = "prompts" if found.log10.shape[1] > 1 else "trials"
             of = unmeasured(name, over, is_correlation, 1.0 if is_correlation else 0.0, chance)
             ends = min(estimate.low, value), max(estimate.high, value)
-            n = int(usable.sum())
-            measured = of.with_value(value, ends, n, join_notes(note, reason, words))
+            measured = of.with_value(value, ends, int(usable.sum()), note)
             return replace(measured, of=int(found.shown.sum()))
 
-        people = _people(found, found.human)
         by_value, by_log = (partial(_correlation, linear=linear) for linear in (True, False))
-        # One that sees nothing but the strongest contrasts, and one that sees nothing at all.
-        least, blind = np.nan, np.nan
+        # One that sees nothing but the strongest contrasts, one that sees nothing at all, and one
+        # that is as sensitive to everything as people on average.
+        least, blind, same = np.nan, np.nan, np.nan
+        times = blindness = ""
         if len(people):
             least = float(np.log10(people * np.nanmax(found.contrasts)).mean())
             blind = float(np.sqrt(np.square(people).mean()))
-        words = _size_in_words(found, curve) if enough else ""
-        size = score("csf-gain-log10", _size, chance=least, words=words)
+            same = float(np.log10(people).std())
+            decades = statistics.gain(curve, people).value
+            which = "more" if decades > 0 else "less"
+            times = f"{10 ** abs(decades):.3g} x {which} sensitive than people"
+            blindness = f"an observer that sees nothing has {blind:.1f}"
+        size = score("csf-gain-log10", _size, people, least, times)
         words = shape_in_words(found) if enough else ""
-        yield replace(score("csf-correlation", by_value, words=words), beside=size)
+        yield replace(score("csf-correlation", by_value, people, words=words), beside=size)
         yield size
-        yield score("csf-correlation-log", by_log)
-        words = f"an observer that sees nothing has {blind:.1f}" if np.isfinite(blind) else ""
-        yield score("csf-rmse", linear_rms_from, chance=blind, words=words)
-        yield score("csf-rmse-log10", rms_from, chance=_spread(found, found.human))
-        castle = found.castle
-        if np.isfinite(castle).any():
+        yield score("csf-correlation-log", by_log, people)
+        yield score("csf-rmse", statistics.linear_rms_from, people, blind, blindness)
+        yield score("csf-rmse-log10", statistics.rms_from, people, same)
+        if np.isfinite(found.castle).any():
             yield score("castle-correlation", by_value, castle)
-            yield score("castle-rmse-log10", rms_from, castle, _spread(found, castle))
+            same = float(np.log10(castle).std()) if len(castle) else np.nan
+            yield score("castle-rmse-log10", statistics.rms_from, castle, same)
         if self.guess is None:
             alarms = unmeasured("false-alarms", "trials", False, best=0.0, chance=0.5)
-            yield rate_score(alarms, found.false_alarms, "yes to nothing")
+            yield thresholds.rate_score(alarms, found.false_alarms, "yes to nothing")
         if found.reads != "nothing":
             invalid = unmeasured("invalid-replies", "trials", False, best=0.0, chance=1.0)
-            yield rate_score(invalid, found.invalid, "neither yes nor no")
-        yield from d_prime_scores(found, self.guess)
-        yield from self.wording(found)
-
-    def wording(self, found: Thresholds) -> Iterator[Score]:
-        """Return scores of how much answers depend on wording, where all were asked the same."""
-        if found.same_pictures is not None:
-            threshold = 10**-found.curve.log10
-            yield from wording_scores(found.same_pictures, found.contrasts, threshold)
+            yield thresholds.rate_score(invalid, found.invalid, "neither yes nor no")
+        yield from thresholds.d_prime_scores(found, self.guess)
+        yield from thresholds.wording_scores(found)
 
     def resample(self, data: xr.Dataset) -> Resampled:
         """Return the correlation of one layer and read-out with its bootstrap over frequencies."""
         found = self.measured(data)
         usable = found.usable
-        own, people = 10 ** found.curve.log10[usable], _people(found, found.human)
+        own, people = 10 ** found.curve.log10[usable], found.of_people(found.human)[usable]
         counts = cluster_counts(int(usable.sum())) if usable.any() else np.empty((0, 0))
-        values = np.array([_weighted(own, people, row) for row in counts])
+        values = np.array([correlation(own, people, row) for row in counts])
         main = placed(next(self.scores(data)), data)
         return Resampled(main, values, found.abscissae[usable], "correlation")
 
@@ -217,36 +184,21 @@ class ContrastSensitivity(Scorer):
         return (a, b) if same.all() else (a.isel(point=same), b.isel(point=same))
 
 
-def _is_curve(found: Thresholds) -> bool:
-    return bool((found.usable & found.known).sum() >= FEWEST)
-
-
-def _people(found: Thresholds, thresholds: Floats) -> Floats:
-    """Return people's sensitivity where an observer's is known."""
-    return found.of_people(thresholds)[found.usable]
-
-
-def _spread(found: Thresholds, thresholds: Floats) -> float:
-    """Return the error of an observer that is as sensitive to everything as people on average."""
-    people = _people(found, thresholds)
-    return float(np.log10(people).std()) if len(people) else np.nan
-
-
 def _correlation(curve: MeasuredCurve, people: Floats, *, linear: bool) -> Estimate:
     if np.isnan(correlation(10**curve.log10, people)):
         return _UNKNOWN
-    return correlation_with(curve, people, linear=linear)
+    return statistics.correlation_with(curve, people, linear=linear)
 
 
 def _size(curve: MeasuredCurve, people: Floats) -> Estimate:
     """Return by how many decades an observer is more or less sensitive than people."""
-    found = gain(curve, people)
+    found = statistics.gain(curve, people)
     ends = sorted(map(abs, (found.low, found.high)))
     nearest = 0.0 if found.low < 0 < found.high else ends[0]
     return Estimate(abs(found.value), nearest, ends[1], abs(found.value))
 
 
-def correlation(a: Floats, b: Floats) -> float:
+def correlation(a: Floats, b: Floats, weights: Floats | None = None) -> float:
     """Return Pearson's correlation; NaN where one of them does not vary.
 
     Examples
@@ -254,66 +206,44 @@ def correlation(a: Floats, b: Floats) -> float:
     >>> round(correlation(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0])), 4)
     0.982
     """
-    return _weighted(a, b, np.ones(len(a)))
-
-
-def _weighted(a: Floats, b: Floats, weights: Floats) -> float:
     # A fit is good to a millionth or so, which is no variation.
     if any(np.ptp(x) <= _FLAT * np.abs(x).max() for x in (a, b)):
         return np.nan
+    weights = np.ones(len(a)) if weights is None else weights
     a, b = (x - np.average(x, weights=weights) for x in (a, b))
     with np.errstate(invalid="ignore"):  # a bootstrap sample may be of one point
         scale = np.sqrt((weights * a * a).sum() * (weights * b * b).sum())
         return float((weights * a * b).sum() / scale)
 
 
-def _size_in_words(found: Thresholds, curve: MeasuredCurve) -> str:
-    """Say how much more or less sensitive than people an observer is."""
-    decades = gain(curve, _people(found, found.human)).value
-    which = "more" if decades > 0 else "less"
-    return f"{10 ** abs(decades):.3g} x {which} sensitive than people"
-
-
 def shape_in_words(found: Thresholds) -> str:
-    """Say where a curve peaks and how wide it is, beside people's."""
+    """Say where a curve peaks, beside people's, and how much of it is at a bound."""
     seen = found.usable
-    x, sensitivity = found.abscissae[seen], 10 ** found.curve.log10[seen]
+    x, sensitivity, people = found.abscissae[seen], 10 ** found.curve.log10[seen], found.human[seen]
     at_bound = found.beyond[seen] != ""
     bounds = f"{at_bound.sum()} of {len(x)} frequencies at a bound" if at_bound.any() else ""
-    if np.isnan(correlation(sensitivity, 1 / found.human[seen])):
+    if np.isnan(correlation(sensitivity, 1 / people)):
         return bounds
-    own, human = (curve_shape(x, each) for each in (sensitivity, 1 / found.human[seen]))
-    known = [f"{end:.2g}" for end in own[1:] if np.isfinite(end)]
-    half = f", half as high at {' and '.join(known)}" if known else ""
-    return join_notes(bounds, f"peak at {own[0]:.2g} (people {human[0]:.2g}){half}")
+    own, human = (curve_peak(x, each) for each in (sensitivity, 1 / people))
+    return join_notes(bounds, f"peak at {own:.2g} (people {human:.2g})")
 
 
-def curve_shape(x: Floats, sensitivity: Floats) -> tuple[float, float, float]:
-    """Return where a curve peaks, and where it is half as high below and above; NaN outside.
+def curve_peak(x: Floats, sensitivity: Floats) -> float:
+    """Return where a curve peaks: a parabola through its highest point and the next ones.
 
     Examples
     --------
     >>> x = np.geomspace(0.5, 32, 13)
-    >>> [round(f, 3) for f in curve_shape(x, np.exp(-(np.log2(x / 4) ** 2) / 2))]
-    [4.0, 1.797, 8.904]
+    >>> round(curve_peak(x, np.exp(-(np.log2(x / 4.1) ** 2) / 2)), 3)
+    4.1
     """
     at = int(np.argmax(sensitivity))
     u, v = np.log(x), np.log(sensitivity)
-    peak, half = u[at], v[at] - np.log(2)
     if 0 < at < len(x) - 1:
         a, b, _ = np.polyfit(u[at - 1 : at + 2], v[at - 1 : at + 2], 2)
-        peak = -b / (2 * a) if a < 0 else peak
-
-    def crossing(side: slice) -> float:
-        us, vs = u[side], v[side]
-        if len(us) < 2 or vs[-1] > half:
-            return np.nan
-        i = int(np.argmax(vs <= half))
-        share = (vs[i - 1] - half) / (vs[i - 1] - vs[i])
-        return float(np.exp(us[i - 1] + share * (us[i] - us[i - 1])))
-
-    below = crossing(slice(at, None, -1)) if at else np.nan
-    return float(np.exp(peak)), below, crossing(slice(at, None))
+        if a < 0:
+            return float(np.exp(-b / (2 * a)))
+    return float(x[at])
 
 
 #: Contrasts at which a fitted curve is drawn.
@@ -330,13 +260,7 @@ _WHERE = {"": "all", "-near": "near threshold"}
 
 @dataclass(frozen=True)
 class SensitivityPanels:
-    """Draws what a scorer found.
-
-    Parameters
-    ----------
-    scorer
-        The one whose thresholds are shown.
-    """
+    """Draws what a scorer found."""
 
     scorer: ContrastSensitivity
 
@@ -354,7 +278,7 @@ class SensitivityPanels:
             *([_plane(found, axis, said, half)] if every else []),
             *self._functions(found, over.unit, said, half),
             *self._d_prime(found, axis),
-            *self._wording(found),
+            *_wording(found),
         ]
 
     def _curve(self, experiment: Asking, found: Thresholds, axis: Axis) -> Panel:
@@ -369,11 +293,14 @@ class SensitivityPanels:
             there = np.isfinite(found.log10) & (found.censored == "")
             marks.append(Points(x[there], 10 ** -found.log10[there], "single prompts"))
         known = np.isfinite(found.curve.log10)
-        x, y, low, high = (
-            each[known]
-            for each in (found.abscissae, 10**found.curve.log10, *self.scorer.band(found))
+        curve = found.curve
+        error = np.sqrt(np.diag(curve.covariance) + np.where(found.known, curve.offset_variance, 0))
+        half = student(min(curve.freedom, curve.offset_freedom, 1e4)) * error
+        y, low, high = (
+            10 ** (curve.log10 + sign * np.where(sign, half, 0.0))[known] for sign in (0, -1, 1)
         )
-        marks.append(Line(x, y, "observer", low=low, high=high, doubtful=~found.known[known]))
+        x, doubtful = found.abscissae[known], ~found.known[known]
+        marks.append(Line(x, y, "observer", low=low, high=high, doubtful=doubtful))
         sensitivity = Axis("sensitivity (1 / RMS contrast)", log=True)
         title = "Contrast sensitivity"
         return Panel("csf", title, axis, sensitivity, tuple(marks), groups="curves")
@@ -395,62 +322,48 @@ class SensitivityPanels:
             fitted = self.scorer.pooled(found, point, grid)
             low, high = np.array([wilson(*each) for each in zip(k, n, strict=True)]).T
             names = tuple(f"{yes:.4g} of {asked:g}" for yes, asked in zip(k, n, strict=True))
-            yield Panel(
-                "psychometric functions",
-                f"{said.capitalize()} over contrast",
-                Axis("RMS contrast", log=True),
-                Axis(said, low=0.0, high=1.0),
-                (
-                    Line(edge, np.full(2, half), f"{half:g}", group=1, style="guide"),
-                    Points(contrast, k / n, "answers", low=low, high=high, names=names),
-                    Line(grid, fitted.probability, "fit", low=fitted.low, high=fitted.high),
-                ),
-                stimuli=False,
-                name=f"{x:.3g}{unit}",
+            marks = (
+                Line(edge, np.full(2, half), f"{half:g}", group=1, style="guide"),
+                Points(contrast, k / n, "answers", low=low, high=high, names=names),
+                Line(grid, fitted.probability, "fit", low=fitted.low, high=fitted.high),
             )
+            kind, title = "psychometric functions", f"{said.capitalize()} over contrast"
+            axes = Axis("RMS contrast", log=True), Axis(said, low=0.0, high=1.0)
+            yield Panel(kind, title, *axes, marks, stimuli=False, name=f"{x:.3g}{unit}")
 
     def _d_prime(self, found: Thresholds, axis: Axis) -> list[Panel]:
         """Return d' over the abscissa, a line for each of the stated contrasts."""
         lines = []
-        for number, contrast in enumerate(CONTRASTS):
-            hits, signals = hits_at(found, contrast)
-            there = np.flatnonzero(found.shown & (signals.sum(axis=1) > 0))
-            own = [d_prime_of(found, hits[p], signals[p], self.scorer.guess)[:3] for p in there]
-            value, low, high = np.array(own).reshape(-1, 3).T
-            known = np.isfinite(value)
-            if known.any():
-                x, y, low, high = (e[known] for e in (found.abscissae[there], value, low, high))
+        for number, contrast in enumerate(thresholds.CONTRASTS):
+            each = thresholds.d_primes(found, contrast, self.scorer.guess)[1:]
+            rows = [(found.abscissae[at[0]], *own[:3]) for at, own in each]
+            known = np.array([row for row in rows if np.isfinite(row[1])])
+            if len(known):
+                x, y, low, high = known.T
                 lines.append(Line(x, y, f"{contrast:g}", number, low=low, high=high))
         if not lines:
             return []
-        title, groups = "How well something is told from nothing", "RMS contrast"
-        marks = tuple(lines)
-        return [Panel("d-prime", title, axis, Axis("d'"), marks, groups=groups, ordered=True)]
+        title, marks = "How well something is told from nothing", tuple(lines)
+        y_axis = Axis("d'")
+        return [Panel("d-prime", title, axis, y_axis, marks, groups="RMS contrast", ordered=True)]
 
-    def _wording(self, found: Thresholds) -> list[Panel]:
-        """Return entropy and consistency over prompts, everywhere and near threshold, as bars."""
-        every = self.scorer.wording(found)
-        scores = {score.name: score for score in every if np.isfinite(score.value)}
-        bars = []
-        for group, (end, label) in enumerate(_WHERE.items()):
-            own = [(at, scores.get(f"{name}{end}")) for at, name in enumerate(_WORDING)]
-            there = [(float(at), s.value, s.low, s.high) for at, s in own if s is not None]
-            if there:
-                x, y, low, high = np.array(there).T
-                bars.append(Bars(x, y, low, high, label, group))
-        if not bars:
-            return []
-        return [
-            Panel(
-                "wording",
-                "How much answers depend on the wording of the question",
-                Axis("", ticks=tuple(_WORDING.values())),
-                Axis("entropy, or consistency"),
-                tuple(bars),
-                groups="contrasts",
-                stimuli=False,
-            )
-        ]
+
+def _wording(found: Thresholds) -> list[Panel]:
+    """Return entropy and consistency over prompts, everywhere and near threshold, as bars."""
+    scores = {score.name: score for score in thresholds.wording_scores(found)}
+    bars = []
+    for group, (end, label) in enumerate(_WHERE.items()):
+        own = [(at, scores.get(f"{name}{end}")) for at, name in enumerate(_WORDING)]
+        there = [(at, s.value, s.low, s.high) for at, s in own if s and np.isfinite(s.value)]
+        if there:
+            x, y, low, high = np.array(there).T
+            bars.append(Bars(x, y, low, high, label, group))
+    if not bars:
+        return []
+    title = "How much answers depend on the wording of the question"
+    x_axis, y_axis = Axis("", ticks=tuple(_WORDING.values())), Axis("entropy, or consistency")
+    marks = tuple(bars)
+    return [Panel("wording", title, x_axis, y_axis, marks, groups="contrasts", stimuli=False)]
 
 
 def _plane(found: Thresholds, axis: Axis, said: str, half: float) -> Panel:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from fechner.psychometrics import Sensitivity
     from fechner.scores.panels import Flags, Floats
 
+    #: Thresholds of prompts and which are censored; their curve, and where that is.
+    _Fit = tuple[Floats, NDArray[Any], MeasuredCurve, NDArray[Any]]
+
 
 @dataclass(frozen=True)
 class Thresholds:
@@ -96,7 +99,7 @@ _KEPT: dict[str, Thresholds] = {}
 _MOST_KEPT = 64
 
 
-def thresholds(data: xr.Dataset, guess: float | None, by_likelihood: bool) -> Thresholds:
+def find_thresholds(data: xr.Dataset, guess: float | None, by_likelihood: bool) -> Thresholds:
     """Fit all functions of one layer and read-out, or remember them."""
     digest = hashlib.sha256(str((guess, by_likelihood, data.attrs)).encode())
     for name in ("yes", "level", "contrast", "abscissa"):
@@ -126,12 +129,12 @@ def _thresholds(data: xr.Dataset, guess: float | None, by_likelihood: bool) -> T
         lowest = np.log10(np.maximum(np.nanmin(tested, axis=(1, 2)), grey))
         highest = np.log10(np.nanmax(tested, axis=(1, 2)))
     if by_likelihood:
-        log10, censored = _by_likelihood(shown, n, k, guess, lowest, highest)
-        curve, beyond = _mean_of_prompts(log10, censored)
+        fitted = _fitted_by_themselves(shown, n, k, guess, lowest, highest)
     else:
         again = (shown == 0) & (np.arange(len(n)) > 0)[:, None, None] & once
         own = (shown, np.where(again, 0.0, n), np.where(again, 0.0, k))
-        log10, censored, curve, beyond = _fitted_together(*own, guess, lowest, highest)
+        fitted = _fitted_together(*own, guess, lowest, highest)
+    log10, censored, curve, beyond = fitted
     with np.errstate(invalid="ignore"):
         mean_contrasts = (n * shown).sum(axis=1) / n.sum(axis=1)
     blanks = blank.sum(axis=(0, 2)).astype(float)
@@ -141,6 +144,18 @@ def _thresholds(data: xr.Dataset, guess: float | None, by_likelihood: bool) -> T
     weight = np.where(asked_blank, each, asked.astype(float))
     invalid = np.where(np.isnan(yes), weight, 0.0).sum(axis=(0, 2)), weight.sum(axis=(0, 2))
     is_shown = data["dropped"].values == 0
+    least = f"one grey level (contrast {grey:.2g})" if grey else "all tested contrasts"
+    words = {
+        "below": f"below {least}",
+        "above": "above all tested contrasts",
+        "unknown": "not to be found",
+    }
+    total = censored[is_shown].size
+    notes = (
+        f"{count} of {total} thresholds {text}"
+        for kind, text in words.items()
+        if (count := int((censored[is_shown] == kind).sum()))
+    )
     return Thresholds(
         abscissae=data["abscissa"].values,
         human=data["human_threshold"].values,
@@ -157,18 +172,18 @@ def _thresholds(data: xr.Dataset, guess: float | None, by_likelihood: bool) -> T
         invalid=np.stack(invalid),
         same_pictures=_same_pictures(yes, level),
         reads=str(data.attrs["reads"]),
-        note=_in_words(censored[is_shown], grey),
+        note=join_notes(*notes),
     )
 
 
 def _fitted_together(
     shown: Floats, n: Floats, k: Floats, guess: float | None, lowest: Floats, highest: Floats
-) -> tuple[Floats, NDArray[Any], MeasuredCurve, NDArray[Any]]:
+) -> _Fit:
     """Fit prompts and abscissae together; return thresholds of prompts and their curve."""
     from fechner.psychometrics.hierarchy import fit_hierarchical
 
     found = fit_hierarchical(shown, n, k, guess=guess)
-    asked: Flags = np.asarray((n > 0).any(axis=-1))
+    asked = np.any(n > 0, axis=-1)
     log10, censored = _bounded(
         np.where(asked, found.thresholds, np.nan), lowest[:, None], highest[:, None]
     )
@@ -188,27 +203,21 @@ def _bounded(log10: Floats, lowest: Floats, highest: Floats) -> tuple[Floats, ND
         return np.clip(log10, lowest, highest), beyond
 
 
-def _by_likelihood(
+def _fitted_by_themselves(
     shown: Floats, n: Floats, k: Floats, guess: float | None, lowest: Floats, highest: Floats
-) -> tuple[Floats, NDArray[Any]]:
-    """Fit every prompt at every abscissa by itself, as published."""
+) -> _Fit:
+    """Fit every prompt at every abscissa by itself and average sensitivities, as published.
+
+    Errors are those between prompts: sensitivities relative to their mean are taken apart into a
+    prompt's mean over abscissae and what is left over. With one prompt nothing is known of errors.
+    """
     from fechner.psychometrics import maximum_likelihood
 
     found = maximum_likelihood(shown, n, k, guess=guess or 0.0)
     censored = np.array(found.censored, dtype="<U7")
-    bounds = {"below": lowest[:, None], "above": highest[:, None], "unknown": np.array(np.nan)}
-    log10 = np.log10(found.threshold)
-    for kind, bound in bounds.items():
-        log10 = np.where(censored == kind, bound, log10)
-    return log10, censored
-
-
-def _mean_of_prompts(log10: Floats, censored: NDArray[Any]) -> tuple[MeasuredCurve, NDArray[Any]]:
-    """Average sensitivities over prompts, as published; errors are those between prompts.
-
-    Sensitivities relative to their mean are taken apart into a prompt's mean over abscissae and
-    what is left over. With one prompt nothing is known of errors.
-    """
+    kinds = [censored == kind for kind in ("below", "above", "unknown")]
+    bounds = [lowest[:, None], highest[:, None], np.array(np.nan)]
+    log10 = np.select(kinds, bounds, np.log10(found.threshold))
     points, prompts = log10.shape
     known = np.isfinite(log10)
     rows = known.any(axis=1)
@@ -218,19 +227,19 @@ def _mean_of_prompts(log10: Floats, censored: NDArray[Any]) -> tuple[MeasuredCur
         mean = np.nanmean(sensitivity, axis=1)
         relative = sensitivity / mean[:, None] / np.log(10)
         of_prompts = np.nanmean(relative, axis=0)
-    half = [(censored == kind).mean(axis=1) >= 0.5 for kind in ("below", "above")]
+    half = [kind.mean(axis=1) >= 0.5 for kind in kinds[:2]]
     beyond = np.select([~rows, *half], ["unknown", "below", "above"], "")
     if prompts < 2 or rows.sum() < 2:
         unknown = np.full((points, points), np.nan)
-        return MeasuredCurve(np.log10(mean), unknown, np.inf, np.nan, np.inf), beyond
+        curve = MeasuredCurve(np.log10(mean), unknown, np.inf, np.nan, np.inf)
+        return log10, censored, curve, beyond
     left = (relative - of_prompts)[rows]
     left = left - np.nanmean(left, axis=1, keepdims=True)
     freedom = (rows.sum() - 1.0) * (prompts - 1.0)
     variance = float(np.nansum(left**2)) / freedom
     between = max(float(np.nanvar(of_prompts, ddof=1)) - variance / rows.sum(), 0.0)
-    covariance = np.eye(points) * variance / prompts
-    errors = (covariance, freedom, between / prompts, prompts - 1.0)
-    return MeasuredCurve(np.log10(mean), *errors), beyond
+    errors = (np.eye(points) * variance / prompts, freedom, between / prompts, prompts - 1.0)
+    return log10, censored, MeasuredCurve(np.log10(mean), *errors), beyond
 
 
 def _counted(
@@ -261,18 +270,6 @@ def _same_pictures(yes: Floats, level: NDArray[np.int16]) -> Floats | None:
     if graded.any() or len(expected) != level.shape[2] or (level != expected).any():
         return None
     return yes.reshape(*yes.shape[:2], levels, -1)
-
-
-def _in_words(censored: NDArray[Any], grey: float) -> str:
-    least = f"one grey level (contrast {grey:.2g})" if grey else "all tested contrasts"
-    words = {
-        "below": f"below {least}",
-        "above": "above all tested contrasts",
-        "unknown": "not to be found",
-    }
-    counts = {text: int((censored == kind).sum()) for kind, text in words.items()}
-    total = censored.size
-    return join_notes(*(f"{n} of {total} thresholds {text}" for text, n in counts.items() if n))
 
 
 def rate_score(of: Score, by_prompt: Floats, words: str) -> Score:
@@ -315,14 +312,48 @@ STATED = 0.1
 _OCTAVES = 0.5
 
 
-def hits_at(found: Thresholds, contrast: float) -> tuple[Floats, Floats]:
-    """Return how often there was a yes, or a right answer, around a contrast, and of how many.
+class DPrime(NamedTuple):
+    """A d' with its interval, over what that is, and the criterion; NaN if it cannot be known.
 
-    Both are [points, prompts].
+    Of so many hits among so many signals.
+    """
+
+    value: float
+    low: float
+    high: float
+    over: str
+    criterion: float
+    hits: float
+    signals: float
+
+
+def d_primes(
+    found: Thresholds, contrast: float, guess: float | None
+) -> list[tuple[NDArray[np.intp], DPrime]]:
+    """Return d' around a contrast, over all abscissae that were shown there and at each of them.
+
+    Intervals are those of counts, and over prompts if wider.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         chosen = np.abs(np.log2(found.contrasts / contrast)) <= _OCTAVES
-    return (found.k * chosen[:, None]).sum(axis=-1), (found.n * chosen[:, None]).sum(axis=-1)
+    hits, signals = ((each * chosen[:, None]).sum(axis=-1) for each in (found.k, found.n))
+    there = np.flatnonzero(found.shown & (signals.sum(axis=1) > 0))
+    each: list[tuple[NDArray[np.intp], DPrime]] = []
+    for points in (there, *there[:, None]):
+        own = hits[points].sum(axis=0), signals[points].sum(axis=0)
+        by_prompt = np.stack([*own, *found.false_alarms])
+        together = _d_primes(by_prompt.sum(axis=1), guess)
+        low, high, over = float(together.d_prime_low), float(together.d_prime_high), "trials"
+        if by_prompt.shape[1] > 1:
+            others = _d_primes((cluster_counts(by_prompt.shape[1]) @ by_prompt.T).T, guess).d_prime
+            known = others[np.isfinite(others)]
+            # One picture asked about again and again says less than its number of trials does.
+            between = spread(known) if len(known) else (low, high)
+            low, high, over = min(low, between[0]), max(high, between[1]), "prompts"
+        value, criterion = float(together.d_prime), float(together.criterion)
+        counts = float(own[0].sum()), float(own[1].sum())
+        each.append((points, DPrime(value, low, high, over, criterion, *counts)))
+    return each
 
 
 def _d_primes(counts: Any, guess: float | None) -> Sensitivity:
@@ -337,41 +368,13 @@ def _d_primes(counts: Any, guess: float | None) -> Sensitivity:
     return d_prime_yes_no(*counts)
 
 
-class Found(NamedTuple):
-    """A d' with its interval, over what that is, and the criterion; NaN if it cannot be known."""
-
-    value: float
-    low: float
-    high: float
-    over: str
-    criterion: float
-
-
-def d_prime_of(found: Thresholds, hits: Floats, signals: Floats, guess: float | None) -> Found:
-    """Return d' of answers by prompt, with the interval of counts, and over prompts if wider."""
-    by_prompt = np.stack([hits, signals, *found.false_alarms])
-    own = _d_primes(by_prompt.sum(axis=1), guess)
-    low, high, over = float(own.d_prime_low), float(own.d_prime_high), "trials"
-    if len(hits) > 1:
-        others = _d_primes((cluster_counts(len(hits)) @ by_prompt.T).T, guess)
-        known = others.d_prime[np.isfinite(others.d_prime)]
-        # One picture asked about again and again says less than its number of trials does.
-        between = spread(known) if len(known) else (low, high)
-        low, high, over = min(low, between[0]), max(high, between[1]), "prompts"
-    return Found(float(own.d_prime), low, high, over, float(own.criterion))
-
-
 def d_prime_scores(found: Thresholds, guess: float | None) -> Iterator[Score]:
     """Return d' at the stated contrast, over frequencies and at each that was shown there."""
-    by_point = hits_at(found, STATED)
-    there = np.flatnonzero(found.shown & (by_point[1].sum(axis=1) > 0))
-    each = [(f"d-prime-{found.abscissae[p]:.3g}-cpd", np.array([p])) for p in there]
     blanks = found.false_alarms[1].sum()
     around = f"contrasts of {STATED:g} within half an octave"
-    for name, points in (("d-prime", there), *each):
-        hits, signals = (counts[points].sum(axis=0) for counts in by_point)
-        own = d_prime_of(found, hits, signals, guess)
-        k, n = hits.sum(), signals.sum()
+    for i, (points, own) in enumerate(d_primes(found, STATED, guess)):
+        name = f"d-prime-{found.abscissae[points[0]]:.3g}-cpd" if i else "d-prime"
+        k, n = own.hits, own.signals
         if np.isnan(own.value):
             what = "without a pattern" if n else f"at {around}"
             note = f"not computable: nothing was asked {what}"
@@ -438,22 +441,15 @@ def consistency_of_draws(k: Floats, asked: Floats) -> Floats:
         return np.asarray(1 - np.nansum(gaps, axis=(-1, -2)) / (known * (known - 1)))
 
 
-def wording_scores(yes: Floats, contrasts: Floats, threshold: Floats) -> Iterator[Score]:
+def wording_scores(found: Thresholds) -> Iterator[Score]:
     """Return entropy and consistency over prompts, everywhere and near threshold.
 
-    Parameters
-    ----------
-    yes
-        Answers to the same pictures, [points, prompts, levels, draws]; NaN for replies that were
-        neither.
-    contrasts
-        [points, levels], as they were shown.
-    threshold
-        [points]; NaN where there is none.
+    Nothing where prompts were not about the same pictures.
     """
-    prompts = yes.shape[1]
-    if prompts < 2:
+    yes = found.same_pictures
+    if yes is None or yes.shape[1] < 2:
         return
+    prompts = yes.shape[1]
     by_prompt = np.moveaxis(yes, 1, 0)  # [prompts, points, levels, draws]
     answered = np.isfinite(by_prompt)
     parts = np.where(answered, by_prompt, 0.0), answered.astype(float)
@@ -462,7 +458,7 @@ def wording_scores(yes: Floats, contrasts: Floats, threshold: Floats) -> Iterato
         for weights in (np.ones(prompts), *cluster_counts(prompts, 200))
     )
     with np.errstate(divide="ignore", invalid="ignore"):
-        near = np.abs(np.log(contrasts / threshold[:, None])) <= np.log(NEAR)
+        near = np.abs(np.log(found.contrasts * 10 ** found.curve.log10[:, None])) <= np.log(NEAR)
 
     def score(name: str, of: Callable[[Floats, Floats], Floats], chosen: Any = ...) -> Score:
         def mean(counts: tuple[Floats, ...]) -> float:
