@@ -79,7 +79,7 @@ def test_thresholds_are_those_of_the_observer() -> None:
     error = found.log10.mean(axis=1) - np.log10(HUMAN)
     assert np.abs(error).max() < 0.04
     assert 10**-found.curve.log10 == pytest.approx(HUMAN, rel=0.1)
-    low, high = scorer.band(found)
+    low, high = found.band
     inside = (low <= 1 / HUMAN) & (high >= 1 / HUMAN)
     assert inside.mean() > 0.7
 

@@ -28,7 +28,7 @@ from fechner.scores.score import (
     placed,
     unmeasured,
 )
-from fechner.scores.statistics import Estimate, MeasuredCurve, cluster_counts, student, wilson
+from fechner.scores.statistics import Estimate, MeasuredCurve, cluster_counts, wilson
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -293,14 +293,10 @@ class SensitivityPanels:
             there = np.isfinite(found.log10) & (found.censored == "")
             marks.append(Points(x[there], 10 ** -found.log10[there], "single prompts"))
         known = np.isfinite(found.curve.log10)
-        curve = found.curve
-        error = np.sqrt(np.diag(curve.covariance) + np.where(found.known, curve.offset_variance, 0))
-        half = student(min(curve.freedom, curve.offset_freedom, 1e4)) * error
-        y, low, high = (
-            10 ** (curve.log10 + sign * np.where(sign, half, 0.0))[known] for sign in (0, -1, 1)
+        x, y, low, high = (
+            each[known] for each in (found.abscissae, 10**found.curve.log10, *found.band)
         )
-        x, doubtful = found.abscissae[known], ~found.known[known]
-        marks.append(Line(x, y, "observer", low=low, high=high, doubtful=doubtful))
+        marks.append(Line(x, y, "observer", low=low, high=high, doubtful=~found.known[known]))
         sensitivity = Axis("sensitivity (1 / RMS contrast)", log=True)
         title = "Contrast sensitivity"
         return Panel("csf", title, axis, sensitivity, tuple(marks), groups="curves")

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fechner.scores.score import Score, join_notes, unmeasured
-from fechner.scores.statistics import MeasuredCurve, cluster_counts, interval, spread, wilson
+from fechner.scores.statistics import (
+    MeasuredCurve,
+    cluster_counts,
+    interval,
+    spread,
+    student,
+    wilson,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -83,6 +90,14 @@ class Thresholds:
     def known(self) -> Flags:
         """Abscissae with a threshold; bounds may stand beside these, but make no curve alone."""
         return np.asarray(self.shown & (self.beyond == ""))
+
+    @property
+    def band(self) -> tuple[Floats, Floats]:
+        """The 95 % interval of the curve at every abscissa, as sensitivity."""
+        curve = self.curve
+        error = np.sqrt(np.diag(curve.covariance) + np.where(self.known, curve.offset_variance, 0))
+        half = student(min(curve.freedom, curve.offset_freedom, 1e4)) * error
+        return 10 ** (curve.log10 - half), 10 ** (curve.log10 + half)
 
     def of_people(self, thresholds: Floats) -> Floats:
         """Return people's sensitivity, [points]; where the observer is at a bound, up to the same.
