@@ -16,7 +16,7 @@ from fechner.human.trials import (
     read_raw_data,
     read_trials,
 )
-from fechner.scores.consistency import among_people, consistency_of, people_in, pooled, with_people
+from fechner.scores.consistency import consistency_of, people_in, pooled
 
 HEADER = "observer,test,class,level,response,correct,chance"
 ROW = "ann,mafc-blur,cat,2.5,cat,1,0.3333333333333333"
@@ -192,7 +192,7 @@ def test_error_consistency_is_averaged_over_conditions_and_people(
             assert found.error.value == pytest.approx(of_pair[-1], abs=1e-12)
             assert found.trials == len(set(one) & set(other))
         expected.append(np.mean(of_pair))
-    found = among_people(people, conditions, undefined=1.0).error
+    found = consistency_of(combinations(people, 2), conditions, undefined=1.0).error
     assert found.value == pytest.approx(np.mean(expected), abs=1e-12)
     assert found.ends[0] < found.value < found.ends[1]
 
@@ -221,7 +221,7 @@ def test_who_is_always_right_with_another_is_left_out_unless_published() -> None
     perfect = ann.where(ann.right)
     assert np.isnan(consistency_of([(perfect, perfect)], ["c100"]).error.value)
     assert consistency_of([(perfect, perfect)], ["c100"], undefined=1.0).error.value == 1
-    assert with_people(ann, [ann], ["c10"]).error.value == 1
+    assert consistency_of([(ann, ann)], ["c10"]).error.value == 1
 
 
 def test_a_folder_without_people_and_the_same_file_twice(tmp_path: Path) -> None:

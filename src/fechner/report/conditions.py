@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,11 +20,10 @@ from fechner.scores.consistency import (
     Consistency,
     Estimate,
     GivenAnswers,
-    among_people,
+    consistency_of,
     mean_of,
     people_in,
     pooled,
-    with_people,
 )
 
 if TYPE_CHECKING:
@@ -139,14 +139,16 @@ def condition_figures(
             found.setdefault((name, figure), []).append((experiment.name, estimate))
 
     for each in experiments:
-        people, among = list(each.people), each.conditions
+        people = list(each.people)
         for name, answers in each.observers.items():
-            add(name, each, answers, with_people(answers, people, among, undefined))
+            pairs = [(answers, person) for person in people]
+            add(name, each, answers, consistency_of(pairs, each.conditions, undefined))
         if people:
-            add(PEOPLE, each, pooled(people), among_people(people, among, undefined))
+            among = consistency_of(combinations(people, 2), each.conditions, undefined)
+            add(PEOPLE, each, pooled(people), among)
         for person in people if each_person else ():
-            others = [other for other in people if other is not person]
-            add(person.name, each, person, with_people(person, others, among, undefined))
+            pairs = [(person, other) for other in people if other is not person]
+            add(person.name, each, person, consistency_of(pairs, each.conditions, undefined))
     rows = []
     for (name, figure), estimates in found.items():
         known = [(experiment, each) for experiment, each in estimates if not np.isnan(each.value)]

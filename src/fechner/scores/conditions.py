@@ -9,21 +9,33 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fechner.scores.consistency import (
+    Consistency,
     Estimate,
     GivenAnswers,
-    among_people,
+    consistency_of,
     people_in,
     pooled,
     share_of,
-    with_people,
 )
 from fechner.scores.items import names_of
-from fechner.scores.panels import Axis, Floats, Gallery, Item, Line, Mark, Panel, Points, Vertical
+from fechner.scores.panels import (
+    ACCURACY,
+    Axis,
+    Floats,
+    Item,
+    Line,
+    Panel,
+    Points,
+    Vertical,
+    gallery_panel,
+    guide,
+)
 from fechner.scores.score import (
     Resampled,
     Score,
@@ -122,42 +134,26 @@ class ViewPanels:
             index = int(views.index[views.best[place]])
             picture = experiment.pictures.shown(int(views.classes[place]), index)
             items.append(Item(picture, views.names[place], f"decision score {best[place]:.3g}"))
+        title = "Decision score of the best picture of each class, from the least sure on"
+        axes = Axis("classes in order"), Axis("decision score", low=-1.0, high=1.0)
+        preferred = "Pictures that are known best, from the class that is known least on"
         return [
-            Panel(
-                "decision scores",
-                "Decision score of the best picture of each class, from the least sure on",
-                Axis("classes in order"),
-                Axis("decision score", low=-1.0, high=1.0),
-                (curve,),
-                stimuli=False,
-            ),
-            Panel(
-                "preferred views",
-                "Pictures that are known best, from the class that is known least on",
-                Axis(""),
-                Axis(""),
-                (Gallery(tuple(items)),),
-                stimuli=False,
-            ),
+            Panel("decision scores", title, *axes, (curve,), stimuli=False),
+            gallery_panel("preferred views", preferred, items),
         ]
 
 
 def answers_in(data: xr.Dataset, name: str = "observer") -> GivenAnswers:
     """Return the answers of one layer and read-out to pictures that could be shown."""
     shown = np.isfinite(data["right"].values)
-    images = data["image"].values.astype(str)
-    category, condition, response = (
-        _named(data[each])[shown] for each in ("class_of", "condition", "chosen")
-    )
-    chance = float(data.attrs["chance"])
-    return GivenAnswers(name, category, condition, images[shown], response, chance)
-
-
-def _named(codes: xr.DataArray) -> Any:
-    """Return what numbers stand for; those below 0 stand for nothing."""
-    names = np.array([*str(codes.attrs["names"]).split("|"), ""])
-    values = codes.values.astype(int)
-    return names[np.where(values < 0, len(names) - 1, values)]
+    columns = []
+    for each in ("class_of", "condition", "chosen"):
+        # What codes below 0 stand for is nothing.
+        names = np.array([*str(data[each].attrs["names"]).split("|"), ""])
+        columns.append(names[np.maximum(data[each].values[shown].astype(int), -1)])
+    category, condition, response = columns
+    images = data["image"].values[shown].astype(str)
+    return GivenAnswers(name, category, condition, images, response, float(data.attrs["chance"]))
 
 
 def conditions_of(data: xr.Dataset) -> tuple[str, ...]:
@@ -223,23 +219,27 @@ class ConditionScores(ViewScores):
         self, answers: GivenAnswers, people: Sequence[GivenAnswers], conditions: Sequence[str]
     ) -> Iterator[Score]:
         """Yield the three figures of the benchmark that need people."""
-        ours = with_people(answers, people, conditions, self.undefined)
-        theirs = among_people(people, conditions, self.undefined)
-        error = unmeasured("error-consistency", "categories")
+        ours, theirs = self.with_people(answers, people, conditions)
+        kinds = (
+            unmeasured("error-consistency", "categories"),
+            unmeasured("observed-consistency", "categories", chance=np.nan),
+            unmeasured("accuracy-difference", "categories", False, 0.0, np.nan),
+        )
         if not ours.trials:
-            yield replace(error, note="not computable: people saw none of the pictures")
+            yield replace(kinds[0], note="not computable: people saw none of the pictures")
             return
-        observed = unmeasured("observed-consistency", "categories", chance=np.nan)
-        difference = unmeasured("accuracy-difference", "categories", False, 0.0, np.nan)
-        for of, found, reference in (
-            (error, ours.error, theirs.error),
-            (observed, ours.observed, theirs.observed),
-            (difference, ours.difference, theirs.difference),
-        ):
+        for of, found, reference in zip(kinds, ours[:3], theirs[:3], strict=True):
             low, high = reference.ends
             note = f"people with each other {reference.value:.3f} [{low:.3f}, {high:.3f}]"
-            note = note if theirs.trials else ""
-            yield of.with_value(found.value, found.ends, ours.trials, note)
+            yield of.with_value(found.value, found.ends, ours.trials, note if theirs.trials else "")
+
+    def with_people(
+        self, answers: GivenAnswers, people: Sequence[GivenAnswers], conditions: Sequence[str]
+    ) -> tuple[Consistency, Consistency]:
+        """Compare an observer with each person, and all pairs of people."""
+        pairs = [(answers, each) for each in people], combinations(people, 2)
+        ours, theirs = (consistency_of(each, conditions, self.undefined) for each in pairs)
+        return ours, theirs
 
 
 def _accuracy(data: xr.Dataset, answers: GivenAnswers, scored: Sequence[str]) -> Resampled:
@@ -276,9 +276,6 @@ def _of_people(values: Sequence[float]) -> str:
     )
 
 
-_ACCURACY = Axis("accuracy", low=0.0, high=1.0)
-
-
 @dataclass(frozen=True)
 class ConditionPanels:
     """Draws accuracy and shared errors over conditions, shape bias, and categories."""
@@ -291,32 +288,28 @@ class ConditionPanels:
         if not len(answers):
             return []
         people = self.scorer.people_of(experiment.id)
-        everybody = [(answers, False), *([(pooled(people), True)] if people else [])]
+        everybody = [answers, *([pooled(people)] if people else [])]
         conditions = conditions_of(data)
         found = [shape_panel([answers], people)] if answers.has_conflict else []
         if len(conditions) > 1:
             axis = Axis(experiment.axes[0], ticks=conditions)
             ours, *theirs = (
-                [who.within([each]).accuracy() for each in conditions] for who, _ in everybody
+                [who.within([each]).accuracy() for each in conditions] for who in everybody
             )
-            marks = [_line(ours, "observer"), _level(conditions, answers.chance)]
-            marks += [_points(each, "people", human=True) for each in theirs]
-            found += [Panel("accuracy", "Accuracy by condition", axis, _ACCURACY, tuple(marks))]
-            found += [self._errors(answers, people, conditions, axis)] if people else []
+            marks = [_line(ours, "observer"), guide(0.0, len(conditions) - 1.0, answers.chance)]
+            marks += [_points(each, "people", 1) for each in theirs]
+            found.append(Panel("accuracy", "Accuracy by condition", axis, ACCURACY, tuple(marks)))
+            if people:
+                found.append(self._errors(answers, people, conditions, axis))
         names = sorted(set(answers.category.tolist()))
         marks = [
-            _points(
-                [who.where(who.category == name).accuracy() for name in names],
-                "people" if is_human else "observer",
-                human=is_human,
-            )
-            for who, is_human in everybody
+            _points([who.where(who.category == name).accuracy() for name in names], who.name, group)
+            for group, who in enumerate(everybody)
         ]
-        marks.append(_level(names, answers.chance))
+        marks.append(guide(0.0, len(names) - 1.0, answers.chance))
         title = "Accuracy by category, over all conditions"
-        axis = Axis("category", ticks=tuple(names))
-        by = Panel("accuracy by category", title, axis, _ACCURACY, tuple(marks), stimuli=False)
-        return [*found, by]
+        kind, axis = "accuracy by category", Axis("category", ticks=tuple(names))
+        return [*found, Panel(kind, title, axis, ACCURACY, tuple(marks), stimuli=False)]
 
     def _errors(
         self,
@@ -325,20 +318,16 @@ class ConditionPanels:
         conditions: Sequence[str],
         axis: Axis,
     ) -> Panel:
-        undefined = self.scorer.undefined
-        ours = [with_people(answers, people, [each], undefined).error for each in conditions]
-        theirs = [among_people(people, [each], undefined).error for each in conditions]
-        return Panel(
-            "error consistency",
-            "Error consistency with people, and of people with each other",
-            axis,
-            Axis("error consistency (kappa)", low=-0.2, high=1.0),
-            (
-                _line(ours, "observer with people"),
-                _points(theirs, "people with each other", human=True),
-                _level(conditions, 0.0),
-            ),
+        each = [self.scorer.with_people(answers, people, [name]) for name in conditions]
+        ours, theirs = ([found.error for found in side] for side in zip(*each, strict=True))
+        marks = (
+            _line(ours, "observer with people"),
+            _points(theirs, "people with each other", 1),
+            guide(0.0, len(conditions) - 1.0, 0.0),
         )
+        title = "Error consistency with people, and of people with each other"
+        y = Axis("error consistency (kappa)", low=-0.2, high=1.0)
+        return Panel("error consistency", title, axis, y, marks)
 
 
 def _ends(estimates: Sequence[Estimate]) -> Any:
@@ -346,18 +335,15 @@ def _ends(estimates: Sequence[Estimate]) -> Any:
     return np.array([[i, each.value, *each.ends] for i, each in enumerate(estimates)], float).T
 
 
-def _line(estimates: Sequence[Estimate], label: str) -> Mark:
+def _line(estimates: Sequence[Estimate], label: str) -> Line | Points:
     x, y, low, high = _ends(estimates)
     return Line(x, y, label, low=low, high=high)
 
 
-def _points(estimates: Sequence[Estimate], label: str, human: bool) -> Mark:
+def _points(estimates: Sequence[Estimate], label: str, group: int) -> Line | Points:
+    """Return points with intervals; those of the second group are people's."""
     x, y, low, high = _ends(estimates)
-    return Points(x, y, label, low=low, high=high, human=human, group=int(human))
-
-
-def _level(over: Sequence[str], chance: float) -> Mark:
-    return Line(np.array([0.0, len(over) - 1.0]), np.full(2, chance), "chance", style="guide")
+    return Points(x, y, label, low=low, high=high, human=bool(group), group=group)
 
 
 def shape_panel(observers: Sequence[GivenAnswers], people: Sequence[GivenAnswers]) -> Panel:
@@ -369,7 +355,7 @@ def shape_panel(observers: Sequence[GivenAnswers], people: Sequence[GivenAnswers
     by = everybody[-1]
     names = np.array(sorted({name for each in observers for name in each.category.tolist()}))
     names = names[np.argsort([by.where(by.category == name).shape_bias().value for name in names])]
-    marks: list[Mark] = []
+    marks: list[Points | Vertical] = []
     for group, who in enumerate(everybody):
         each = [who.where(who.category == name).shape_bias() for name in names]
         y, values, low, high = _ends(each)
@@ -377,17 +363,10 @@ def shape_panel(observers: Sequence[GivenAnswers], people: Sequence[GivenAnswers
             f"{name}: {value:.3f} [{a:.3f}, {b:.3f}]"
             for name, value, a, b in zip(names, values, low, high, strict=True)
         )
-        human = bool(people) and who is by
-        mean = who.shape_bias()
-        marks += [
-            Points(values, y, who.name, human=human, names=words, group=group),
-            Vertical(mean.value, f"{who.name}, all", *mean.ends, group, human),
-        ]
-    return Panel(
-        "shape bias",
-        "Share of shape among answers by shape or texture",
-        Axis("fraction of shape decisions", reversed=True, low=0.0, high=1.0),
-        Axis("shape category", ticks=tuple(names.tolist())),
-        tuple(marks),
-        stimuli=False,
-    )
+        human, mean = bool(people) and who is by, who.shape_bias()
+        marks.append(Points(values, y, who.name, human=human, names=words, group=group))
+        marks.append(Vertical(mean.value, f"{who.name}, all", *mean.ends, group, human))
+    title = "Share of shape among answers by shape or texture"
+    x = Axis("fraction of shape decisions", reversed=True, low=0.0, high=1.0)
+    categories = Axis("shape category", ticks=tuple(names.tolist()))
+    return Panel("shape bias", title, x, categories, tuple(marks), stimuli=False)

@@ -7,10 +7,9 @@ over people, and over experiments.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -59,7 +58,7 @@ class Estimate(NamedTuple):
         return (max(0.0, low), min(1.0, high)) if self.scale == "share" else (low, high)
 
 
-def share_of(k: Floats, n: Floats, category: NDArray[Any]) -> Estimate:
+def share_of(k: NDArray[Any], n: NDArray[Any], category: NDArray[Any]) -> Estimate:
     """Return a share of pictures with its bootstrap over their categories."""
     names, place = np.unique(category, return_inverse=True)
     by = np.array([np.bincount(place, each, len(names)) for each in (k, n)])
@@ -136,12 +135,10 @@ class GivenAnswers:
 
     @cached_property
     def texture(self) -> Texts:
-        """The category of the texture, where it is another cue than the shape; empty otherwise."""
-        named = (
-            picture_name(image, category)
-            for image, category in zip(self.image.tolist(), self.category.tolist(), strict=True)
-        )
-        return np.array([each.texture if each else "" for each in named], str)
+        """The category of the texture, where it is another than the shape's; empty otherwise."""
+        named = map(picture_name, self.image.tolist(), self.category.tolist())
+        texture = np.array([each.texture if each else "" for each in named], str)
+        return np.where(texture == self.category, "", texture)
 
     def where(self, chosen: Flags) -> GivenAnswers:
         """Return some of them."""
@@ -153,32 +150,28 @@ class GivenAnswers:
 
     def accuracy(self) -> Estimate:
         """Return the share of right answers."""
-        return share_of(self.right.astype(float), np.ones(len(self)), self.category)
+        return share_of(self.right, np.ones(len(self)), self.category)
 
     @property
     def has_conflict(self) -> bool:
         """Whether the texture of some pictures is of another category than their shape."""
-        return bool(self._conflict.any())
-
-    @cached_property
-    def _conflict(self) -> Flags:
-        return np.asarray((self.texture != "") & (self.texture != self.category))
+        return bool((self.texture != "").any())
 
     def shape_bias(self) -> Estimate:
         """Return the share of shape among answers that are shape or texture (Geirhos et al. 2019).
 
         Only pictures whose shape and texture are of different categories count.
         """
-        by_shape = self._conflict & self.right
-        either = by_shape | (self._conflict & (self.response == self.texture))
-        return share_of(by_shape.astype(float), either.astype(float), self.category)
+        conflict = self.texture != ""
+        either = conflict & (self.right | (self.response == self.texture))
+        return share_of(conflict & self.right, either, self.category)
 
 
 def people_in(trials: HumanTrials) -> list[GivenAnswers]:
     """Return the answers of each person to one test, sorted by name."""
     columns = [trials.column(name) for name in ("label", "condition", "picture", "response")]
-    chance = trials.rows[0].chance if trials.rows else 1 / 16
     category, condition, image, response = (np.array(each, str) for each in columns)
+    chance = trials.rows[0].chance if trials.rows else 1 / 16
     everybody = GivenAnswers("people", category, condition, image, response, chance)
     who = np.array(trials.column("observer"), str)
     return [replace(everybody.where(who == person), name=person) for person in trials.people]
@@ -192,8 +185,7 @@ def pooled(people: Sequence[GivenAnswers]) -> GivenAnswers:
     return replace(people[0], name="people", **columns)
 
 
-@dataclass(frozen=True)
-class Consistency:
+class Consistency(NamedTuple):
     """How far two, or an observer and all people, err on the same pictures.
 
     Parameters
@@ -215,7 +207,7 @@ class Consistency:
 
 
 def consistency_of(
-    pairs: Sequence[tuple[GivenAnswers, GivenAnswers]],
+    pairs: Iterable[tuple[GivenAnswers, GivenAnswers]],
     conditions: Sequence[str],
     undefined: float = np.nan,
 ) -> Consistency:
@@ -227,30 +219,25 @@ def consistency_of(
         Kappa of two who are both always right, or both always wrong: NaN leaves them out of means,
         1 is what Geirhos et al. (2021) take.
     """
-    names = sorted({name for a, b in pairs for each in (a, b) for name in each.category.tolist()})
+    pairs = list(pairs)
+    names = sorted({name for pair in pairs for each in pair for name in each.category.tolist()})
     shape = (len(pairs), len(conditions), len(names), 4)
     tables = np.array([_table(a, b, conditions, names) for a, b in pairs]).reshape(shape)
     if not tables.sum():
         return Consistency(Estimate(np.nan), Estimate(np.nan), Estimate(np.nan), 0)
     drawn = np.tensordot(cluster_counts(len(names)), tables, axes=(1, 2))
-    value, draws = (_figures(each, undefined) for each in (tables.sum(axis=2), drawn))
+    found = []
+    for table in (tables.sum(axis=2), drawn):  # [.., pairs, conditions, 4]
+        agreed, _, kappa, (first, second) = kappa_of(table)
+        kappa = np.where((agreed == 1) & np.isnan(kappa), undefined, kappa)
+        figures = kappa, agreed, (first - second) ** 2
+        found.append([_mean(_mean(each, -1), -1) for each in figures])
     scales: tuple[Scale, Scale, Scale] = ("correlation", "share", "share")
     error, observed, difference = (
-        Estimate(
-            float(_mean(_mean(value[i], axis=1), axis=0)),
-            _mean(_mean(draws[i], axis=2), axis=1),
-            len(names),
-            scales[i],
-        )
-        for i in range(3)
+        Estimate(float(value), draws, len(names), scale)
+        for value, draws, scale in zip(*found, scales, strict=True)
     )
     return Consistency(error, observed, difference, int(tables.sum()))
-
-
-def _figures(table: Floats, undefined: float) -> tuple[Floats, Floats, Floats]:
-    observed, _, kappa, (first, second) = kappa_of(table)
-    kappa = np.where((observed == 1) & np.isnan(kappa), undefined, kappa)
-    return kappa, observed, (first - second) ** 2
 
 
 def _table(
@@ -281,23 +268,6 @@ def kappa_of(table: Floats) -> tuple[Floats, Floats, Floats, tuple[Floats, Float
         room = 1 - expected
         kappa = np.where(room > 1e-12, (observed - expected) / room, np.nan)
     return observed, expected, kappa, accuracies
-
-
-def with_people(
-    observer: GivenAnswers,
-    people: Sequence[GivenAnswers],
-    conditions: Sequence[str],
-    undefined: float = np.nan,
-) -> Consistency:
-    """Compare an observer with each person."""
-    return consistency_of([(observer, each) for each in people], conditions, undefined)
-
-
-def among_people(
-    people: Sequence[GivenAnswers], conditions: Sequence[str], undefined: float = np.nan
-) -> Consistency:
-    """Compare all pairs of people."""
-    return consistency_of(list(combinations(people, 2)), conditions, undefined)
 
 
 @dataclass(frozen=True)
@@ -373,13 +343,6 @@ def error_consistency(
         low, high = interval(float(kappa), drawn, classes, "correlation")
         if observed == 1 and np.isfinite(kappa):
             low = (wilson(classes, classes)[0] - float(expected)) / (1 - float(expected))
-    return ErrorConsistency(
-        kappa=float(kappa),
-        low=low,
-        high=high,
-        observed=float(observed),
-        expected=float(expected),
-        accuracies=(float(accuracies[0]), float(accuracies[1])),
-        trials=len(a),
-        classes=classes,
-    )
+    both = float(accuracies[0]), float(accuracies[1])
+    figures = float(kappa), low, high, float(observed), float(expected)
+    return ErrorConsistency(*figures, both, len(a), classes)
