@@ -65,7 +65,7 @@ def test_the_same_display_goes_on_and_others_are_refused(folder: Path, tmp_path:
         run_on(None, folder)
     path = tmp_path / "mine.toml"  # of the same name
     path.write_text("peak_cdm2 = 150")
-    with pytest.raises(RunFolderError, match="--display mine, but another"):
+    with pytest.raises(RunFolderError, match="--display mine, with other content"):
         run_on(path, folder)
 
 

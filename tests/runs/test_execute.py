@@ -214,7 +214,7 @@ def test_two_objects_of_one_name_are_kept_apart(tmp_path: Path) -> None:
             {"seed": 4, "ppd": 30},
             "holds another run (--seed 0, not --seed 4; without --ppd, not --ppd 30)",
         ),
-        ({"batch_size": 5}, "was started without --batch-size, not with --batch-size 5"),
+        ({"batch_size": 5}, "holds another run (without --batch-size, not --batch-size 5)"),
     ],
 )
 def test_folder_of_another_run_is_refused(tmp_path: Path, options, sentence) -> None:

@@ -28,7 +28,7 @@ from fechner.errors import WorkerError
 from fechner.observers import resolve
 from fechner.runs.manifest import parameters
 from fechner.runs.setup import Setup
-from fechner.runs.workers import Task, WorkerPool, work
+from fechner.runs.workers import Payload, Task, WorkerPool, work
 from fechner.suites import suites
 
 TESTS = Path(__file__).parents[1]
@@ -229,17 +229,16 @@ def test_processes_that_end_one_after_the_other_end_the_run(tmp_path: Path) -> N
     assert quick("pixels", out=tmp_path / "run").assess()[1] == []
 
 
-def test_a_process_that_ends_while_it_has_nothing_to_do_is_replaced(tmp_path: Path) -> None:
-    with WorkerPool(1, tmp_path) as workers:
-        workers.submit(0, os.getpid)
-        ((_, first),) = workers.results()
+def test_a_process_that_ends_while_it_has_nothing_to_do_is_replaced() -> None:
+    with WorkerPool() as workers:
+        first = workers.submit(os.getpid).result()
         process = psutil.Process(first)
         process.kill()
         psutil.wait_procs([process], timeout=60)
         found: Any = first
-        while not isinstance(found, int) or found == first:
-            workers.submit(1, os.getpid)  # that it ended may be noticed now, or with the result
-            ((_, found),) = workers.results()
+        while found == first:
+            future = workers.submit(os.getpid)  # that it ended may be noticed now, or with this
+            found = first if future.exception() else future.result()
     assert found != os.getpid()
 
 
@@ -301,7 +300,7 @@ def test_an_interrupt_ends_workers_at_once(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_while_a_piece_is_handed_out_ends_its_worker(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     submit = ProcessPoolExecutor.submit
 
@@ -313,8 +312,8 @@ def test_an_interrupt_while_a_piece_is_handed_out_ends_its_worker(
 
     monkeypatch.setattr(ProcessPoolExecutor, "submit", interrupted)
     before = active_children()
-    with pytest.raises(KeyboardInterrupt), WorkerPool(1, tmp_path) as workers:
-        workers.submit(0, time.sleep, 3600)
+    with pytest.raises(KeyboardInterrupt), WorkerPool() as workers:
+        workers.submit(time.sleep, 3600)
     assert set(active_children()) <= set(before)
 
 
@@ -448,28 +447,23 @@ def test_what_is_printed_there_is_in_the_log(tmp_path: Path, threads: Executor) 
     ]
 
 
-def test_an_observer_that_has_changed_meanwhile_is_not_measured(
-    tmp_path: Path, threads: Executor
-) -> None:
+def test_an_observer_that_has_changed_meanwhile_is_not_measured() -> None:
     setup = Setup("cpu", NAME, False, ("angle",), None, False)
     experiment = following.Gabors("first")
-    with WorkerPool(1, tmp_path, threads) as workers:
-        task = Task(
-            "someone",
-            workers.payload((setup, "pixels")),
-            "another",
-            workers.payload(experiment),
-            (),
-            "compares",
-            experiment.pieces()[0],
-            batch_size=4,
-            device="cpu",
-            threads=1,
-        )
+    task = Task(
+        setup,
+        "someone",
+        Payload.of("pixels", None),
+        "another",
+        Payload.of(experiment, None),
+        (),
+        experiment.pieces()[0],
+        batch_size=4,
+    )
     outcome = work(task)
     assert outcome.status == "failed"
     assert outcome.message.startswith("someone has changed since the run was started")
-    same = setup.lifted(resolve("pixels"), "compares").fingerprint
+    same = setup.lift(resolve("pixels"), "compares").fingerprint
     known = work(replace(task, fingerprint=same))
     assert (known.status, known.images) == ("done", EACH + 1)
 

@@ -427,12 +427,12 @@ def test_a_dry_run_refuses_what_the_run_would_refuse(tmp_path: Path) -> None:
             ),
             (
                 {"trials": 2, "prompts": ["Is there something?"]},
-                "(--prompts 1 of your own, but another)",
+                "(--prompts 1 of your own, with other content)",
             ),
             ({"trials": 2, "dither": True}, "without --prompts; without --dither, not --dither)"),
             (
                 {"trials": 2, "prompts": ["Is there a pattern?"], "threads": 2},
-                "was started with --threads 1, not with --threads 2; leave that option out",
+                "holds another run (--threads 1, not --threads 2); give the same options",
             ),
         ):
             sentences = []

@@ -9,10 +9,9 @@ from __future__ import annotations
 import logging
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from fechner.errors import (
@@ -22,7 +21,7 @@ from fechner.errors import (
     RunFolderError,
     UnansweredError,
 )
-from fechner.experiments import Experiment, Piece, Presenter, TrialLog
+from fechner.experiments import Experiment, Presenter, TrialLog
 from fechner.observers.abilities import Ability, AnswersStream
 from fechner.observers.devices import is_out_of_memory
 from fechner.runs.plan import Job
@@ -30,8 +29,6 @@ from fechner.runs.store import as_file
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from fechner.experiments.interview import Conversation
 
 #: Answers to the tests that one comes after, None where an observer cannot be asked.
 Answers = tuple["xr.Dataset | None", ...]
@@ -68,106 +65,22 @@ class Outcome:
 
 
 class Backend(Protocol):
-    """Measures the pieces of one observer."""
+    """Measures the pieces of one observer; ``slots`` is how many may be under way."""
 
-    @property
-    def free(self) -> bool:
-        """Whether another piece can be submitted."""
-        ...
-
-    @property
-    def busy(self) -> bool:
-        """Whether there are outcomes to wait for."""
-        ...
+    slots: int
 
     def submit(self, number: int, job: Job, answers: Answers, batch_size: int) -> None:
         """Take a piece, with a number that its outcome comes back with."""
-        ...
 
     def outcomes(self) -> Iterable[tuple[int, Outcome]]:
         """Wait for outcomes, and return them with their numbers."""
-        ...
 
-
-class LocalBackend:
-    """Measures in this process: one piece after the other, or questions of many pieces at once.
-
-    Observers that take many questions at a time (`AnswersStream`) have as many pieces under way;
-    all others have one.
-    """
-
-    def __init__(
-        self,
-        lifted: dict[Ability, Any],
-        device: str,
-        on_images: Callable[[int], None],
-        log: TrialLog,
-    ) -> None:
-        self._lifted = lifted
-        self._device = device
-        self._on_images = on_images
-        self._log = log
-        self._outcomes: list[tuple[int, Outcome]] = []
-        self._asked: dict[int, Measurement] = {}
-        streams = [each for each in lifted.values() if isinstance(each, AnswersStream)]
-        self._conversation: Conversation | None = None
-        if streams:
-            from fechner.experiments.interview import Conversation
-
-            self._conversation = Conversation(streams[0])
-        self._most = streams[0].most_under_way if streams else 1
-        for each in streams:
-            if hasattr(each, "batch_log"):
-                each.batch_log = log
-
-    @property
-    def free(self) -> bool:
-        """Whether the last outcome was taken, and there is room for another piece."""
-        return not self._outcomes and len(self._asked) < self._most
-
-    @property
-    def busy(self) -> bool:
-        """Whether there are outcomes to wait for."""
-        return bool(self._outcomes or self._asked)
-
-    def submit(self, number: int, job: Job, answers: Answers, batch_size: int) -> None:
-        """Start to ask about a piece, or measure it."""
-        observer = self._lifted[job.experiment.asks]
-        measurement = Measurement(
-            job.experiment,
-            observer,
-            job.observer,
-            batch_size,
-            self._device,
-            self._on_images,
-            self._log,
-        )
-        interview = getattr(job.experiment, "interview", None)
-        if interview is None or self._conversation is None:
-            self._outcomes.append((number, measurement.run(job.piece, answers)))
-            return
-        try:
-            asked = interview(job.piece, measurement.presenter)
-        except Exception as error:
-            self._outcomes.append((number, measurement.failed(error)))
-            return
-        self._asked[number] = measurement
-        self._conversation.begin(number, measurement.presenter, asked)
-
-    def outcomes(self) -> Iterable[tuple[int, Outcome]]:
-        """Wait for outcomes, and return them."""
-        if not self._outcomes and self._conversation is not None:
-            for number, found in self._conversation.finished():
-                measurement = self._asked.pop(number)
-                failed = isinstance(found, BaseException)
-                outcome = measurement.failed(found) if failed else measurement.done(found)
-                self._outcomes.append((number, outcome))
-        found, self._outcomes = self._outcomes, []
-        return found
+    def close(self) -> None:
+        """Give up what is under way, and clean up."""
 
 
 class Measurement:
-    """A piece under way.
+    """A piece under way: the presenter to measure with, and how to put the outcome.
 
     Parameters
     ----------
@@ -189,7 +102,7 @@ class Measurement:
         on_images: Callable[[int], None] = lambda images: None,
         log: TrialLog | None = None,
     ) -> None:
-        self._experiment = experiment
+        self._test = experiment.id
         self._name = name
         self._batch_size = batch_size
         self._on_images = on_images
@@ -208,13 +121,6 @@ class Measurement:
         self._shown += images
         self._on_images(images)
 
-    def run(self, piece: Piece, answers: Sequence[xr.Dataset | None]) -> Outcome:
-        """Measure it to the end, with answers to the tests that it comes after."""
-        try:
-            return self.done(self._experiment.measure(piece, self.presenter, *answers))
-        except (Exception, SystemExit) as error:
-            return self.failed(error)
-
     def done(self, data: xr.Dataset) -> Outcome:
         """Return the outcome with its result file."""
         seconds = time.perf_counter() - self._started
@@ -226,7 +132,7 @@ class Measurement:
             raise error
         if is_out_of_memory(error) and self._batch_size > 1:
             return Outcome("too large", images=self._shown)
-        logging.getLogger("fechner").error("%s %s", self._name, self._experiment.id, exc_info=error)
+        logging.getLogger("fechner").error("%s %s", self._name, self._test, exc_info=error)
         message = str(error)
         if not isinstance(error, FechnerError):
             message = f"observer '{self._name}' raised {type(error).__name__}: {error} (see {LOG})"
@@ -237,11 +143,88 @@ class Measurement:
         return Outcome("failed", images=self._shown, message=message)
 
 
+class LocalBackend:
+    """Measures in this process: one piece after the other, or questions of many pieces at once.
+
+    Observers that take many questions at a time (`AnswersStream`) have as many pieces under way;
+    all others have one.
+    """
+
+    def __init__(
+        self,
+        lifted: dict[Ability, Any],
+        device: str,
+        on_images: Callable[[int], None],
+        log: TrialLog,
+    ) -> None:
+        self._lifted = lifted
+        self._device = device
+        self._on_images = on_images
+        self._log = log
+        self._waiting: list[tuple[int, Job, Answers, Measurement]] = []
+        self._asked: dict[int, Measurement] = {}
+        self._failed: list[tuple[int, Outcome]] = []
+        self._conversation: Any = None
+        self.slots = 1
+        for stream in lifted.values():
+            if isinstance(stream, AnswersStream):
+                from fechner.experiments.interview import Conversation
+
+                self._conversation = self._conversation or Conversation(stream)
+                self.slots = stream.most_under_way
+                if hasattr(stream, "batch_log"):
+                    stream.batch_log = log
+
+    def submit(self, number: int, job: Job, answers: Answers, batch_size: int) -> None:
+        """Take a piece; questions about it are asked together with those about others."""
+        measurement = Measurement(
+            job.experiment,
+            self._lifted[job.experiment.asks],
+            job.observer,
+            batch_size,
+            self._device,
+            self._on_images,
+            self._log,
+        )
+        interview = getattr(job.experiment, "interview", None)
+        if interview is None or self._conversation is None:
+            self._waiting.append((number, job, answers, measurement))
+            return
+        try:
+            asked = interview(job.piece, measurement.presenter)
+        except Exception as error:
+            self._failed.append((number, measurement.failed(error)))
+            return
+        self._asked[number] = measurement
+        self._conversation.begin(number, measurement.presenter, asked)
+
+    def outcomes(self) -> Iterable[tuple[int, Outcome]]:
+        """Measure one piece, or ask until an interview is over."""
+        if self._failed:
+            return [self._failed.pop()]
+        if self._waiting:
+            number, job, answers, measurement = self._waiting.pop(0)
+            try:
+                data = job.experiment.measure(job.piece, measurement.presenter, *answers)
+                return [(number, measurement.done(data))]
+            except (Exception, SystemExit) as error:
+                return [(number, measurement.failed(error))]
+        found = []
+        for number, answer in self._conversation.finished():
+            measurement = self._asked.pop(number)
+            is_error = isinstance(answer, BaseException)
+            outcome = measurement.failed(answer) if is_error else measurement.done(answer)
+            found.append((number, outcome))
+        return found
+
+    def close(self) -> None:
+        """Nothing is left behind."""
+
+
 class Lines:
     """A stream that logs complete lines, and counts them."""
 
-    def __init__(self, logger: logging.Logger) -> None:
-        self._logger = logger
+    def __init__(self) -> None:
         self._begun = ""
         self.lines = 0
 
@@ -250,7 +233,7 @@ class Lines:
         *lines, self._begun = (self._begun + text).split("\n")
         self.lines += len(lines)
         for line in lines:
-            self._logger.warning("%s", line)
+            logging.getLogger("stdout").warning("%s", line)
         return len(text)
 
     def flush(self) -> None:
@@ -263,7 +246,7 @@ def logged(handler: logging.Handler, observer: str) -> Iterator[Lines]:
     handler.setFormatter(logging.Formatter(f"{observer.replace('%', '%%')}: %(message)s"))
     root = logging.getLogger()
     root.addHandler(handler)
-    printed = Lines(logging.getLogger("stdout"))
+    printed = Lines()
     try:
         with redirect_stdout(printed), warnings.catch_warnings():
             logging.captureWarnings(True)
@@ -272,13 +255,6 @@ def logged(handler: logging.Handler, observer: str) -> Iterator[Lines]:
         logging.captureWarnings(False)
         root.removeHandler(handler)
         handler.close()
-
-
-def add_to_log(folder: Path, text: str) -> None:
-    """Append what was logged in another process."""
-    if text:
-        with (folder / LOG).open("a", encoding="utf-8") as file:
-            file.write(text)
 
 
 @contextmanager

@@ -55,12 +55,11 @@ def preview(
     (16000, 400000)
     """
     prepared = prepare(observers, out=out, **given)
-    names = prepared.named_observers()
     if out is not None:
         prepared.manifest(Path(out))
     trials = Trials(Path(out or ".") / FILE)
     found = []
-    for name, given in names.items():
+    for name, given in prepared.observers.items():
         answered = trials.spent(name).trials if out is not None else 0
         entry = catalogue().get(take_apart(name)[0])
         reads = reads_of(given) if isinstance(given, str) else None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import closing, nullcontext
-from dataclasses import dataclass
+from contextlib import ExitStack, closing
+from dataclasses import replace
 from logging import FileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +14,9 @@ from fechner.errors import BudgetError, FechnerError, RunFolderError, WorkerErro
 from fechner.observers.abilities import Ability
 from fechner.observers.devices import limited_memory
 from fechner.observers.weights import hash_file
-from fechner.runs.backends import LOG, Backend, Lines, LocalBackend, Outcome, add_to_log, logged
+from fechner.runs.backends import LOG, Backend, Lines, LocalBackend, Outcome, logged
 from fechner.runs.ledger import Entry, Ledger, read_answers
-from fechner.runs.manifest import Manifest
+from fechner.runs.manifest import Manifest, ObserverRecord, Settings, parameters
 from fechner.runs.plan import Job, Schedule, jobs, piece_keys
 from fechner.runs.progress import Listener
 from fechner.runs.setup import Setup, record_observer
@@ -29,20 +29,14 @@ from fechner.suites.base import may_ask, not_asked
 if TYPE_CHECKING:
     import xarray as xr
 
-    from fechner.runs.workers import WorkerPool
-
 
 def execute(
     folder: Path,
     manifest: Manifest,
-    observers: dict[str, Any],
+    observers: Mapping[str, Any],
     tests: Sequence[Test],
-    *,
-    scores_only: bool,
+    settings: Settings,
     listener: Listener,
-    trust_remote_code: bool = False,
-    budget: Budget | None = None,
-    workers: int = 1,
     executor: Executor | None = None,
 ) -> None:
     """Measure whatever is missing. Killing it anywhere loses at most the pieces under way.
@@ -53,26 +47,24 @@ def execute(
     ----------
     observers
         By the name under which results are kept: the observer, or the name to make it from.
-    budget
-        What answers in words may take; the run stops where it is spent.
-    workers, executor
-        How many processes measure; a user's executor instead of processes of our own.
+    executor
+        A user's, instead of processes of our own.
     """
     for name in observers:
         manifest.left_out.pop(name, None)
-    plans = {name: jobs(name, tests, scores_only) for name in observers}
+    plans = {name: jobs(name, tests, settings.scores_only) for name in observers}
     listener.start(sum(job.piece.work for plan in plans.values() for job in plan))
-    several = workers > 1 or executor is not None
-    with _pool(workers, folder, executor) if several else nullcontext() as pool:
-        setup = Setup.of(manifest, trust_remote_code)
-        engine = _Engine(folder, manifest, setup, tests, listener, pool, budget)
+    with ExitStack() as stack:
+        if settings.workers > 1 and executor is None:
+            from fechner.runs.workers import WorkerPool
+
+            executor = stack.enter_context(WorkerPool())
         for name, plan in plans.items():
-            with (
-                logged(FileHandler(folder / LOG, encoding="utf-8", delay=True), name) as printed,
-                limited_memory(manifest.device),
-            ):
+            session = _Session(folder, manifest, name, plan, tests, listener)
+            handler = FileHandler(folder / LOG, encoding="utf-8", delay=True)
+            with logged(handler, name) as printed, limited_memory(manifest.device):
                 try:
-                    engine.measure(name, observers[name], plan, printed)
+                    session.run(observers[name], settings, executor, printed)
                 except (RunFolderError, WorkerError):
                     raise
                 except BudgetError as error:
@@ -84,26 +76,38 @@ def execute(
                     listener.say(f"{name} was left out: {error}")
 
 
-def _pool(number: int, folder: Path, executor: Executor | None) -> WorkerPool:
-    from fechner.runs.workers import WorkerPool
+class _Session:
+    """Measures what is missing of one observer, and is the only one who writes."""
 
-    return WorkerPool(number, folder, executor)
+    #: What the manifest says of the observer, and the keys of its pieces by test and name.
+    _observer: ObserverRecord
+    _keys: dict[str, dict[str, str]]
 
+    def __init__(
+        self,
+        folder: Path,
+        manifest: Manifest,
+        name: str,
+        plan: list[Job],
+        tests: Sequence[Test],
+        listener: Listener,
+    ) -> None:
+        self._folder = folder
+        self._manifest = manifest
+        self._name = name
+        self._plan = plan
+        self._tests = {test.id: test for test in tests}
+        self._listener = listener
+        self._ledger = Ledger(folder)
+        self._batch_sizes: dict[int, int] = {}
+        self._failures: dict[str, dict[int, Outcome]] = {}
+        self._earlier: dict[str, xr.Dataset | None] = {}
+        self._printed = 0
 
-@dataclass(frozen=True)
-class _Engine:
-    """What all observers of a run have in common."""
-
-    folder: Path
-    manifest: Manifest
-    setup: Setup
-    tests: Sequence[Test]
-    listener: Listener
-    pool: WorkerPool | None
-    budget: Budget | None
-
-    def measure(self, name: str, given: Any, plan: list[Job], printed: Lines) -> None:
-        """Measure what is missing of one observer.
+    def run(
+        self, given: Any, settings: Settings, executor: Executor | None, printed: Lines
+    ) -> None:
+        """Make an observer and go through its plan.
 
         Parameters
         ----------
@@ -112,151 +116,113 @@ class _Engine:
         printed
             Counts the lines that it prints.
         """
-        self.listener.doing(f"{name}  loading")
-        observer = self.setup.made(given)
+        manifest, listener = self._manifest, self._listener
+        listener.doing(f"{self._name}  loading")
+        setup = Setup.of(manifest, settings.trust_remote_code)
+        observer = setup.make(given)
         printed.lines = 0  # what it prints while it is loaded does not count
-        wanted = dict.fromkeys(job.experiment.asks for job in plan)
-        lifted, cannot = self.setup.with_abilities(name, observer, wanted)
-        among = self.pool.number if self.pool else 1
-        record_observer(
-            self.folder,
-            self.manifest,
-            name,
-            observer,
-            lifted,
-            cannot,
-            self.tests,
-            self.listener,
-            among,
+        lifted, cannot = setup.lift_all(
+            observer, dict.fromkeys(job.experiment.asks for job in self._plan)
         )
-        plan = self._can_be_asked(name, plan)
-        if not plan:
-            return
-        every = {test.id: test for test in self.tests}
-        ledger = Ledger(self.folder)
-        session = _Session(self.folder, self.manifest, ledger, self.listener, plan, every)
-        with closing(Trials(self.folder / TRIALS, name, self.budget)) as trials:
-            images = self.listener.images
-            backend: Backend = LocalBackend(lifted, self.manifest.device, images, trials)
-            if self.pool is not None and session.missing:
-                backend = self._remote(name, given, lifted, plan) or backend
+        processes = 1 if executor is None else settings.workers
+        self._observer = record_observer(
+            manifest, self._name, observer, lifted, cannot, listener, processes
+        )
+        self._record_tests()
+        budget = Budget(settings.max_trials, settings.max_cost, settings.accept_invalid)
+        with closing(Trials(self._folder / TRIALS, self._name, budget)) as trials:
+            backend: Backend = LocalBackend(lifted, manifest.device, listener.images, trials)
+            if executor is not None and not all(map(self._is_recorded, self._plan)):
+                backend = self._remote(executor, processes, setup, given, lifted) or backend
             del observer, lifted  # measured in other processes, it is not needed here
-            session.run(backend)
-        if printed.lines or session.printed:
-            self._say_it_printed(name)
+            running = 0
+            with closing(backend):
+                while True:
+                    while running < backend.slots and (number := self._next()) is not None:
+                        job, batch_size = self._plan[number], self._observer.batch_size
+                        listener.piece(self._name, job.test.id)
+                        self._batch_sizes[number] = batch_size
+                        answers = tuple(self._answers(name) for name in job.test.after)
+                        backend.submit(number, job, answers, batch_size)
+                        running += 1
+                    if not running:
+                        break
+                    for number, outcome in backend.outcomes():
+                        running -= 1
+                        self._record(number, outcome)
+        warning = f"it prints while it looks; that is in {LOG}"
+        if (printed.lines or self._printed) and warning not in self._observer.warnings:
+            self._observer.warnings.append(warning)
+            manifest.write(self._folder)
+            listener.say(f"{self._name}: {warning}.")
 
-    def _can_be_asked(self, name: str, plan: list[Job]) -> list[Job]:
-        """Return what is left of a plan, and say what an observer cannot be asked."""
-        lacking = self.manifest.observers[name].lacks
-        for line in not_asked(name, self.tests, lacking):
-            self.listener.say(line)
-        self.listener.images(sum(job.piece.work for job in plan if not may_ask(job.test, lacking)))
-        return [job for job in plan if may_ask(job.test, lacking)]
+    def _record_tests(self) -> None:
+        """Put the tests into the manifest, and leave out what the observer cannot be asked."""
+        lacking, tests = self._observer.lacks, self._manifest.tests
+        for name, test in self._tests.items():
+            now = parameters(test.experiment)
+            if tests.get(name, now) != now:
+                self._listener.say(
+                    f"test '{name}' has changed since it was measured here: measured anew."
+                )
+            tests[name] = now
+        self._manifest.write(self._folder)
+        for line in not_asked(self._name, list(self._tests.values()), lacking):
+            self._listener.say(line)
+        left = [job for job in self._plan if may_ask(job.test, lacking)]
+        work = [sum(job.piece.work for job in jobs) for jobs in (self._plan, left)]
+        self._listener.images(work[0] - work[1])
+        self._plan, self._schedule = left, Schedule(left)
+        self._keys = {
+            name: piece_keys(test, self._tests, self._observer)
+            for name, test in self._tests.items()
+            if may_ask(test, lacking)
+        }
+        self._done = {e.key: e for e in self._ledger.entries() if e.status == "done"}
 
     def _remote(
-        self, name: str, given: Any, lifted: dict[Ability, Any], plan: list[Job]
+        self,
+        executor: Executor,
+        slots: int,
+        setup: Setup,
+        given: Any,
+        lifted: dict[Ability, Any],
     ) -> Backend | None:
         """Return a backend of other processes, or say why an observer is measured in this one."""
         from fechner.runs.workers import NotRemoteError, RemoteBackend
 
-        assert self.pool is not None
-        threads, images = self.manifest.threads, self.listener.images
+        images = self._listener.images
         try:
-            return RemoteBackend(self.pool, self.setup, name, given, lifted, plan, threads, images)
+            return RemoteBackend(
+                executor, slots, self._folder, setup, self._name, given, lifted, self._plan, images
+            )
         except NotRemoteError as error:
-            self.listener.say(f"{name} is measured by one process: {error}.")
+            self._listener.say(f"{self._name} is measured by one process: {error}.")
             return None
-
-    def _say_it_printed(self, name: str) -> None:
-        warning = f"it prints while it looks; that is in {LOG}"
-        warnings = self.manifest.observers[name].warnings
-        if warning not in warnings:
-            warnings.append(warning)
-            self.manifest.write(self.folder)
-            self.listener.say(f"{name}: {warning}.")
-
-
-class _Session:
-    """Measures what is missing of a plan, and is the only one who writes.
-
-    Parameters
-    ----------
-    plan
-        What the observer can be asked, in order; the manifest knows the observer.
-    every
-        All tests by name, with those that the observer cannot be asked.
-    """
-
-    def __init__(
-        self,
-        folder: Path,
-        manifest: Manifest,
-        ledger: Ledger,
-        listener: Listener,
-        plan: list[Job],
-        every: dict[str, Test],
-    ) -> None:
-        self._folder = folder
-        self._manifest = manifest
-        self._ledger = ledger
-        self._listener = listener
-        self._plan = plan
-        self._every = every
-        self._tests = {job.test.id: job.test for job in plan}
-        self._observer = manifest.observers[plan[0].observer]
-        self._keys = {
-            name: piece_keys(test, every, self._observer) for name, test in self._tests.items()
-        }
-        self._entries = {entry.key: entry for entry in ledger.entries()}
-        self._schedule = Schedule(plan)
-        self._batch_sizes: dict[int, int] = {}
-        self._failures: dict[str, dict[int, Outcome]] = {}
-        self._earlier: dict[str, xr.Dataset | None] = {}
-        #: Lines that the observer printed in other processes.
-        self.printed = 0
-
-    @property
-    def missing(self) -> bool:
-        """Whether there is anything to measure, as far as the ledger knows."""
-        keys = [self._key(job) for job in self._plan]
-        return any(k not in self._entries or self._entries[k].status != "done" for k in keys)
-
-    def run(self, backend: Backend) -> None:
-        """Go through the plan."""
-        while True:
-            while backend.free and (number := self._next()) is not None:
-                job = self._plan[number]
-                self._listener.piece(job.observer, job.test.id)
-                self._batch_sizes[number] = self._observer.batch_size
-                earlier = tuple(self._answers(name) for name in job.test.after)
-                backend.submit(number, job, earlier, self._batch_sizes[number])
-            if not backend.busy:
-                return
-            for number, outcome in backend.outcomes():
-                self._record(number, outcome)
 
     def _next(self) -> int | None:
         """Return the next piece that is not there yet and can be measured."""
         while (number := self._schedule.next()) is not None:
             job = self._plan[number]
-            if self._is_done(self._entries.get(self._key(job))):
+            missing = [name for name in job.test.after if name in self._schedule.incomplete]
+            if self._is_done(job):
                 self._listener.images(job.piece.work)
                 self._schedule.finish(number, complete=True)
-                continue
-            missing = [name for name in job.test.after if name in self._schedule.incomplete]
-            if not missing:
+            elif not missing:
                 return number
-            self._schedule.finish(number, complete=False)
-            self._drop(job, number)
-            self._listener.say(
-                f"{job.observer} {job.test.id} is not measured: it comes after {missing[0]}, which "
-                "is not complete."
-            )
+            else:
+                self._schedule.finish(number, complete=False)
+                self._listener.images(job.piece.work)
+                self._drop(job.test.id)
+                self._listener.say(
+                    f"{self._name} {job.test.id} is not measured: it comes after {missing[0]}, "
+                    "which is not complete."
+                )
         return None
 
-    def _drop(self, job: Job, *numbers: int) -> None:
+    def _drop(self, test: str) -> None:
         """Leave the rest of a test alone."""
-        for number in (*numbers, *self._schedule.drop(job.test.id)):
+        for number in self._schedule.drop(test):
             self._listener.images(self._plan[number].piece.work)
 
     def _answers(self, test: str) -> xr.Dataset | None:
@@ -266,20 +232,22 @@ class _Session:
                 read_answers(
                     self._folder,
                     self._tests[test],
-                    self._every,
+                    self._tests,
                     self._observer,
                     self._ledger.entries(),
                 )
-                if test in self._tests
+                if test in self._keys
                 else None
             )
         return self._earlier[test]
 
-    def _key(self, job: Job) -> str:
-        return self._keys[job.test.id][job.piece.name]
+    def _is_recorded(self, job: Job) -> bool:
+        return self._keys[job.test.id][job.piece.name] in self._done
 
-    def _is_done(self, entry: Entry | None) -> bool:
-        if entry is None or entry.status != "done":
+    def _is_done(self, job: Job) -> bool:
+        """Whether a piece has its result file, as it was written."""
+        entry = self._done.get(self._keys[job.test.id][job.piece.name])
+        if entry is None:
             return False
         path = self._folder / entry.file
         if path.is_file() and hash_file(path) == entry.sha256:
@@ -289,14 +257,17 @@ class _Session:
         return False
 
     def _record(self, number: int, outcome: Outcome) -> None:
-        """Record the outcome of a piece."""
+        """Write down what came of a piece."""
         job = self._plan[number]
-        add_to_log(self._folder, outcome.log)
-        self.printed += outcome.printed
+        test = job.test.id
+        if outcome.log:
+            with (self._folder / LOG).open("a", encoding="utf-8") as file:
+                file.write(outcome.log)
+        self._printed += outcome.printed
         if outcome.status == "too large":
             self._listener.images(-outcome.images)
             self._schedule.retry(number)
-            self._lower_batch_size(job, self._batch_sizes[number])
+            self._lower_batch_size(test, self._batch_sizes[number])
             return
         # Plans count tests only; references and points left out are counted here.
         self._listener.images(job.piece.work - outcome.images)
@@ -304,54 +275,39 @@ class _Session:
         if outcome.status == "done":
             digest = write_content(self._folder / job.file, outcome.content)
             self._ledger.record(
-                Entry(
-                    self._key(job),
-                    job.observer,
-                    job.test.id,
-                    job.piece.name,
-                    "done",
-                    job.file,
-                    digest,
-                    outcome.images,
+                replace(
+                    self._entry(job),
+                    sha256=digest,
+                    images=outcome.images,
                     seconds=outcome.seconds,
                 )
             )
         elif outcome.status == "failed":
-            self._failures.setdefault(job.test.id, {})[number] = outcome
-            self._drop(job)
+            self._failures.setdefault(test, {})[number] = outcome
+            self._drop(test)
         else:
             self._listener.say(
-                f"{job.observer} {job.test.id}: {outcome.message}; piece {job.piece.name} is lost, "
+                f"{self._name} {test}: {outcome.message}; piece {job.piece.name} is lost, "
                 "and the same command measures it again."
             )
-        self._record_failure(job.test.id)
+        if test in self._failures and not self._schedule.is_running(test):
+            # Of several failures, the first in the order of the plan, when none can follow.
+            number, failure = min(self._failures.pop(test).items())
+            entry = self._entry(self._plan[number])
+            self._ledger.record(replace(entry, status="failed", message=failure.message))
+            self._listener.say(f"{self._name} {test}: {failure.message}")
 
-    def _record_failure(self, test: str) -> None:
-        """Record the first failure of a test, in the order of the plan, when none can follow."""
-        if test not in self._failures or self._schedule.is_running(test):
-            return
-        number, outcome = min(self._failures.pop(test).items())
-        job = self._plan[number]
-        self._ledger.record(
-            Entry(
-                self._key(job),
-                job.observer,
-                test,
-                job.piece.name,
-                "failed",
-                job.file,
-                message=outcome.message,
-            )
-        )
-        self._listener.say(f"{job.observer} {test}: {outcome.message}")
+    def _entry(self, job: Job) -> Entry:
+        key = self._keys[job.test.id][job.piece.name]
+        return Entry(key, self._name, job.test.id, job.piece.name, "done", job.file)
 
-    def _lower_batch_size(self, job: Job, used: int) -> None:
+    def _lower_batch_size(self, test: str, used: int) -> None:
         if self._observer.batch_size != used:
             return  # another piece has met the same
         self._observer.batch_size = used // 2
         note = (
-            f"out of memory at {job.observer} {job.test.id}: batch size lowered to {used // 2}; "
-            "results are no longer the same to the bit as in one go"
+            f"out of memory at {self._name} {test}: batch size lowered to {used // 2}; results "
+            "are no longer the same to the bit as in one go"
         )
         self._manifest.notes.append(note)
         self._manifest.write(self._folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import tempfile
 import weakref
@@ -33,7 +34,6 @@ from fechner.runs.progress import Bar, Listener
 from fechner.runs.run import Run
 from fechner.runs.store import LOCK, Plan, only_writer
 from fechner.runs.trials import FILE as TRIALS
-from fechner.runs.trials import Budget
 from fechner.suites import Options, Suite, Test, expand
 from fechner.suites import suite as find_suite
 from fechner.suites.options import options_of
@@ -134,15 +134,20 @@ def evaluate(
     [0.503]
     """
     given = {**locals(), **options}
+    from torch import nn
+
     if not observers:
         raise FechnerError("name at least one observer; `fechner list observers` shows them.")
-    prepared = prepare(observers, **{k: v for k, v in given.items() if k not in _NOT_PREPARED})
-    settings = prepared.settings
-    with _as_they_were(observers):
-        named = prepared.named_observers()
+    modules = [thing for thing in observers if isinstance(thing, nn.Module)]
+    training = [(part, part.training) for module in modules for part in module.modules()]
+    try:
+        prepared = prepare(**{k: v for k, v in given.items() if k not in _NOT_PREPARED})
+        names, tests = list(prepared.observers), [test.id for test in prepared.tests]
         folder = Path(tempfile.mkdtemp(prefix="fechner-") if out is None else out)
-        plan = Plan(list(named), [test.id for test in prepared.tests], settings.scores_only)
-        with only_writer(folder, plan), Bar() if progress else Listener() as listener:
+        with (
+            only_writer(folder, Plan(names, tests, scores_only)),
+            Bar() if progress else Listener() as listener,
+        ):
             manifest = prepared.manifest(folder, listener.say)
             manifest.write(folder)
             for note in prepared.options.notes:
@@ -151,47 +156,104 @@ def evaluate(
                 execute(
                     folder,
                     manifest,
-                    named,
+                    prepared.observers,
                     prepared.tests,
-                    scores_only=settings.scores_only,
-                    listener=listener,
-                    trust_remote_code=settings.trust_remote_code,
-                    budget=Budget(settings.max_trials, settings.max_cost, settings.accept_invalid),
-                    workers=settings.workers,
-                    executor=executor,
+                    prepared.settings,
+                    listener,
+                    executor,
                 )
+    finally:
+        for part, mode in training:
+            part.training = mode  # as it came
     run = Run(folder, suite=prepared.suite)
     run.told = listener.told
-    run.asked_for = (list(named), [test.id for test in prepared.tests])
+    run.asked_for = (names, tests)
     if out is None:
         weakref.finalize(run, shutil.rmtree, folder, ignore_errors=True)
     return run
 
 
 #: What `evaluate` is given that is no setting of a run.
-_NOT_PREPARED = ("observers", "options", "executor", "progress")
+_NOT_PREPARED = ("options", "executor", "progress")
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Everything that can be checked before an observer is made or a file is written."""
+    """Everything that can be checked before an observer is made or a file is written.
 
-    observers: tuple[Any, ...]
+    Parameters
+    ----------
+    observers
+        Observers, or the names to make them from, by the names of their results.
+    """
+
+    observers: dict[str, Any]
     suite: Suite
     options: Options
     settings: Settings
     tests: list[Test]
 
-    def named_observers(self) -> dict[str, Any]:
-        """Return observers, or the names to make them from, by the names of their results."""
-        device = self.settings.device or best_device()
-        return named_observers(
-            expand(self.observers), device, self.settings.weights, self.settings.dtype
-        )
-
     def manifest(self, folder: Path, say: Callable[[str], None] = lambda line: None) -> Manifest:
-        """Return the manifest of a run folder, or say why the folder cannot be used."""
-        return resolve_manifest(folder, self.suite, self.options, self.settings, say)
+        """Return the manifest of the folder's run, or of a new one; nothing is written."""
+        import torch
+
+        own, settings = self.suite, self.settings
+        device = settings.device or best_device()
+        wanted = Manifest(
+            suite=own.name,
+            origin=origin_of(own),
+            options=stored_options(self.options),
+            readouts=list(settings.readouts or own.readouts),
+            layers=None if settings.layers is None else list(settings.layers),
+            device=device,
+            threads=settings.threads or max(1, torch.get_num_threads() // settings.workers),
+            batch_size=settings.batch_size,
+            versions=versions(),
+            machine=machine(device),
+            folder=folder,
+        )
+        if not (folder / FILE).exists():
+            return wanted
+        found = Manifest.read(folder)
+        if differences := self._differences(found, wanted):
+            measured = any(entry.status == "done" for entry in Ledger(folder).entries())
+            if not measured and not (folder / TRIALS).exists():
+                return wanted  # nothing came of what it was started with
+            raise RunFolderError(
+                f"{folder} holds another run ({'; '.join(differences)}); give the same options to "
+                "go on, or choose another folder with --out."
+            )
+        if found.origin != wanted.origin:
+            before, now = (replace(own, **each.origin).fingerprint for each in (found, wanted))
+            if before != now:
+                say(f"suite '{own.name}' has changed since it was measured here: measured anew.")
+                found.tests.clear()
+            found.origin = wanted.origin
+        changed = [k for k, v in found.versions.items() if wanted.versions.get(k) != v]
+        note = "resumed with " + ", ".join(f"{k} {wanted.versions.get(k)}" for k in changed)
+        if changed and note not in found.notes:
+            found.notes.append(note)
+        return found
+
+    def _differences(self, found: Manifest, wanted: Manifest) -> list[str]:
+        """Say in which options two runs differ, as flags of the command line."""
+        if found.suite != wanted.suite:
+            return [f"--suite {found.suite}, not --suite {wanted.suite}"]
+        before = dict(vars(found.suite_options(self.suite)))
+        now = dict(vars(self.options))
+        del before["people"], now["people"]
+        for name in ("readouts", "layers"):
+            before[name], now[name] = getattr(found, name), getattr(wanted, name)
+        for name in ("device", "threads", "batch_size"):
+            if (value := getattr(self.settings, name)) is not None:
+                before[name], now[name] = getattr(found, name), value
+        known = {**options_of(type(self.options)), **options_of(Settings)}
+        differences = []
+        for name in now:
+            if before[name] != now[name]:
+                was, new = (known[name].as_flag(values[name]) for values in (before, now))
+                differences.append(f"{was}, {'with other content' if new == was else f'not {new}'}")
+        return differences
 
 
 def prepare(
@@ -204,21 +266,32 @@ def prepare(
 ) -> Prepared:
     """Check what a user asks for; takes the settings of a run and the options of its suite."""
     own = find_suite(suite)
-    if out is not None:
-        refuse_other_things(Path(out))
+    folder = None if out is None else Path(out)
+    if folder is not None and _holds_other_things(folder):
+        raise RunFolderError(f"{folder} exists and is not a run folder; choose another with --out.")
     known = options_of(Settings)
     settings = Settings(**{name: value for name, value in given.items() if name in known})
     if settings.device is not None:
         check_device(settings.device)
     of_suite = {name: value for name, value in given.items() if name not in known}
-    spool = None if out is None else Path(out) / SPOOL
-    options = own.choose(of_suite, spool, also=known)
-    return Prepared(tuple(observers), own, options, settings, own.find_tests(options, tests))
+    options = own.choose(of_suite, folder and folder / SPOOL, also=known)
+    chosen = own.find_tests(options, tests)
+    return Prepared(_named(expand(observers), settings), own, options, settings, chosen)
+
+
+def _holds_other_things(folder: Path) -> bool:
+    """Whether a folder has files, and they are not those of a run."""
+    if not folder.exists() or (folder / FILE).exists():
+        return False
+    # A run that was killed before its manifest leaves these only.
+    return not folder.is_dir() or any(
+        path.name not in (LOCK, SPOOL) and path.suffix != ".tmp" for path in folder.iterdir()
+    )
 
 
 @contextmanager
 def computing_with(threads: int) -> Iterator[None]:
-    """Compute with so many CPU threads, and afterwards with as many as before."""
+    """Compute with this many CPU threads, and afterwards with as many as before."""
     import torch
 
     before = torch.get_num_threads()
@@ -229,170 +302,36 @@ def computing_with(threads: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def named_observers(
-    observers: Sequence[Any], device: str, weights: Path | str | None, dtype: Dtype | None
-) -> dict[str, Any]:
-    """Return observers, or the names to make them from, by the names of their results.
-
-    Names are checked before anything is computed.
-    """
-    given = {"weights": weights and str(weights), "dtype": dtype}
-    settings = {key: value for key, value in given.items() if value}
+def _named(observers: Sequence[Any], settings: Settings) -> dict[str, Any]:
+    """Return observers, or the names to make them from, by the names of their results."""
+    weights, dtype = settings.weights, settings.dtype
     if weights is not None and len(observers) != 1:
         raise FechnerError(
             "--weights belongs to one observer; with several, write NAME@weights=PATH for each."
         )
     if dtype is not None:
         check_dtype(dtype)
+    given = {"weights": weights and str(weights), "dtype": dtype}
     named: dict[str, Any] = {}
+    observer: Any
     for thing in observers:
         if isinstance(thing, str):
             check_name(thing)
-            name = with_settings(thing, settings)
-            if dtype is not None and is_file(thing):
-                raise FechnerError(_OWN_PRECISION.format(thing))
-            if weights is not None and "weights=" not in name:
-                raise FechnerError(f"observer '{thing}' takes no weights.")
-            kept = kept_name(name)
-            if named.get(kept, name) != name:
-                raise FechnerError(f"two observers have results as '{kept}': name one of them.")
-            named[kept] = name
+            observer = with_settings(thing, {key: value for key, value in given.items() if value})
+            name = kept_name(observer)
+            if named.get(name, observer) != observer:
+                raise FechnerError(f"two observers have results as '{name}': name one of them.")
         else:
-            observer = observe(thing, device=device)
-            if dtype is not None:
-                raise FechnerError(_OWN_PRECISION.format(observer.name))
-            if weights is not None:
-                raise FechnerError(f"observer '{observer.name}' takes no weights.")
-            named[_unused(observer.name, named)] = observer
-    return named
-
-
-_OWN_PRECISION = (
-    "--dtype is for networks given by name; set the precision of '{}' where it is made."
-)
-
-
-@contextmanager
-def _as_they_were(things: Sequence[Any]) -> Iterator[None]:
-    """Put modules back into the mode, training or not, that they came in."""
-    from torch import nn
-
-    modules = [part for thing in things if isinstance(thing, nn.Module) for part in thing.modules()]
-    modes = [part.training for part in modules]
-    try:
-        yield
-    finally:
-        for part, mode in zip(modules, modes, strict=True):
-            part.training = mode
-
-
-def _unused(name: str, taken: dict[str, Any]) -> str:
-    def candidates() -> Iterator[str]:
-        yield name
-        number = 2
-        while True:
-            yield f"{name}-{number}"
-            number += 1
-
-    return next(candidate for candidate in candidates() if candidate not in taken)
-
-
-def refuse_other_things(folder: Path) -> None:
-    """Do not write into a folder that holds something other than a run."""
-    if not folder.exists() or (folder / FILE).exists():
-        return
-    # A run that was killed before its manifest leaves these only.
-    if not folder.is_dir() or any(
-        path.name not in (LOCK, SPOOL) and path.suffix != ".tmp" for path in folder.iterdir()
-    ):
-        raise RunFolderError(f"{folder} exists and is not a run folder; choose another with --out.")
-
-
-def resolve_manifest(
-    folder: Path, own: Suite, options: Options, settings: Settings, say: Callable[[str], None]
-) -> Manifest:
-    """Return the manifest of the folder's run, or of a new one; nothing is written."""
-    import torch
-
-    device = settings.device or best_device()
-    wanted = Manifest(
-        suite=own.name,
-        origin=origin_of(own),
-        options=stored_options(options),
-        readouts=list(settings.readouts or own.readouts),
-        layers=None if settings.layers is None else list(settings.layers),
-        device=device,
-        threads=settings.threads or max(1, torch.get_num_threads() // settings.workers),
-        batch_size=settings.batch_size,
-        versions=versions(),
-        machine=machine(device),
-        folder=folder,
-    )
-    if not (folder / FILE).exists():
-        return wanted
-    found = Manifest.read(folder)
-    differences = _differences(found, wanted, own, options)
-    if differences and not _has_answers(folder):
-        return wanted  # nothing came of what it was started with
-    if differences:
-        raise RunFolderError(
-            f"{folder} holds another run ({'; '.join(differences)}); choose another folder with "
-            "--out."
-        )
-    for name in ("device", "threads", "batch_size"):
-        value, before = getattr(settings, name), getattr(found, name)
-        if value is not None and value != before:
-            how = options_of(Settings)[name]
-            was = how.as_flag(before)
-            raise RunFolderError(
-                f"{folder} was started {was if before is None else f'with {was}'}, not with "
-                f"{how.as_flag(value)}; leave that option out to go on, or choose another folder "
-                "with --out."
+            observer = observe(thing, device=settings.device or best_device())
+            numbers = (f"-{number}" for number in itertools.count(2))
+            candidates = (observer.name + end for end in itertools.chain([""], numbers))
+            name = next(each for each in candidates if each not in named)
+        if dtype is not None and not (isinstance(thing, str) and not is_file(thing)):
+            raise FechnerError(
+                f"--dtype is for networks given by name; set the precision of '{name}' where it "
+                "is made."
             )
-    if found.origin != wanted.origin:
-        before, now = (replace(own, **each.origin).fingerprint for each in (found, wanted))
-        if before != now:
-            say(f"suite '{own.name}' has changed since it was measured here: measured anew.")
-            found.tests.clear()
-        found.origin = wanted.origin
-    changed = {k: v for k, v in found.versions.items() if wanted.versions.get(k) != v}
-    if changed:
-        note = "resumed with " + ", ".join(f"{k} {wanted.versions.get(k)}" for k in changed)
-        if note not in found.notes:
-            found.notes.append(note)
-    return found
-
-
-def _has_answers(folder: Path) -> bool:
-    if (folder / TRIALS).exists():
-        return True
-    return any(entry.status == "done" for entry in Ledger(folder).entries())
-
-
-def _differences(found: Manifest, wanted: Manifest, own: Suite, options: Options) -> list[str]:
-    """Say in which options two runs differ, as flags of the command line."""
-    if found.suite != wanted.suite:
-        return [_difference(f"--suite {found.suite}", f"--suite {wanted.suite}")]
-    before: dict[str, Any] = {**vars(found.suite_options(own)), **_read_out(found)}
-    now: dict[str, Any] = {**vars(options), **_read_out(wanted)}
-    known = {**options_of(own.options), **options_of(Settings)}
-    return [
-        _difference(known[name].as_flag(before[name]), known[name].as_flag(now[name]))
-        for name in now
-        if name in known and before[name] != now[name]
-    ]
-
-
-def _read_out(manifest: Manifest) -> dict[str, Any]:
-    """Return what is read out, and where."""
-    layers = manifest.layers
-    return {
-        "readouts": tuple(manifest.readouts),
-        "layers": None if layers is None else tuple(layers),
-    }
-
-
-def _difference(before: str, now: str) -> str:
-    if before != now:
-        return f"{before}, not {now}"
-    return f"{before}, but {'others' if before.endswith('s') else 'another'}"
+        if weights is not None and not (isinstance(thing, str) and "weights=" in observer):
+            raise FechnerError(f"observer '{name}' takes no weights.")
+        named[name] = observer
+    return named

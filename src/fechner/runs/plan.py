@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -80,45 +79,41 @@ class Schedule:
     def __init__(self, plan: Sequence[Job]) -> None:
         self._tests = [job.test for job in plan]
         self._queued = list(range(len(plan)))
-        self._open = Counter(test.id for test in self._tests)
-        self._running: Counter[str] = Counter()
+        self._running: set[int] = set()
         #: Tests of which a piece will stay missing.
         self.incomplete: set[str] = set()
 
     def next(self) -> int | None:
         """Return the next piece that can be started, None if there is none for now."""
-        for place, number in enumerate(self._queued):
-            test = self._tests[number]
-            if not any(self._open[name] for name in test.after):
-                del self._queued[place]
-                self._running[test.id] += 1
+        unfinished = {self._tests[number].id for number in (*self._queued, *self._running)}
+        for number in self._queued:
+            if unfinished.isdisjoint(self._tests[number].after):
+                self._queued.remove(number)
+                self._running.add(number)
                 return number
         return None
 
     def retry(self, number: int) -> None:
         """Put a running piece back to the front of the queue."""
-        self._running[self._tests[number].id] -= 1
+        self._running.remove(number)
         self._queued.insert(0, number)
 
     def finish(self, number: int, complete: bool) -> None:
         """Count a running piece as finished, whether or not it has an answer."""
-        name = self._tests[number].id
-        self._running[name] -= 1
-        self._open[name] -= 1
+        self._running.remove(number)
         if not complete:
-            self.incomplete.add(name)
+            self.incomplete.add(self._tests[number].id)
 
     def drop(self, test: str) -> list[int]:
         """Remove the queued pieces of a test, and return them."""
         dropped = [number for number in self._queued if self._tests[number].id == test]
         self._queued = [number for number in self._queued if self._tests[number].id != test]
-        self._open[test] -= len(dropped)
         self.incomplete.add(test)
         return dropped
 
     def is_running(self, test: str) -> bool:
         """Whether a piece of a test is being measured."""
-        return self._running[test] > 0
+        return any(self._tests[number].id == test for number in self._running)
 
 
 def piece_keys(test: Test, among: Mapping[str, Test], record: ObserverRecord) -> dict[str, str]:
@@ -132,23 +127,23 @@ def piece_keys(test: Test, among: Mapping[str, Test], record: ObserverRecord) ->
         Tests by name, with those that this one comes after.
     """
     experiment = test.experiment
-    whole = _text(parameters(experiment))
-    rest = [record.fingerprint_for(experiment.asks), *earlier(test, among, record)]
+    rest = [record.fingerprint_for(experiment.asks), *_earlier(test, among, record)]
     if test.fingerprint:
         rest.append(test.fingerprint)
-    tail = ",".join(_text(each) for each in rest)
+    # The parameters may be long: they are made text once for all pieces.
+    whole, tail = _text(parameters(experiment)), _text(rest)[1:]
     return {
-        piece.name: _hash(f"[{whole},{_text(piece.name)},{tail}]") for piece in experiment.pieces()
+        piece.name: _hash(f"[{whole},{_text(piece.name)},{tail}") for piece in experiment.pieces()
     }
 
 
-def earlier(test: Test, among: Mapping[str, Test], record: ObserverRecord) -> list[Any]:
+def _earlier(test: Test, among: Mapping[str, Test], record: ObserverRecord) -> list[Any]:
     """Return what the answers that a test is measured with depend on: nothing, for most."""
     return [
         [
             parameters(other.experiment),
             record.fingerprint_for(other.experiment.asks) if may_ask(other, record.lacks) else None,
-            *earlier(other, among, record),
+            *_earlier(other, among, record),
         ]
         for other in (among[name] for name in test.after)
     ]

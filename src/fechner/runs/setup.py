@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from fechner.errors import ObserverError
@@ -14,13 +13,11 @@ from fechner.observers.abilities import Ability, lacks
 from fechner.observers.devices import fitting_batch_size, free_memory
 from fechner.observers.validation import validate
 from fechner.runs.backends import in_words
-from fechner.runs.manifest import Manifest, ObserverRecord, parameters
+from fechner.runs.manifest import Manifest, ObserverRecord
 from fechner.runs.progress import Listener
-from fechner.suites import Test
 
-#: Pictures per forward pass: enough to keep a CPU or a GPU busy.
-_LARGEST_BATCH = {"cpu": 8}
-_LARGEST_BATCH_ACCELERATOR = 64
+#: Pictures per forward pass, on a CPU and on an accelerator: enough to keep them busy.
+_LARGEST_BATCH, _LARGEST_BATCH_ACCELERATOR = 8, 64
 
 #: Marks the fingerprint of a bare Python object.
 _BARE = "/process-"
@@ -36,6 +33,7 @@ class Setup:
     readouts: tuple[str, ...]
     layers: tuple[str, ...] | None
     trust_remote_code: bool
+    threads: int = 1
 
     @classmethod
     def of(cls, manifest: Manifest, trust_remote_code: bool) -> Setup:
@@ -47,9 +45,10 @@ class Setup:
             tuple(manifest.readouts),
             None if manifest.layers is None else tuple(manifest.layers),
             trust_remote_code,
+            manifest.threads,
         )
 
-    def made(self, given: Any) -> Any:
+    def make(self, given: Any) -> Any:
         """Return the observer that a name stands for, or the observer itself."""
         if not isinstance(given, str):
             return given
@@ -62,27 +61,27 @@ class Setup:
                 trust_remote_code=self.trust_remote_code,
             )
 
-    def lifted(self, observer: Any, asked: Ability) -> Any:
+    def lift(self, observer: Any, asked: Ability) -> Any:
         """Return the observer with an ability that is asked."""
         return lift(observer, asked, self.readouts, self.layers)
 
-    def with_abilities(
-        self, name: str, observer: Any, wanted: Iterable[Ability]
+    def lift_all(
+        self, observer: Any, wanted: Iterable[Ability]
     ) -> tuple[dict[Ability, Any], list[Ability]]:
         """Return the observer with every ability that is asked, and the abilities it cannot have.
 
-        An observer that can be asked nothing at all is left out, and told why.
+        An observer that can be asked nothing at all is an error.
         """
         found: dict[Ability, Any] = {}
         cannot: dict[Ability, ObserverError] = {}
-        with in_words(name, "it could not be looked into"):
+        with in_words(observer.name, "it could not be looked into"):
             for asked in wanted:
-                if any(LIFTS[has][asked].make is not None for has in abilities(observer)):
-                    found[asked] = self.lifted(observer, asked)
-                    continue
+                can = any(LIFTS[has][asked].make is not None for has in abilities(observer))
                 try:
-                    self.lifted(observer, asked)
+                    found[asked] = self.lift(observer, asked)
                 except ObserverError as error:
+                    if can:
+                        raise
                     cannot[asked] = error
         if not found:
             raise next(iter(cannot.values()))
@@ -90,42 +89,62 @@ class Setup:
 
 
 def record_observer(
-    folder: Path,
     manifest: Manifest,
     name: str,
     observer: Any,
-    lifted: dict[Ability, Any],
+    lifted: Mapping[Ability, Any],
     cannot: Sequence[Ability],
-    tests: Sequence[Test],
     listener: Listener,
-    among: int,
-) -> None:
-    """Write an observer and its tests into the manifest; one that is new is validated first.
+    processes: int,
+) -> ObserverRecord:
+    """Put an observer into the manifest; one that is new or has changed is validated first.
 
     Parameters
     ----------
     lifted, cannot
         The observer with every ability that is asked, and the abilities it cannot have.
-    among
-        How many processes share the memory.
+    processes
+        How many share the memory.
     """
     bare = f"{name}{_BARE}{time.time_ns()}"  # its answers hold for this process only
-    fingerprints: dict[str, str] = {
-        asked: each.fingerprint or bare for asked, each in lifted.items()
-    }
+    fingerprints = {str(asked): each.fingerprint or bare for asked, each in lifted.items()}
     record = manifest.observers.get(name)
     if record and any(record.fingerprints.get(k, v) != v for k, v in fingerprints.items()):
         if _BARE not in record.fingerprint:
             listener.say(f"{name} has changed since it was measured here, so it is measured anew.")
         record = None
     # What earlier starts found out about abilities that nobody asks for now.
-    before = (
-        [need for need in record.lacks if need in LIFTS and need not in lifted] if record else []
-    )
-    first = next(iter(lifted.values()))
-    record = record or _validated(observer, manifest, listener, next(iter(lifted)), among)
+    before = [n for n in record.lacks if n in LIFTS and n not in lifted] if record else []
+    asks, first = next(iter(lifted.items()))
+    if record is None:
+        listener.doing(f"{observer.name}  first look")
+        if notice := getattr(observer, "notice", ""):
+            listener.say(notice)
+        found = validate(
+            observer,
+            readouts=manifest.readouts,
+            layers=manifest.layers,
+            device=manifest.device,
+            asks=asks,
+            at_a_time=manifest.batch_size,
+        )
+        if found.problems:
+            raise ObserverError(f"{'; '.join(found.problems)}.")
+        if found.warnings:
+            listener.say(found.verdict)
+        on_cpu = manifest.device.partition(":")[0] == "cpu"
+        fits = fitting_batch_size(
+            found.bytes_per_picture,
+            free_memory(manifest.device) // processes,
+            _LARGEST_BATCH if on_cpu else _LARGEST_BATCH_ACCELERATOR,
+        )
+        record = ObserverRecord(manifest.batch_size or fits, {}, "", warnings=found.warnings)
+        if (counted := found.complexity) is not None:
+            record.complexity = {"parameters": counted.parameters, "gflops": counted.gflops}
     record.fingerprints |= fingerprints
-    record.output = _output(observer, first)
+    # One that answers by itself is not looked into, and may never load what it encodes with.
+    inside = "encodes" in abilities(observer) and getattr(first, "reads", "nothing") == "nothing"
+    record.output = str((observer if inside else first).layers[-1])
     record.lacks = list(dict.fromkeys([*lacks(first.wants), *before, *cannot]))
     if (about := getattr(observer, "about", None)) is not None:  # what a metric declares of itself
         record.about = {"kind": about.kind, "csf_based": about.csf_based}
@@ -134,46 +153,4 @@ def record_observer(
         record.wants = asdict(first.wants)
         record.samples = bool(getattr(first, "samples", False))
     manifest.observers[name] = record
-    for test in tests:
-        now = parameters(test.experiment)
-        if manifest.tests.get(test.id, now) != now:
-            listener.say(f"test '{test.id}' has changed since it was measured here: measured anew.")
-        manifest.tests[test.id] = now
-    manifest.write(folder)
-
-
-def _output(observer: Any, first: Any) -> str:
-    """Return the layer that an observer hands on."""
-    # One that answers by itself is not looked into, and may never load what it encodes with.
-    inside = "encodes" in abilities(observer) and getattr(first, "reads", "nothing") == "nothing"
-    return str((observer.layers if inside else first.layers)[-1])
-
-
-def _validated(
-    observer: Any, manifest: Manifest, listener: Listener, asks: Ability, among: int
-) -> ObserverRecord:
-    """Show an observer a few pictures before thousands, and find how many to show at a time."""
-    listener.doing(f"{observer.name}  first look")
-    if notice := getattr(observer, "notice", ""):
-        listener.say(notice)
-    found = validate(
-        observer,
-        readouts=manifest.readouts,
-        layers=manifest.layers,
-        device=manifest.device,
-        asks=asks,
-        at_a_time=manifest.batch_size,
-    )
-    if found.problems:
-        raise ObserverError(f"{'; '.join(found.problems)}.")
-    if found.warnings:
-        listener.say(found.verdict)
-    fits = fitting_batch_size(
-        found.bytes_per_picture,
-        free_memory(manifest.device) // among,
-        _LARGEST_BATCH.get(manifest.device.partition(":")[0], _LARGEST_BATCH_ACCELERATOR),
-    )
-    record = ObserverRecord(manifest.batch_size or fits, {}, "", warnings=found.warnings)
-    if (counted := found.complexity) is not None:
-        record.complexity = {"parameters": counted.parameters, "gflops": counted.gflops}
     return record

@@ -1,9 +1,8 @@
 """Worker processes that measure pieces; this process submits them and takes the results.
 
-Each process of our own is an executor by itself, so that when one ends (killed, or out of memory)
-one piece is lost and no more. Instead, any `concurrent.futures.Executor` of a user does, such as
-Dask's for many machines. Whatever many pieces need travels as a payload, which each process loads
-once.
+A backend measures by any `concurrent.futures.Executor`: the pool of processes here, or a user's,
+such as Dask's for many machines. Whatever many pieces need travels as a payload, which each process
+loads once.
 """
 
 from __future__ import annotations
@@ -26,11 +25,10 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from fechner.errors import FechnerError, ObserverError, RunFolderError, WorkerError
 from fechner.experiments import Piece
@@ -57,6 +55,17 @@ class Payload:
     path: str = field(default="", compare=False)
     content: bytes = field(default=b"", compare=False, repr=False)
 
+    @classmethod
+    def of(cls, thing: Any, folder: Path | None) -> Payload:
+        """Pickle something, into a file of a folder or inline; raises what pickling raises."""
+        content = pickle.dumps(thing, protocol=pickle.HIGHEST_PROTOCOL)
+        sha256 = hashlib.sha256(content).hexdigest()
+        if folder is None:
+            return cls(sha256, content=content)
+        path = folder / f".{sha256}.tmp"
+        write_atomically(path, content)
+        return cls(sha256, str(path.absolute()))
+
     def load(self) -> Any:
         """Return what was pickled."""
         return pickle.loads(self.content or Path(self.path).read_bytes())
@@ -68,26 +77,24 @@ class Task:
 
     Parameters
     ----------
-    observer
-        Payload of a `Setup`, and an observer or the name to make it from.
-    experiment, answers
-        Payloads: the experiment, and the answers to the tests that it comes after.
+    observer, name
+        Payload: an observer or the name to make it from; and as results call it.
     fingerprint
         What the observer's answers depend on; None for bare Python objects.
+    experiment, answers
+        Payloads: the experiment, and the answers to the tests that it comes after.
     sender
         The process that sent it; what is logged there is in its log already.
     """
 
+    setup: Setup
     name: str
     observer: Payload
     fingerprint: str | None
     experiment: Payload
     answers: tuple[Payload | None, ...]
-    asks: Ability
     piece: Piece
     batch_size: int
-    device: str
-    threads: int
     sender: str = PROCESS
 
 
@@ -96,23 +103,16 @@ def work(task: Task) -> Outcome:
     import torch
 
     text = io.StringIO()
+    setup = task.setup
     with _ONE_AT_A_TIME:
         before = torch.get_num_threads()
-        torch.set_num_threads(task.threads)
+        torch.set_num_threads(setup.threads)
         try:
             with (
                 logged(logging.StreamHandler(text), task.name) as printed,
-                limited_memory(task.device),
+                limited_memory(setup.device),
             ):
-                try:
-                    observer = _load_for(task)
-                    printed.lines = 0  # what it prints while it is loaded does not count
-                    answers = [None if each is None else _loaded(each) for each in task.answers]
-                    outcome = Measurement(
-                        _loaded(task.experiment), observer, task.name, task.batch_size, task.device
-                    ).run(task.piece, answers)
-                except FechnerError as error:
-                    outcome = Outcome("failed", message=str(error))
+                outcome = _measure(task, printed)
                 lines = printed.lines
         finally:
             torch.set_num_threads(before)
@@ -120,39 +120,49 @@ def work(task: Task) -> Outcome:
     return replace(outcome, log=log, printed=lines)
 
 
-def can_load(payload: Payload) -> str:
+def _measure(task: Task, printed: Any) -> Outcome:
+    try:
+        with in_words(task.name, "it could not be loaded by a worker"):
+            experiment = _loaded(task.experiment)
+            observer = _observer(task.setup, task.observer, experiment.asks)
+            answers = [None if each is None else _loaded(each) for each in task.answers]
+        if task.fingerprint is not None and observer.fingerprint != task.fingerprint:
+            raise ObserverError(
+                f"{task.name} has changed since the run was started; run the same command again."
+            )
+    except FechnerError as error:
+        return Outcome("failed", message=str(error))
+    printed.lines = 0  # what it prints while it is loaded does not count
+    measurement = Measurement(experiment, observer, task.name, task.batch_size, task.setup.device)
+    try:
+        return measurement.done(experiment.measure(task.piece, measurement.presenter, *answers))
+    except (Exception, SystemExit) as error:
+        return measurement.failed(error)
+
+
+def can_load(setup: Setup, payload: Payload) -> str:
     """Return why an observer cannot be loaded in this process, empty if it can."""
     with _ONE_AT_A_TIME:
         try:
-            _forget_others(payload)
-            _observer(payload)
+            _observer(setup, payload)
         except Exception as error:
             return f"{type(error).__name__}: {error}"
     return ""
 
 
-def _load_for(task: Task) -> Any:
-    """Return the observer with the ability that is asked, as this process has it."""
-    with in_words(task.name, "it could not be loaded by a worker"):
-        _forget_others(task.observer)
-        found = _lifted(task.observer, task.asks)
-    if task.fingerprint is not None and found.fingerprint != task.fingerprint:
-        raise ObserverError(
-            f"{task.name} has changed since the run was started; run the same command again."
-        )
-    return found
+#: The observer that this process measured last: as it was made, and with each ability.
+_last_observer: dict[tuple[Setup, Payload], dict[Ability | None, Any]] = {}
 
 
-@lru_cache(maxsize=1)
-def _observer(payload: Payload) -> tuple[Setup, Any]:
-    setup, given = payload.load()
-    return setup, setup.made(given)
-
-
-@lru_cache(maxsize=4)
-def _lifted(payload: Payload, asks: Ability) -> Any:
-    setup, observer = _observer(payload)
-    return setup.lifted(observer, asks)
+def _observer(setup: Setup, payload: Payload, asks: Ability | None = None) -> Any:
+    """Return an observer with the ability that is asked, as this process has it."""
+    if (setup, payload) not in _last_observer:
+        _last_observer.clear()  # before the next is loaded: two may not fit into memory
+        _last_observer[setup, payload] = {None: setup.make(payload.load())}
+    found = _last_observer[setup, payload]
+    if asks is not None and asks not in found:
+        found[asks] = setup.lift(found[None], asks)
+    return found[asks]
 
 
 @lru_cache(maxsize=3)  # an experiment, and answers to tests that it comes after
@@ -160,22 +170,17 @@ def _loaded(payload: Payload) -> Any:
     return payload.load()
 
 
-_last_observer: list[Payload] = []
-
-
-def _forget_others(payload: Payload) -> None:
-    """Let go of the last observer before the next is loaded: two may not fit into memory."""
-    if _last_observer != [payload]:
-        _lifted.cache_clear()
-        _observer.cache_clear()
-        _last_observer[:] = [payload]
+class NotRemoteError(Exception):
+    """Why an observer can be measured in this process only."""
 
 
 class RemoteBackend:
-    """Measures one observer in the processes of a pool.
+    """Measures one observer by an executor.
 
     Parameters
     ----------
+    folder
+        Where payloads for processes of our own lie while they are needed.
     name
         As results call it.
     given
@@ -186,28 +191,32 @@ class RemoteBackend:
 
     def __init__(
         self,
-        pool: WorkerPool,
+        executor: Executor,
+        slots: int,
+        folder: Path,
         setup: Setup,
         name: str,
         given: Any,
         lifted: Mapping[Ability, Any],
         plan: Iterable[Job],
-        threads: int,
         on_images: Callable[[int], None],
     ) -> None:
         if any(getattr(each, "reads", "nothing") != "nothing" for each in lifted.values()):
             raise NotRemoteError("it answers in words")
-        self._pool = pool
+        self.slots = slots
+        self._executor = executor
+        self._folder = folder if isinstance(executor, WorkerPool) else None
         self._setup = setup
         self._name = name
-        self._threads = threads
         self._on_images = on_images
         self._fingerprints = {asked: each.fingerprint for asked, each in lifted.items()}
-        self._answers: dict[str, Payload] = {}
-        experiments = {job.test.id: job.experiment for job in plan}
+        self._payloads: dict[str, Payload] = {}
+        self._running: dict[Future[Outcome], int] = {}
+        self._failed_in_a_row = 0
         try:
-            self._observer = pool.payload((setup, given))
-            self._experiments = {test: pool.payload(each) for test, each in experiments.items()}
+            self._observer = self._payload("observer", given)
+            for job in plan:
+                self._payload(f"experiment {job.test.id}", job.experiment)
         except RunFolderError:
             raise
         except Exception as error:
@@ -215,198 +224,137 @@ class RemoteBackend:
             raise NotRemoteError(f"it cannot be sent to another ({why})") from error
         if not isinstance(given, str):
             # What was pickled can be read only where its classes are found.
-            pool.submit(0, can_load, self._observer)
-            ((_, why),) = pool.results()
-            if why:
-                raise NotRemoteError(f"another cannot load it ({why})")
+            loading = executor.submit(can_load, setup, self._observer)
+            problem = loading.exception() or loading.result()
+            if isinstance(problem, BaseException):
+                self._check(problem)
+            if problem:
+                raise NotRemoteError(f"another cannot load it ({problem})")
 
-    @property
-    def free(self) -> bool:
-        """Whether a worker is."""
-        return self._pool.free
-
-    @property
-    def busy(self) -> bool:
-        """Whether a worker is."""
-        return self._pool.busy
+    def _payload(self, name: str, thing: Any) -> Payload:
+        if name not in self._payloads:
+            self._payloads[name] = Payload.of(thing, self._folder)
+        return self._payloads[name]
 
     def submit(self, number: int, job: Job, answers: Answers, batch_size: int) -> None:
         """Send a piece to a worker."""
-        asks = job.experiment.asks
-        for test, data in zip(job.test.after, answers, strict=True):
-            if data is not None and test not in self._answers:
-                self._answers[test] = self._pool.payload(data)
         task = Task(
+            self._setup,
             self._name,
             self._observer,
-            self._fingerprints[asks],
-            self._experiments[job.test.id],
-            tuple(self._answers.get(test) for test in job.test.after),
-            asks,
+            self._fingerprints[job.experiment.asks],
+            self._payload(f"experiment {job.test.id}", job.experiment),
+            tuple(
+                None if data is None else self._payload(f"answers {test}", data)
+                for test, data in zip(job.test.after, answers, strict=True)
+            ),
             job.piece,
             batch_size,
-            self._setup.device,
-            self._threads,
         )
-        self._pool.submit(number, work, task)
+        self._running[self._executor.submit(work, task)] = number
 
-    def outcomes(self) -> Iterable[tuple[int, Outcome]]:
-        """Wait for outcomes, and return them."""
-        for number, found in self._pool.results():
-            if isinstance(found, Exception):
-                ended = "a worker ended while it measured it (killed, or out of memory)"
-                what = ended if isinstance(found, BrokenExecutor) else f"a worker said {found!r}"
-                yield number, Outcome("lost", message=what)
-            else:
-                self._on_images(found.images)
-                yield number, found
-
-
-class NotRemoteError(Exception):
-    """Why an observer can be measured in this process only."""
-
-
-class WorkerPool:
-    """As many pieces under way as there are workers.
-
-    Parameters
-    ----------
-    folder
-        Where payloads for processes of our own lie while they are needed.
-    executor
-        A user's; processes of our own are started, when they are needed, if None.
-    """
-
-    def __init__(self, number: int, folder: Path, executor: Executor | None = None) -> None:
-        self.number = number
-        self._folder = folder
-        self._executor = executor
-        self._ours: list[_Process] = []
-        self._idle: list[_Process] = []
-        self._running: dict[Future[Any], tuple[int, _Process | None]] = {}
-        self._payloads: dict[str, Path] = {}
-        self._ends = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        for future in self._running:
-            future.cancel()
-        for process in self._ours:
-            process.end(at_once=error is not None)
-        for process in self._ours:
-            process.wait()
-        for path in self._payloads.values():
-            path.unlink(missing_ok=True)
-
-    @property
-    def free(self) -> bool:
-        """Whether another call can be submitted."""
-        return len(self._running) < self.number
-
-    @property
-    def busy(self) -> bool:
-        """Whether there are results to wait for."""
-        return bool(self._running)
-
-    def payload(self, thing: Any) -> Payload:
-        """Make something ready to be sent; raises what pickling raises."""
-        content = pickle.dumps(thing, protocol=pickle.HIGHEST_PROTOCOL)
-        sha256 = hashlib.sha256(content).hexdigest()
-        if self._executor is not None:
-            return Payload(sha256, content=content)
-        path = self._folder / f".{sha256}.tmp"
-        if sha256 not in self._payloads:
-            write_atomically(path, content)
-            self._payloads[sha256] = path
-        return Payload(sha256, str(path.absolute()))
-
-    def submit(self, number: int, function: Callable[..., Any], *arguments: Any) -> None:
-        """Call a function in a worker, with a number that its result comes back with."""
-        if self._executor is not None:
-            self._running[self._executor.submit(function, *arguments)] = (number, None)
-            return
-        while self._idle:
-            process = self._idle.pop()
-            with suppress(BrokenExecutor):  # it ended while it had nothing to do
-                self._running[process.executor.submit(function, *arguments)] = (number, process)
-                return
-        process = _Process()
-        self._ours.append(process)  # before it has a piece: an interrupt may come at any time
-        self._running[process.executor.submit(function, *arguments)] = (number, process)
-
-    def results(self) -> Iterator[tuple[int, Any]]:
-        """Wait for results, in the order of their numbers; what went wrong is an exception."""
+    def outcomes(self) -> Iterator[tuple[int, Outcome]]:
+        """Wait for outcomes, and return them in the order of their numbers."""
         done, _ = wait(self._running, return_when=FIRST_COMPLETED)
-        for future in sorted(done, key=lambda each: self._running[each][0]):
-            number, process = self._running.pop(future)
-            error = future.exception()
-            if error is not None and not isinstance(error, Exception):
-                raise error  # such as an interrupt
-            self._look_after(process, error)
-            yield number, error or future.result()
+        for future in sorted(done, key=self._running.__getitem__):
+            number = self._running.pop(future)
+            if (error := future.exception()) is None:
+                self._failed_in_a_row = 0
+                outcome = future.result()
+                self._on_images(outcome.images)
+                yield number, outcome
+            else:
+                self._check(error)
+                ended = "a worker ended while it measured it (killed, or out of memory)"
+                what = ended if isinstance(error, BrokenExecutor) else f"a worker said {error!r}"
+                yield number, Outcome("lost", message=what)
 
-    def _look_after(self, process: _Process | None, error: Exception | None) -> None:
-        """Keep a process for the next piece, or say what to do if none comes up."""
-        self._ends = 0 if error is None else self._ends + 1
-        if process is not None and not isinstance(error, BrokenExecutor):
-            self._idle.append(process)
-        if process is not None and error is not None and not process.started:
+    def _check(self, error: BaseException) -> None:
+        """Raise where it is of no use to go on after an error."""
+        if not isinstance(error, Exception):
+            raise error  # such as an interrupt
+        ours = self._executor if isinstance(self._executor, WorkerPool) else None
+        if ours is not None and ours.cannot_start:
             raise WorkerError(
                 "worker processes end as soon as they start; a script that has some needs the line "
                 "`if __name__ == '__main__':` before it starts a run."
             )
+        self._failed_in_a_row += 1
         # All may end at once, when memory runs out.
-        if self._ends > self.number + 1 or (process is None and isinstance(error, BrokenExecutor)):
+        broken = isinstance(error, BrokenExecutor) and ours is None
+        if broken or self._failed_in_a_row > self.slots + 1:
             raise WorkerError(
                 "workers end one after the other, killed or out of memory; what is measured is "
                 "kept: run the same command again with fewer --workers."
             )
 
+    def close(self) -> None:
+        """Give up what is under way, and remove payloads."""
+        for future in self._running:
+            future.cancel()
+        for payload in self._payloads.values():
+            if payload.path:
+                Path(payload.path).unlink(missing_ok=True)
 
-class _Process:
-    """One process of our own."""
+
+class WorkerPool(Executor):
+    """Processes, each an executor by itself: when one is killed, one call is lost and no more.
+
+    They are started when they are needed; as many as there are calls under way.
+    """
+
+    def __init__(self) -> None:
+        self._processes: list[_Process] = []
+
+    @property
+    def cannot_start(self) -> bool:
+        """Whether a process ended before it got as far as to do something."""
+        return any(each.first.done() and each.first.exception() for each in self._processes)
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        """Call a function in a process that has nothing to do, or in a new one."""
+        for process in self._processes:
+            if process.last.done():
+                try:
+                    process.last = process.submit(function, *arguments, **named)
+                    return process.last
+                except BrokenExecutor:  # it ended while it had nothing to do
+                    continue
+        process = _Process()
+        self._processes.append(process)  # before its call: an interrupt may come at any time
+        process.last = process.submit(function, *arguments, **named)
+        return process.last
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End all processes: when their calls are finished, or at once."""
+        for process in self._processes:
+            for child in process.children if cancel_futures else ():
+                child.kill()
+            process.shutdown(wait=False, cancel_futures=True)
+        for process in self._processes:
+            for child in process.children if wait else ():
+                child.join()
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        self.shutdown(cancel_futures=error is not None)
+
+
+class _Process(ProcessPoolExecutor):
+    """One process, with the future of the last call."""
 
     def __init__(self) -> None:
         before = {child.pid for child in multiprocessing.active_children()}
-        context = multiprocessing.get_context("spawn")
-        self.executor = ProcessPoolExecutor(1, context, initializer=_begin)
-        with _interrupts_held_back():  # an interrupt is this process's business
-            self._first = self.executor.submit(os.getpid)
-        self._children = [
-            child for child in multiprocessing.active_children() if child.pid not in before
-        ]
-
-    @property
-    def started(self) -> bool:
-        """Whether it got as far as to do something."""
-        return self._first.done() and self._first.exception() is None
-
-    def end(self, at_once: bool) -> None:
-        """End it: when its piece is finished, or at once."""
-        if at_once:
-            for child in self._children:
-                child.kill()
-        self.executor.shutdown(wait=False, cancel_futures=True)
-
-    def wait(self) -> None:
-        """Wait until it has ended."""
-        for child in self._children:
-            child.join()
-
-
-@contextmanager
-def _interrupts_held_back() -> Iterator[None]:
-    """Let processes that are started meanwhile ignore Ctrl-C, which a terminal sends to all."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        super().__init__(1, multiprocessing.get_context("spawn"), initializer=_begin)
+        # Ctrl-C, which a terminal sends to all, is the business of the process that starts it.
+        can_mask = hasattr(signal, "pthread_sigmask")  # not on Windows
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if can_mask else ()
+        try:
+            self.first = self.last = self.submit(os.getpid)
+        finally:
+            if can_mask:
+                signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        children = multiprocessing.active_children()
+        self.children = [child for child in children if child.pid not in before]
 
 
 def _begin() -> None:
