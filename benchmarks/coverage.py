@@ -41,7 +41,7 @@ from baselines import Untrained, untrained
 from fechner import evaluate, observe
 from fechner.experiments import Presenter
 from fechner.observers import Wants
-from fechner.observers.lifts import lift
+from fechner.observers.conversions import lift
 from fechner.observers.names import resolve
 from fechner.stimuli import Frames
 from fechner.suites import Test, suite

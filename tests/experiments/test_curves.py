@@ -22,7 +22,7 @@ from fechner.experiments.detection import REASONS
 from fechner.human import spectral_fields
 from fechner.observers.abilities import Wants
 from fechner.observers.baselines import Pixels
-from fechner.observers.lifts import lift
+from fechner.observers.conversions import lift
 from fechner.stimuli import ATD, Field, display
 
 SCENE = Scene(Field(128, 128, 64.0), display("decalogue"), ATD, whole=True)

@@ -33,7 +33,7 @@ from fechner.observers import (
     lift,
 )
 from fechner.observers.abilities import ABILITIES, Tap, lacks
-from fechner.observers.lifts import EncodesClassScores
+from fechner.observers.conversions import EncodesClassScores
 from fechner.observers.readouts import read_out, row_sum
 from fechner.stimuli import OPPONENT, Album, Field, Frames, Stimulus, display, paint
 from fechner.stimuli.pictures import photograph

@@ -12,7 +12,7 @@ from fechner import human
 from fechner.experiments import Presenter
 from fechner.experiments.detection import REASONS
 from fechner.observers.abilities import Wants
-from fechner.observers.lifts import lift
+from fechner.observers.conversions import lift
 from fechner.stimuli import ATD, paint
 from fechner.suites import suite
 

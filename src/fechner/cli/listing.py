@@ -114,7 +114,7 @@ def show_tests(
 ) -> None:
     """List tests, where each comes from, and how each kind of observer takes them."""
     from fechner.observers.abilities import ABILITIES
-    from fechner.observers.lifts import LIFTS
+    from fechner.observers.conversions import LIFTS
     from fechner.references import reference
     from fechner.suites import suite as find
     from fechner.suites import suites as every

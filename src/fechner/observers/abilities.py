@@ -2,7 +2,7 @@
 
 It *compares* (how different is this picture from that one), *encodes* (a picture into features),
 *recognises* (which class), or *answers* (a question in words). An experiment asks one ability;
-`fechner.observers.lifts` says which other abilities can stand in for it, and how.
+`fechner.observers.conversions` says which other abilities can stand in for it, and how.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Dtype = Literal["float32", "float64", "bfloat16", "float16"]
 ANY_SIZE = (224, 224)
 
 #: Takes the activations of one layer, [n, ...], and reduces them on the spot.
-Tap: TypeAlias = "Callable[[Tensor], None]"
+Tap: TypeAlias = "Callable[[Tensor], object]"
 
 
 @dataclass(frozen=True)

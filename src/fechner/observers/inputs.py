@@ -1,13 +1,13 @@
-"""What a model is called with: pictures as it wants them, normalised, and what else it asks for."""
+"""What models are called with: pictures as they want them, and what else they ask for."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from fechner.errors import ObserverError, UnknownNameError, described
+from fechner.errors import UnknownNameError, described
 from fechner.observers.abilities import ANY_SIZE, Wants
 from fechner.observers.metrics.metric import luma
 from fechner.stimuli import Clips, Field, Frames, display
@@ -119,20 +119,6 @@ class Signature:
         unknown = next(iter([*by_position[2:], *by_name]), "")
         return cls(min(len(by_position), 2), known, unknown)
 
-    def check(self, name: str) -> None:
-        """Say which argument nobody can give."""
-        if self.unknown:
-            raise ObserverError(
-                f"'{name}' needs an argument '{self.unknown}' that fechner does not know: beside "
-                f"one or two batches of pictures it fills in {', '.join(KNOWN)}; give "
-                f"'{self.unknown}' a default."
-            )
-
-
-def filled(known: Sequence[str], frames: Frames | Clips) -> dict[str, Any]:
-    """Return what frames say about known arguments."""
-    return {name: KNOWN[name](frames) for name in known}
-
 
 def prepared(
     frames: Frames | Clips,
@@ -146,8 +132,6 @@ def prepared(
 
     Parameters
     ----------
-    normalise
-        Applied to the channels.
     dtype
         Precision of a network, if it is not that of the pixels.
 
@@ -158,16 +142,12 @@ def prepared(
     """
     if isinstance(frames, Clips):
         frames = frames.whole()
-    pixels = normalise(frames.pixels if wants.channels == 3 else _one_channel(frames))
-    return _arranged(pixels if dtype is None else pixels.to(dtype), wants)
-
-
-def _one_channel(frames: Frames) -> Tensor:
-    """Return luma, or luminance in cd/m2, with an axis for the channel."""
-    return (luma(frames.pixels) if frames.light == "display" else frames.luminance()).unsqueeze(1)
-
-
-def _arranged(pixels: Tensor, wants: Wants) -> Any:
+    pixels = frames.pixels
+    if wants.channels == 1:
+        pixels = (luma(pixels) if frames.light == "display" else frames.luminance()).unsqueeze(1)
+    pixels = normalise(pixels)
+    if dtype is not None:
+        pixels = pixels.to(dtype)
     axes, layout = "nchw", wants.layout
     if pixels.ndim == 5:
         axes = "ncthw"
@@ -183,49 +163,13 @@ def _arranged(pixels: Tensor, wants: Wants) -> Any:
     return pixels if wants.array == "torch" else pixels.detach().cpu().numpy()
 
 
-def call(
-    function: Callable[..., Any], wants: Wants, arguments: Sequence[Any], known: dict[str, Any]
-) -> Any:
-    """Call a function of pictures, once for all of them or once for each.
-
-    Parameters
-    ----------
-    arguments
-        Prepared pictures, one batch for each argument.
-    known
-        Arguments by name.
-    """
-    if wants.batched:
-        return function(*arguments, **known)
-    return together([function(*one, **known) for one in zip(*arguments, strict=True)])
-
-
-def together(outputs: list[Any]) -> Any:
-    """Return what was said of single pictures as if they had been a batch.
-
-    Examples
-    --------
-    >>> together([0.25, 0.5])
-    array([0.25, 0.5 ])
-    """
-    import numpy as np
-    import torch
-
-    first = outputs[0]
-    if isinstance(first, torch.Tensor):
-        return torch.stack(outputs)
-    if isinstance(first, float | int) or hasattr(first, "__array__"):
-        return np.stack(outputs)
-    return first  # whoever reads it says what is wrong with it
-
-
-def what_was_raised(error: BaseException, wants: Wants | None = None) -> str:
-    """Say what a model raised and, for one of your own, what to do.
+def what_was_raised(error: BaseException, wants: Wants | None) -> str:
+    """Say what a model raised and, for one of your own, what it was shown and what to do.
 
     Parameters
     ----------
     wants
-        What it was shown; None for models that are not your own.
+        None for models that are not your own.
     """
     said = f"it raised {described(error)}"
     if wants is None:

@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 from fechner.errors import FechnerError, ObserverError, UnknownNameError
 from fechner.observers.abilities import Answers, Dtype, LayerInfo, Tap, Wants
 from fechner.observers.devices import check_device, is_out_of_memory
-from fechner.observers.functions import usable_output
+from fechner.observers.function_observers import FunctionObserver, stacked, usable_output
 from fechner.observers.inputs import (
     NONE,
     Normalisation,
     NormalisationName,
-    call,
-    filled,
     grey,
     normalisation,
     prepared,
-    together,
     what_was_raised,
 )
 from fechner.observers.questions import Answer, Question, Reads
@@ -92,102 +89,92 @@ class Network:
     known: tuple[str, ...] = ()
 
 
-class NetworkEncoder:
+class NetworkEncoder(FunctionObserver):
     """A network that encodes; any of its parts can be tapped in one forward pass."""
 
     def __init__(
         self, network: Network, *, name: str, wants: Wants, fingerprint: str | None = None
     ) -> None:
-        self.name = name
-        self.wants = wants
-        self.settings = f"{wants} {network.normalise}"
-        self.fingerprint = fingerprint
-        self.network = network
-        self.is_your_own = not network.library
         assert network.module is not None
+        self.network = network
         self.module = network.module
-        self._call = network.call or network.module
+        super().__init__(
+            network.call or network.module,
+            name=name,
+            wants=wants,
+            normalise=network.normalise,
+            known=network.known,
+        )
+        self.fingerprint = fingerprint
+        self.is_your_own = not network.library
 
     @cached_property
-    def layers(self) -> tuple[str, ...]:
+    def layers(self) -> tuple[str, ...]:  # type: ignore[override]
         """Names of the natural stages, in order; the last is what the network hands on."""
         stages = self.network.stages
         if stages is None:
             stages = natural_stages(self.module)
         if not stages:
             return (OUTPUT,)
-        return (*(layer.name for layer in self._layers if layer.module in set(stages)), OUTPUT)
+        return (*(layer.name for layer in self._layers.values() if layer.module in stages), OUTPUT)
 
     def every_layer(self) -> Sequence[LayerInfo]:
         """List all parts that can be tapped, in order, without the output."""
-        return self._layers
+        return tuple(self._layers.values())
 
     @cached_property
-    def _layers(self) -> tuple[LayerInfo, ...]:
+    def _layers(self) -> dict[str, LayerInfo]:
         import torch
 
-        like = next(self.module.parameters(), torch.empty(0))
+        device = next(self.module.parameters(), torch.empty(0)).device
 
         def look(n: int) -> None:
-            self._said(self._call, grey(self.wants, n, like.device))
+            self.call(self._function, grey(self.wants, n, device))
 
         try:
             with torch.no_grad():
-                return every_layer(self.module, look, batched=self.wants.batched)
+                found = every_layer(self.module, look, batched=self.wants.batched)
         except FechnerError:
             raise
         except Exception as error:
             if is_out_of_memory(error):
-                return ()  # two pictures are too many to find out what is inside
-            raise ObserverError(
-                what_was_raised(error, self.wants if self.is_your_own else None)
-            ) from error
+                return {}  # two pictures are too many to find out what is inside
+            wants = self.wants if self.is_your_own else None
+            raise ObserverError(what_was_raised(error, wants)) from error
+        return {layer.name: layer for layer in found}
 
     def features(self, frames: Frames | Clips, taps: Mapping[str, Tap]) -> None:
         """Look once; every tap is called with its layer's activations."""
         import torch
 
-        pictures, known = self.prepared(frames), filled(self.network.known, frames)
+        inside = [name for name in taps if name != OUTPUT]
+        for name in inside:
+            if name not in self._layers:
+                how = f"`fechner layers {self.name}` lists them"
+                raise UnknownNameError("layer", name, self._layers, how)
+        layers = [self._layers[name] for name in inside]
+        pictures, known = self.prepared(frames), self.known(frames)
         if self.wants.batched:
-            self._look(pictures, known, taps, len(frames))
+            with tapped(self.module, taps, layers, len(frames)):
+                output = self._function(pictures, **known)
+            if OUTPUT in taps:
+                taps[OUTPUT](full_precision(usable_output(output, len(frames), self.name)))
             return
         seen: dict[str, list[Tensor]] = {name: [] for name in taps}
-
-        def keep(name: str, activation: Tensor) -> None:
-            seen[name].append(activation.clone())  # what follows may write over it
-
-        keeping = {name: partial(keep, name) for name in taps}
+        # Copies: what follows in the network may write over them.
+        keeping = {name: lambda a, rows=rows: rows.append(a.clone()) for name, rows in seen.items()}
         for picture in pictures:
-            self._look(picture, known, keeping, 1)
+            with tapped(self.module, keeping, layers, 1):
+                output = stacked([self._function(picture, **known)])
+            if OUTPUT in taps:
+                keeping[OUTPUT](full_precision(usable_output(output, 1, self.name)))
         for name, tap in taps.items():
             tap(torch.cat(seen[name]))
-
-    def _look(self, pictures: Any, known: dict[str, Any], taps: Mapping[str, Tap], n: int) -> None:
-        """Call the network once."""
-        inside = {name: tap for name, tap in taps.items() if name != OUTPUT}
-        layers = [self._layer(name) for name in inside]
-        with tapped(self.module, inside, layers, n):
-            output = self._call(pictures, **known)
-        if OUTPUT in taps:
-            output = output if self.wants.batched else together([output])
-            taps[OUTPUT](full_precision(usable_output(output, n, self.name)))
-
-    def _said(self, function: Callable[..., Any], frames: Frames) -> Any:
-        """Return what a function says of all pictures."""
-        known = filled(self.network.known, frames)
-        return call(function, self.wants, [self.prepared(frames)], known)
-
-    def _layer(self, name: str) -> LayerInfo:
-        found = next((layer for layer in self._layers if layer.name == name), None)
-        if found is None:
-            known = [layer.name for layer in self._layers]
-            raise UnknownNameError("layer", name, known, f"`fechner layers {self.name}` lists them")
-        return found
 
     def prepared(self, frames: Frames | Clips) -> Any:
         """Return pictures as the network takes them: normalised, in its own precision."""
         own = (p.dtype for p in self.module.parameters() if p.is_floating_point())
-        return prepared(frames, self.wants, self.network.normalise, next(own, None))
+        return prepared(frames, self.wants, self._normalise, next(own, None))
 
 
 class NetworkClassifier(NetworkEncoder):
@@ -201,7 +188,7 @@ class NetworkClassifier(NetworkEncoder):
     def class_scores(self, frames: Frames) -> Tensor:
         """Return scores, [n, classes]."""
         assert self.network.classify is not None
-        scores = self._said(self.network.classify, frames)
+        scores = self.call(self.network.classify, frames)
         return full_precision(usable_output(scores, len(frames), self.name))
 
 
@@ -233,7 +220,10 @@ class NetworkThatAnswers(NetworkEncoder):
     wants: Any = _Later()
     settings: Any = _Later()
     fingerprint: Any = _Later()
-    _call: Any = _Later()
+    is_your_own: Any = _Later()
+    _function: Any = _Later()
+    _normalise: Any = _Later()
+    _known: Any = _Later()
 
     def __init__(
         self, name: str, see: Callable[[], NetworkEncoder], answer: Callable[[], Answers]

@@ -1,16 +1,9 @@
-"""Questions about pictures in words, the answers, and the first questions to any observer."""
+"""Questions about pictures in words, and the answers."""
 
 from __future__ import annotations
 
-import math
-import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    from fechner.observers.abilities import Answers
-    from fechner.observers.validation import Validation
-    from fechner.stimuli import Frames
+from typing import Literal
 
 #: What an observer makes of words: it answers ``questions``, finds which of several ``labels`` fits
 #: best, or makes ``nothing`` of them, since it was lifted and judges pictures alone.
@@ -109,73 +102,3 @@ class Answer:
     second_reply: str = ""
     reader: int | None = None
     finish: str = ""
-
-
-#: What is asked first, by what an observer makes of words.
-_FIRST: dict[Reads, Prompt] = {
-    "questions": Prompt("Is there a pattern in the image? Respond just yes or no"),
-    "labels": Prompt("", ("a picture of a striped pattern", "a plain grey picture")),
-    "nothing": Prompt(""),
-}
-_LONGEST = 60
-#: Below this, words other than the options are likelier than them.
-_LOW_MASS = 0.5
-
-
-def ask_first(observer: Answers, frames: Frames, found: Validation) -> None:
-    """Ask about a plain grey picture and one full of stripes, and note what comes of it.
-
-    Parameters
-    ----------
-    frames
-        The two pictures, in this order.
-    """
-    prompt = _FIRST[observer.reads]
-    started = time.perf_counter()
-    answers = {
-        answer.question: answer
-        for answer in observer.choose(frames, [Question((row,), prompt) for row in range(2)])
-        if answer.place == (0, 0)
-    }
-    found.seconds_per_picture = (time.perf_counter() - started) / 2
-    if len(answers) != 2:
-        found.problems.append(f"it answered {len(answers)} of 2 questions")
-        return
-    found.facts["reads"] = observer.reads
-    found.facts["read-outs"] = ", ".join(observer.readouts)
-    grey, stripes = (answers[row] for row in range(2))
-    for what, answer in (("plain grey", grey), ("stripes", stripes)):
-        chosen = "invalid" if answer.choice is None else prompt.options[answer.choice]
-        reply = f", by {_quoted(answer.reply)}" if answer.reply else ""
-        graded = f", p = {answer.probabilities[0]:.3g}" if answer.probabilities else ""
-        found.facts[f"answer to {what}"] = f"{chosen}{reply}{graded}"
-        if answer.choice is None:
-            found.warnings.append(
-                f"its reply {_quoted(answer.reply)} is none of {', '.join(prompt.options)}"
-            )
-    if grey.choice is not None and grey.choice == stripes.choice:
-        found.warnings.append(
-            "it gives the same answer to plain grey and to stripes of full contrast "
-            f"({prompt.options[grey.choice]})"
-        )
-    if "probability" in observer.readouts:
-        if grey.probabilities is None or stripes.probabilities is None:
-            found.warnings.append("it gives no probabilities, though they were asked for")
-        else:
-            mass = min(1.0 if each.mass is None else each.mass for each in (grey, stripes))
-            found.facts["probability of any option"] = f"{mass:.3g}"
-            if mass < _LOW_MASS:
-                found.warnings.append(
-                    f"its first word is one of the options with probability {mass:.2g}"
-                )
-    usage = grey.usage
-    if usage.prompt_tokens:
-        found.facts["tokens per question"] = f"{usage.prompt_tokens} + {usage.completion_tokens}"
-    if not math.isnan(usage.cost):
-        found.facts["cost per question"] = f"{usage.cost:.2g} USD"
-    found.facts["time per question"] = f"{found.seconds_per_picture:.2g} s"
-
-
-def _quoted(reply: str) -> str:
-    text = " ".join("".join(c if c.isprintable() else " " for c in reply).split())
-    return f"'{text if len(text) <= _LONGEST else text[: _LONGEST - 1] + '…'}'"

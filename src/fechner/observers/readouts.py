@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fechner.errors import UnknownNameError
 
@@ -34,38 +33,20 @@ _SILENT = 1e3
 #: Read-outs that are undefined, NaN, against some references.
 MAY_BE_UNDEFINED = frozenset({"angle", "correlation"})
 
+#: Read-outs that need the sum of d d, and of r d.
+_NEED_ENERGY = frozenset({"angle", "energy", "l2"})
+_NEED_ALONG = frozenset({"angle", "energy"})
 
-class Difference:
-    """Rows of d = x - r, with the sums that read-outs share, computed when first asked for.
 
-    Where squares leave the range of float32, sums are taken in float64 from the start.
-    """
+class Difference(NamedTuple):
+    """Rows of d = x - r; ``energy`` is the sum of d d, ``along`` that of r d, where needed."""
 
-    def __init__(
-        self,
-        x: Tensor,
-        reference: Tensor,
-        reference_energy: Tensor,
-        d: Tensor | None = None,
-    ) -> None:
-        self.x = x
-        self.d = x - reference if d is None else d
-        self.reference = reference
-        self.reference_energy = reference_energy
-
-    @cached_property
-    def energy(self) -> Tensor:
-        """The sum of d d."""
-        energy = energy_of(self.d)
-        if not (_is_safe(energy) and _is_safe(self.reference_energy)):
-            self.d, self.reference = self.d.double(), self.reference.double()
-        return energy
-
-    @cached_property
-    def along(self) -> Tensor:
-        """The sum of r d."""
-        _ = self.energy  # which widens both if need be
-        return row_sum(self.d * self.reference)
+    x: Tensor
+    d: Tensor
+    reference: Tensor
+    reference_energy: Tensor
+    energy: Tensor
+    along: Tensor
 
 
 def row_sum(values: Tensor) -> Tensor:
@@ -135,19 +116,20 @@ def angle(diff: Difference) -> Tensor:
 
     NaN where r has no direction: it is zero or rounding errors beside d, or a single number.
     """
-    energy, along, reference = diff.energy, diff.along, diff.reference_energy
+    d, reference, energy, along = diff.d, diff.reference_energy, diff.energy, diff.along
     product = reference * energy
     across = (product - along.square()).clamp(min=0)
     if (across < 1e-4 * product).any():
         # d is almost along r, and the difference cancels: sum what is left of d without r.
         share = along / reference.where(reference > 0, reference.new_ones(()))
-        rest = diff.d - share[:, None].to(diff.d.dtype) * diff.reference
+        rest = d - share[:, None].to(d.dtype) * diff.reference
         across = reference * row_sum(rest * rest)
-    found = _root(across).atan2(reference + along) / math.pi
-    undefined = energy > _SILENT**2 * reference
-    if diff.d.shape[1] == 1:
-        undefined = undefined.new_ones(undefined.shape)
-    return found.masked_fill(undefined, math.nan).masked_fill(_is_bad(diff), math.inf)
+    zero = across == 0  # where a square root has no gradient
+    root = across.masked_fill(zero, 1.0).sqrt().masked_fill(zero, 0.0)
+    found = root.atan2(reference + along) / math.pi
+    undefined = (energy > _SILENT**2 * reference) | (d.shape[1] == 1)
+    bad = ~(energy.isfinite() & reference.isfinite())
+    return found.masked_fill(undefined, math.nan).masked_fill(bad, math.inf)
 
 
 def energy(diff: Difference) -> Tensor:
@@ -161,16 +143,16 @@ def correlation(diff: Difference) -> Tensor:
     """One minus Pearson's r; NaN where x or r is constant."""
     d = diff.d - diff.d.mean(dim=1, keepdim=True)
     reference = diff.reference - diff.reference.mean(dim=1, keepdim=True)
-    half = angle(Difference(d + reference, reference, energy_of(reference), d))
+    energy, reference_energy = energy_of(d), energy_of(reference)
+    if not (_is_safe(energy) and _is_safe(reference_energy)):
+        d, reference = d.double(), reference.double()
+    along = row_sum(d * reference)
+    half = angle(Difference(diff.x, d, reference, reference_energy, energy, along)) * (math.pi / 2)
     constant = _is_constant(diff.reference) | _is_constant(diff.x)
+    bad = ~(diff.d.isfinite().all(dim=1) & diff.reference_energy.isfinite())
     # 1 - cos of the angle, which keeps the digits of small ones.
-    found = (2 * (half * (math.pi / 2)).sin().square()).masked_fill(constant, math.nan)
-    return found.masked_fill(_is_bad(diff), math.inf)
-
-
-def _is_bad(diff: Difference) -> Tensor:
-    """Whether features are not finite."""
-    return ~(diff.energy.isfinite() & diff.reference_energy.isfinite())
+    found = (2 * half.sin().square()).masked_fill(constant, math.nan)
+    return found.masked_fill(bad, math.inf)
 
 
 def _is_constant(rows: Tensor) -> Tensor:
@@ -202,6 +184,7 @@ def read_out(
     reference_energy: Tensor,
     which: Tensor,
     readouts: Sequence[str],
+    keep: Callable[[Tensor], object] | None = None,
 ) -> Tensor:
     """Compare rows of features with their references, [n, read-outs] in float64.
 
@@ -212,7 +195,9 @@ def read_out(
     reference, reference_energy
         Features of the references, [m, ...], and their squared lengths, [m].
     which
-        The reference of each test, [n].
+        The reference of each test, [n]; or k references of each, [n, k], for [n, k, read-outs].
+    keep
+        Called with what is returned, so that this can be the tap of a layer.
 
     Examples
     --------
@@ -225,11 +210,31 @@ def read_out(
 
     x, reference = x.flatten(1), reference.flatten(1)
     rows = max(1, _BLOCK // max(1, x.shape[1]))
-    blocks = []
-    for start in range(0, len(x), rows):
-        index = which[start : start + rows]
-        # One reference for all rows is broadcast; several are gathered.
-        own = reference if len(reference) == 1 else reference[index]
-        diff = Difference(x[start : start + rows], own, reference_energy[index])
-        blocks.append(torch.stack([READOUTS[name](diff) for name in readouts], dim=1))
-    return torch.cat(blocks)
+    columns = []
+    for column in which.reshape(len(x), -1).T:
+        blocks = []
+        for start in range(0, len(x), rows):
+            index = column[start : start + rows]
+            # One reference for all rows is broadcast; several are gathered.
+            own = reference if len(reference) == 1 else reference[index]
+            own_energy, seen = reference_energy[index], x[start : start + rows]
+            d = seen - own
+            energy = along = own_energy
+            if not _NEED_ENERGY.isdisjoint(readouts):
+                energy = row_sum(d * d)
+                if not _is_safe(energy):
+                    energy = d.double().square().sum(dim=1)
+                if not (_is_safe(energy) and _is_safe(own_energy)):
+                    d, own = d.double(), own.double()
+            if not _NEED_ALONG.isdisjoint(readouts):
+                along = row_sum(d * own)
+            diff = Difference(seen, d, own, own_energy, energy, along)
+            found = []
+            for name in readouts:
+                found.append(READOUTS[name](diff))
+            blocks.append(torch.stack(found, dim=1))
+        columns.append(torch.cat(blocks))
+    answer = torch.stack(columns, dim=1).reshape(*which.shape, len(readouts))
+    if keep is not None:
+        keep(answer)
+    return answer

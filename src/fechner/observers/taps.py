@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fechner.errors import ObserverError, UnknownNameError
@@ -45,19 +46,12 @@ def first_tensor(value: Any) -> Tensor | None:
 
 @contextmanager
 def _hooked(
-    module: nn.Module, names: Iterable[str], see: Callable[[str, int, Any], None]
+    module: nn.Module, names: Iterable[str], see: Callable[[str, nn.Module, Any, Any], None]
 ) -> Iterator[None]:
-    """Call ``see(name, call, output)`` after every call of the named parts."""
-    calls: Counter[str] = Counter()
-
-    def hook(name: str) -> Callable[..., None]:
-        def seen(part: nn.Module, arguments: Any, output: Any) -> None:
-            calls[name] += 1
-            see(name, calls[name], output)
-
-        return seen
-
-    handles = [module.get_submodule(name).register_forward_hook(hook(name)) for name in names]
+    """Call ``see(name, part, arguments, output)`` after every call of the named parts."""
+    handles = [
+        module.get_submodule(name).register_forward_hook(partial(see, name)) for name in names
+    ]
     try:
         yield
     finally:
@@ -81,28 +75,30 @@ def every_layer(
         Whether it looks at several pictures in one pass; if not, there is no axis to be found.
     """
     parts = {name: type(part).__name__ for name, part in module.named_modules() if name}
+    #: Shapes by part and call, in a pass with one picture and in one with two.
+    passes: list[dict[tuple[str, int], tuple[int, ...]]] = []
+    for n in (1, 2) if batched else (1,):
+        calls: Counter[str] = Counter()
+        shapes: dict[tuple[str, int], tuple[int, ...]] = {}
 
-    def shapes(n: int) -> dict[tuple[str, int], tuple[int, ...]]:
-        seen: dict[tuple[str, int], tuple[int, ...]] = {}
-
-        def see(name: str, call: int, output: Any) -> None:
+        def see(name: str, part: nn.Module, arguments: Any, output: Any) -> None:
+            calls[name] += 1  # noqa: B023
             tensor = first_tensor(output)
             if tensor is not None:
-                seen[name, call] = tuple(tensor.shape)
+                shapes[name, calls[name]] = tuple(tensor.shape)  # noqa: B023
 
         with _hooked(module, parts, see):
             look(n)
-        return seen
-
-    once, twice = shapes(1), shapes(2) if batched else {}
-    calls = Counter(name for name, _ in once)
+        passes.append(shapes)
+    times = Counter(name for name, _ in passes[0])
     found = []
-    for (name, call), shape in once.items():
-        axis = _batch_axis(shape, twice.get((name, call), ())) if batched else 0
+    for (name, call), shape in passes[0].items():
+        axis = _batch_axis(shape, passes[1].get((name, call), ())) if batched else 0
         if shape and axis is not None:
-            once_only = calls[name] == 1 and name != OUTPUT
-            full = name if once_only else f"{name}#{call}"
-            per_picture = _of_one_picture(shape, axis)
+            full = name if times[name] == 1 and name != OUTPUT else f"{name}#{call}"
+            rest = shape[:axis] + shape[axis + 1 :]
+            # More than one part for each picture: windows.
+            per_picture = rest if shape[axis] == 1 else (shape[axis], *rest)
             found.append(LayerInfo(full, name, call, parts[name], per_picture, axis))
     return tuple(found)
 
@@ -117,11 +113,6 @@ def _batch_axis(one: tuple[int, ...], two: tuple[int, ...]) -> int | None:
     return None
 
 
-def _of_one_picture(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
-    rest = shape[:axis] + shape[axis + 1 :]
-    return rest if shape[axis] == 1 else (shape[axis], *rest)
-
-
 @contextmanager
 def tapped(
     module: nn.Module, taps: Mapping[str, Tap], layers: Sequence[LayerInfo], n: int
@@ -134,33 +125,30 @@ def tapped(
         What is known of the tapped layers.
     """
     wanted = {(layer.module, layer.call): layer for layer in layers}
-    reached: set[str] = set()
+    calls: Counter[str] = Counter()
 
-    def see(name: str, call: int, output: Any) -> None:
-        layer = wanted.get((name, call))
+    def see(name: str, part: nn.Module, arguments: Any, output: Any) -> None:
+        calls[name] += 1
+        layer = wanted.get((name, calls[name]))
         tensor = None if layer is None else first_tensor(output)
-        if layer is not None and tensor is not None:
-            reached.add(layer.name)
-            taps[layer.name](_rows(tensor, layer, n))
+        if layer is None or tensor is None:
+            return
+        del wanted[name, calls[name]]
+        # Pictures of another size than the layer was found with have other maps and more windows.
+        rows = tensor.shape[layer.batch_axis]
+        windows = tensor.ndim == len(layer.shape)
+        if rows % n if windows else rows != n:
+            raise ObserverError(
+                f"layer '{layer.name}' handed on {tuple(tensor.shape)} for a batch of {n}, which "
+                "is not one part for each picture; read out another layer."
+            )
+        # A picture per row; windows of one picture lie next to each other.
+        taps[layer.name](full_precision(tensor.movedim(layer.batch_axis, 0).reshape(n, -1)))
 
     with _hooked(module, {layer.module for layer in layers}, see):
         yield
-    missed = [layer.name for layer in layers if layer.name not in reached]
-    if missed:
-        raise ObserverError(f"layer '{missed[0]}' was not reached in a pass of {n} pictures.")
-
-
-def _rows(tensor: Tensor, layer: LayerInfo, n: int) -> Tensor:
-    """Return a picture per row; windows of one picture lie next to each other."""
-    # Pictures of another size than the layer was found with have other maps and more windows.
-    rows = tensor.shape[layer.batch_axis]
-    windows = tensor.ndim == len(layer.shape)
-    if rows % n if windows else rows != n:
-        raise ObserverError(
-            f"layer '{layer.name}' handed on {tuple(tensor.shape)} for a batch of {n}, which is "
-            "not one part for each picture; read out another layer."
-        )
-    return full_precision(tensor.movedim(layer.batch_axis, 0).reshape(n, -1))
+    for layer in wanted.values():
+        raise ObserverError(f"layer '{layer.name}' was not reached in a pass of {n} pictures.")
 
 
 def full_precision(tensor: Tensor) -> Tensor:

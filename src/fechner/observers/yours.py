@@ -13,8 +13,8 @@ import numpy as np
 from fechner.errors import ObserverError, described
 from fechner.observers.abilities import Observer, Wants, abilities
 from fechner.observers.devices import check_device
-from fechner.observers.functions import FunctionComparer, FunctionEncoder
-from fechner.observers.inputs import NONE, Normalisation, PerChannel, Signature, grey
+from fechner.observers.function_observers import FunctionComparer, FunctionEncoder
+from fechner.observers.inputs import KNOWN, NONE, Normalisation, PerChannel, Signature, grey
 from fechner.observers.network import (
     Network,
     NetworkClassifier,
@@ -102,7 +102,12 @@ def observe(
             "abilities."
         )
     signature = Signature.of(thing)
-    signature.check(name)
+    if signature.unknown:
+        raise ObserverError(
+            f"'{name}' needs an argument '{signature.unknown}' that fechner does not know: beside "
+            f"one or two batches of pictures it fills in {', '.join(KNOWN)}; give "
+            f"'{signature.unknown}' a default."
+        )
     if classes is not None and not (_is_module(thing) and signature.pictures == 1):
         raise ObserverError(
             f"'{name}' is no torch module of one batch of pictures; classes are for those that "

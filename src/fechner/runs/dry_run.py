@@ -10,7 +10,7 @@ from typing import Any
 from fechner.experiments import Experiment
 from fechner.experiments.base import question_size, read_by
 from fechner.observers import catalogue
-from fechner.observers.lifts import LIFTS
+from fechner.observers.conversions import LIFTS
 from fechner.observers.names import reads_of, settings_of, take_apart
 from fechner.runs.evaluation import prepare
 from fechner.runs.trials import FILE, Trials

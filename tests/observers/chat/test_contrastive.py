@@ -18,7 +18,7 @@ from fechner.observers import Prompt, Question, abilities, lift, network, resolv
 from fechner.observers.adapters import open_clip as open_clip_adapter
 from fechner.observers.adapters import transformers as adapter
 from fechner.observers.adapters.transformers_files import Repository
-from fechner.observers.decisions import Contrastive
+from fechner.observers.chat.contrastive import Contrastive
 from fechner.observers.network import NetworkThatAnswers
 from fechner.observers.questions import Answer
 from fechner.stimuli import Frames

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fechner.errors import MissingExtraError, ObserverError, UnknownNameError
-from fechner.observers.decisions import Contrastive
+from fechner.observers.chat.contrastive import Contrastive
 from fechner.observers.hub import fetching, quietly
 from fechner.observers.inputs import Normalisation
 from fechner.observers.network import LoadOptions, Network

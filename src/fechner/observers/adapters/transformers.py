@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fechner.errors import ObserverError
 from fechner.observers.adapters.transformers_files import Repository
+from fechner.observers.chat.contrastive import Contrastive
 from fechner.observers.chat.generative import Decoding, Generative
 from fechner.observers.chat.processor import Processor, identity_of_tokenizer
-from fechner.observers.decisions import Contrastive
 from fechner.observers.inputs import NONE, Normalisation
 from fechner.observers.network import LoadOptions, Network
 from fechner.observers.questions import Reads

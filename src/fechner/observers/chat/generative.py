@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from fechner.errors import ObserverError
 from fechner.observers.abilities import Wants
+from fechner.observers.chat.contrastive import in_batches
 from fechner.observers.chat.processor import Processor
 from fechner.observers.chat.reading import (
     READER,
@@ -24,7 +25,6 @@ from fechner.observers.chat.reading import (
     first_token_probabilities,
     parse,
 )
-from fechner.observers.decisions import in_batches
 from fechner.observers.hub import quietly
 from fechner.observers.questions import Answer, Question, Reads, Usage
 from fechner.observers.weights import cause_of, hash_weights

@@ -1,4 +1,7 @@
-"""A function of pictures as an observer: of one batch an encoder, of two a comparer."""
+"""Functions of pictures as observers: of one batch an encoder, of two a comparer.
+
+`FunctionObserver` is what they share with networks: preparing pictures, calling, fingerprints.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fechner.errors import ObserverError
 from fechner.observers.abilities import Tap, Wants
-from fechner.observers.inputs import NONE, Normalisation, call, filled, grey, prepared
+from fechner.observers.inputs import KNOWN, NONE, Normalisation, grey, prepared
 from fechner.observers.taps import OUTPUT
 from fechner.stimuli import Clips, Frames
 
@@ -18,10 +21,20 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-class _Function:
-    """A function of pictures; its answers depend on ``settings``, the normalisation if None."""
+class FunctionObserver:
+    """An observer that calls a function of pictures.
 
-    layers = (OUTPUT,)
+    Parameters
+    ----------
+    settings
+        What answers depend on beside ``wants``; the normalisation if None.
+    known
+        Arguments that the function takes beside pictures, of those that are `KNOWN`.
+    fingerprint
+        What its answers depend on beside that; None if a later process cannot reuse them.
+    """
+
+    layers: Sequence[str] = (OUTPUT,)
     is_your_own = True
 
     def __init__(
@@ -47,13 +60,20 @@ class _Function:
         """Return pictures as the function takes them."""
         return prepared(frames, self.wants, self._normalise)
 
-    def _said(self, *batches: Frames | Clips) -> Any:
-        """Return what the function says of all pictures."""
+    def known(self, frames: Frames | Clips) -> dict[str, Any]:
+        """Return the arguments that it takes beside pictures."""
+        return {name: KNOWN[name](frames) for name in self._known}
+
+    def call(self, function: Callable[..., Any], *batches: Frames | Clips) -> Any:
+        """Call a function of pictures, once for all of them or once for each."""
+        known = self.known(batches[0])
         arguments = [self.prepared(frames) for frames in batches]
-        return call(self._function, self.wants, arguments, filled(self._known, batches[0]))
+        if self.wants.batched:
+            return function(*arguments, **known)
+        return stacked([function(*one, **known) for one in zip(*arguments, strict=True)])
 
 
-class FunctionEncoder(_Function):
+class FunctionEncoder(FunctionObserver):
     """A function of pictures, [n, 3, h, w] -> [n, ...], as an encoder.
 
     Parameters
@@ -72,12 +92,12 @@ class FunctionEncoder(_Function):
 
     def features(self, frames: Frames | Clips, taps: Mapping[str, Tap]) -> None:
         """Call the function and hand its output to the tap."""
-        output = usable_output(self._said(frames), len(frames), self.name).to(frames.device)
+        output = usable_output(self.call(self._function, frames), len(frames), self.name)
         for tap in taps.values():
-            tap(output)
+            tap(output.to(frames.device))
 
 
-class FunctionComparer(_Function):
+class FunctionComparer(FunctionObserver):
     """A function of two batches, (test, reference) -> [n], as a comparer: a metric of your own.
 
     Pictures are [n, 3, h, w]; videos, for those that want them, [n, 3, t, h, w].
@@ -101,22 +121,12 @@ class FunctionComparer(_Function):
         self,
         function: Callable[..., Any],
         *,
-        name: str,
-        wants: Wants | None = None,
         higher_is_better: bool = False,
         best: float | None = None,
-        known: Sequence[str] = (),
-        fingerprint: str | None = None,
         unsure: str = "",
+        **options: Any,
     ) -> None:
-        super().__init__(
-            function,
-            name=name,
-            wants=wants,
-            settings=f"{higher_is_better} {best}",
-            known=known,
-            fingerprint=fingerprint,
-        )
+        super().__init__(function, settings=f"{higher_is_better} {best}", **options)
         self.unsure = unsure
         self._sign = -1.0 if higher_is_better else 1.0
         self._best = best if best is not None or higher_is_better else 0.0
@@ -133,7 +143,9 @@ class FunctionComparer(_Function):
             else replace(memory, pixels=memory.pixels[which])
         )
         if self._best is None:
-            self._best = self._of_itself(test.device)
+            picture = grey(self.wants, 1, test.device)  # always the same, for resumed runs
+            best = float(self.scores(picture, picture)[0])
+            self._best = best if math.isfinite(best) else 0.0
         scores = self.scores(test, references)
         return (self._sign * (scores - self._best)).reshape(-1, 1, 1)
 
@@ -142,7 +154,7 @@ class FunctionComparer(_Function):
         import numpy as np
         import torch
 
-        output = self._said(test, reference)
+        output = self.call(self._function, test, reference)
         scores = torch.empty(0)
         with suppress(TypeError, ValueError):
             scores = (
@@ -152,7 +164,7 @@ class FunctionComparer(_Function):
             ).reshape(-1)
         if len(scores) != len(test):
             shape = getattr(output, "shape", None)
-            what = f"shape {tuple(shape)}" if shape is not None else f"a {type(output).__name__}"
+            what = f"a {type(output).__name__}" if shape is None else f"shape {tuple(shape)}"
             single = "; one that takes a pair at a time has wants=fechner.Wants(layout='chw')"
             raise ObserverError(
                 f"observer '{self.name}' returned {what} for {len(test)} pairs; a metric returns "
@@ -161,11 +173,24 @@ class FunctionComparer(_Function):
             )
         return scores.to(test.device).double()
 
-    def _of_itself(self, device: Any) -> float:
-        """Return the score of a grey picture compared with itself, 0 where that is no number."""
-        picture = grey(self.wants, 1, device)  # always the same, for runs that are resumed
-        score = float(self.scores(picture, picture)[0])
-        return score if math.isfinite(score) else 0.0
+
+def stacked(outputs: list[Any]) -> Any:
+    """Return what was said of single pictures as if they had been a batch.
+
+    Examples
+    --------
+    >>> stacked([0.25, 0.5])
+    array([0.25, 0.5 ])
+    """
+    import numpy as np
+    import torch
+
+    first = outputs[0]
+    if isinstance(first, torch.Tensor):
+        return torch.stack(outputs)
+    if isinstance(first, float | int) or hasattr(first, "__array__"):
+        return np.stack(outputs)
+    return first  # whoever reads it says what is wrong with it
 
 
 def _on_cpu(output: Any) -> Any:
@@ -183,26 +208,21 @@ def usable_output(output: Any, n: int, name: str) -> Tensor:
     array = hasattr(output, "__array__") and not isinstance(output, torch.Tensor)
     if array or isinstance(output, float):  # JAX and TensorFlow have arrays of their own
         output = torch.as_tensor(np.array(output, order="C"))
+    kind = type(output).__name__
     if isinstance(output, torch.nn.Module):
-        raise ObserverError(
-            f"observer '{name}' returned a {type(output).__name__}, not features; a function that "
-            "makes a model takes no arguments."
-        )
-    if not isinstance(output, torch.Tensor):
+        problem = f"a {kind}, not features; a function that makes a model takes no arguments"
+    elif not isinstance(output, torch.Tensor):
         inside = f" of {len(output)}" if isinstance(output, tuple | list | dict) else ""
         pick = repr(next(iter(output))) if isinstance(output, dict) and output else "0"
-        raise ObserverError(
-            f"observer '{name}' returned a {type(output).__name__}{inside}, not a tensor; say "
-            "which features you mean, e.g. "
-            f"fechner.observe(model, read=lambda output: output[{pick}]), which a file can return."
+        problem = (
+            f"a {kind}{inside}, not a tensor; say which features you mean, e.g. "
+            f"fechner.observe(model, read=lambda output: output[{pick}]), which a file can return"
         )
-    if output.ndim == 0 or len(output) != n:
-        raise ObserverError(
-            f"observer '{name}' returned shape {tuple(output.shape)} for a batch of {n}; "
-            "the first dimension must be the batch."
-        )
-    if not output.is_floating_point():
-        raise ObserverError(
-            f"observer '{name}' returned {output.dtype}; features must be floating point."
-        )
-    return output if output.ndim > 1 else output[:, None]
+    elif output.ndim == 0 or len(output) != n:
+        shape = tuple(output.shape)
+        problem = f"shape {shape} for a batch of {n}; the first dimension must be the batch"
+    elif not output.is_floating_point():
+        problem = f"{output.dtype}; features must be floating point"
+    else:
+        return output if output.ndim > 1 else output[:, None]
+    raise ObserverError(f"observer '{name}' returned {problem}.")

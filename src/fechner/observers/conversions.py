@@ -1,19 +1,22 @@
-"""Lifts: how an observer with one ability stands in for another.
+"""How an observer with one ability stands in for another: encoders compare, comparers answer.
 
-One table, ability x ability; `fechner list tests` prints it per experiment.
+One table of such lifts, ability x ability; `fechner list tests` prints it per experiment.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fechner.errors import ObserverError
 from fechner.observers.abilities import (
     Ability,
+    Compares,
     Encodes,
     HasOpponentChannels,
     Recognises,
@@ -22,14 +25,16 @@ from fechner.observers.abilities import (
     abilities,
 )
 from fechner.observers.classes import matching_classes
-from fechner.observers.decisions import AnswersByCriterion
-from fechner.observers.network import NetworkThatAnswers
+from fechner.observers.questions import Answer, Question, Reads
 from fechner.observers.readouts import check_readouts, energy_of, read_out
 from fechner.observers.taps import choose_layers
 from fechner.stimuli import Frames
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+#: Features of references by layer, and their squared lengths.
+Memory: TypeAlias = "dict[str, tuple[Tensor, Tensor]]"
 
 
 class ComparesFeatures:
@@ -55,15 +60,12 @@ class ComparesFeatures:
         self.wants = encoder.wants
         self.readouts = check_readouts(readouts)
         self.layers = choose_layers(encoder, layers)
-        self.fingerprint = (
-            None
-            if encoder.fingerprint is None
-            else f"{encoder.fingerprint} layers={self.layers} readouts={self.readouts}"
-        )
+        own = encoder.fingerprint
+        self.fingerprint = own and f"{own} layers={self.layers} readouts={self.readouts}"
 
-    def remember(self, reference: Frames) -> dict[str, tuple[Tensor, Tensor]]:
+    def remember(self, reference: Frames) -> Memory:
         """Encode references; keep their features and squared lengths."""
-        memory: dict[str, tuple[Tensor, Tensor]] = {}
+        memory: Memory = {}
 
         def keep(layer: str, activation: Tensor) -> None:
             # A copy: what follows in the network may write over it.
@@ -73,28 +75,30 @@ class ComparesFeatures:
         self.encoder.features(reference, {layer: partial(keep, layer) for layer in self.layers})
         return memory
 
-    def difference(
-        self, test: Frames, memory: dict[str, tuple[Tensor, Tensor]], which: Tensor
-    ) -> Tensor:
-        """Encode tests and reduce each layer to its read-outs."""
-        return self.differences(test, memory, which[:, None])[:, 0]
+    def difference(self, test: Frames, memory: Memory, which: Tensor) -> Tensor:
+        """Encode tests and reduce each layer to its read-outs.
 
-    def differences(
-        self, test: Frames, memory: dict[str, tuple[Tensor, Tensor]], which: Tensor
-    ) -> Tensor:
-        """Encode tests once and compare each with several references, [n, k, ...]."""
+        Each is compared with reference ``which[i]``, [n, layers, read-outs]; or with several,
+        ``which[i, j]``, [n, k, layers, read-outs].
+        """
         import torch
 
         answers: dict[str, Tensor] = {}
+        taps: dict[str, Tap] = {}
+        for layer in self.layers:
+            reference, energy = memory[layer]
+            taps[layer] = partial(
+                read_out,
+                reference=reference,
+                reference_energy=energy,
+                which=which,
+                readouts=self.readouts,
+                keep=partial(answers.__setitem__, layer),
+            )
+        self.encoder.features(test, taps)
+        return torch.stack([answers[layer] for layer in self.layers], dim=-2)
 
-        def reduce(layer: str, activation: Tensor) -> None:
-            columns = [
-                read_out(activation, *memory[layer], column, self.readouts) for column in which.T
-            ]
-            answers[layer] = torch.stack(columns, dim=1)
-
-        self.encoder.features(test, {layer: partial(reduce, layer) for layer in self.layers})
-        return torch.stack([answers[layer] for layer in self.layers], dim=2)
+    differences = difference
 
 
 class ComparesChannels(ComparesFeatures):
@@ -102,9 +106,7 @@ class ComparesChannels(ComparesFeatures):
 
     encoder: HasOpponentChannels
 
-    def channel_changes(
-        self, test: Frames, memory: dict[str, tuple[Tensor, Tensor]], which: Tensor, where: Tensor
-    ) -> Tensor:
+    def channel_changes(self, test: Frames, memory: Memory, which: Tensor, where: Tensor) -> Tensor:
         """Return how the mean of each opponent channel over some pixels changes, [n, layers, 3].
 
         NaN at layers whose activations have no places, [h, w].
@@ -112,13 +114,13 @@ class ComparesChannels(ComparesFeatures):
         import torch
 
         channels = self.encoder.opponent_layers
-        changes: dict[str, Tensor] = {}
+        nothing = torch.full((len(test), 3), math.nan, dtype=torch.float64, device=which.device)
+        changes = dict.fromkeys(self.layers, nothing)
 
         def reduce(layer: str, activation: Tensor) -> None:
             if activation.ndim != 4:
                 return
-            height, width = activation.shape[-2:]
-            pool = torch.nn.AdaptiveAvgPool2d((height, width))
+            pool = torch.nn.AdaptiveAvgPool2d(tuple(activation.shape[-2:]))
             pooled: Tensor = pool(where[None, None].double()).flatten()
             weights = pooled / pooled.sum()
 
@@ -130,8 +132,73 @@ class ComparesChannels(ComparesFeatures):
 
         tapped = [layer for layer in self.layers if layer in channels]
         self.encoder.features(test, {layer: partial(reduce, layer) for layer in tapped})
-        nothing = torch.full((len(test), 3), math.nan, dtype=torch.float64, device=which.device)
-        return torch.stack([changes.get(layer, nothing) for layer in self.layers], dim=1)
+        return torch.stack([changes[layer] for layer in self.layers], dim=1)
+
+
+class AnswersByCriterion:
+    """Says yes, the first option, where the difference from nothing exceeds a criterion.
+
+    How much is enough is found at one stated stimulus, the anchor; from there on the criterion is
+    the same for everything. Without noise of its own such an observer is a step: whatever slope
+    its psychometric function has comes from the stimuli, which differ from draw to draw.
+
+    Of several pictures it chooses the one that differs most; a tie is a choice of the first. Where
+    the difference is undefined (NaN), it gives no answer.
+
+    Parameters
+    ----------
+    noise
+        Standard deviation of Gaussian noise inside it, as a share of the response to the anchor;
+        its answers then have probabilities, and the most probable one is chosen.
+    """
+
+    reads: Reads = "nothing"
+
+    def __init__(self, comparer: Compares, noise: float = 0.0) -> None:
+        self.comparer = comparer
+        self.noise = noise
+        self.name = comparer.name
+        self.wants = comparer.wants
+        self.layers = comparer.layers
+        self.readouts = comparer.readouts
+        own = comparer.fingerprint
+        self.fingerprint = own and f"{own} by criterion, noise={noise:g}"
+        self._memory: Any = None
+        self._criterion: Tensor | None = None
+
+    def calibrate(self, nothing: Frames, anchor: Frames) -> None:
+        """Set the criterion, by layer and read-out, to the median response to the anchor."""
+        self._memory = self.comparer.remember(nothing)
+        self._criterion = self._differences(anchor).median(dim=0).values
+
+    def choose(self, frames: Frames, questions: Sequence[Question]) -> Iterator[Answer]:
+        """Answer each question at every layer and read-out."""
+        if self._criterion is None:
+            raise ObserverError(f"observer '{self.name}' was not shown what counts as something.")
+        responses = self._differences(frames)
+        places = list(product(range(len(self.layers)), range(len(self.readouts))))
+        for (index, question), place in product(enumerate(questions), places):
+            seen = responses[list(question.pictures)][(slice(None), *place)]
+            criterion = float(self._criterion[place])
+            excess = float(seen[0]) - criterion
+            probabilities = mass = None
+            if seen.isnan().any() or (len(seen) == 1 and math.isnan(excess)):
+                choice = None
+            elif len(seen) > 1:
+                choice = int(seen.argmax())
+            else:
+                choice = 0 if excess > 0 else 1
+                if self.noise:
+                    yes = NormalDist(0.0, self.noise * criterion).cdf(excess)
+                    probabilities, mass = (yes, 1 - yes), 1.0
+            yield Answer(index, choice, probabilities, mass, place=place)
+
+    def _differences(self, frames: Frames) -> Tensor:
+        """Return differences from nothing, [n, layers, read-outs]."""
+        import torch
+
+        which = torch.zeros(len(frames), dtype=torch.long, device=frames.pixels.device)
+        return self.comparer.difference(frames, self._memory, which).double()
 
 
 class _OfClassifier:
@@ -162,12 +229,8 @@ class ScoresOwnClasses(_OfClassifier):
 
     def __init__(self, classifier: Recognises) -> None:
         super().__init__(classifier)
+        self.vocabulary: Sequence[str] = classifier.classes
         self._places: dict[tuple[str, ...], list[int]] = {}
-
-    @property
-    def vocabulary(self) -> Sequence[str]:
-        """Names of all classes that it knows."""
-        return self.classifier.classes
 
     def all_scores(self, frames: Frames) -> Tensor:
         """Return the scores of all its classes, [n, 1, classes]."""
@@ -178,7 +241,7 @@ class ScoresOwnClasses(_OfClassifier):
         asked = tuple(classes)
         if asked not in self._places:
             try:
-                self._places[asked] = list(matching_classes(self.classifier.classes, asked))
+                self._places[asked] = list(matching_classes(self.vocabulary, asked))
             except ObserverError as error:
                 raise ObserverError(f"observer '{self.name}' cannot be asked: {error}") from None
         return self.classifier.class_scores(frames)[:, None, self._places[asked]]
@@ -199,25 +262,18 @@ class Lift:
         return "native" if not self.how else "lifted"
 
 
-NATIVE = Lift("", lambda observer, readouts, layers: observer)
-
-
-def _who_answers(observer: Any, readouts: Sequence[str], layers: Sequence[str] | None) -> Any:
-    """Return the observer itself, or what a network that also encodes answers with."""
-    return observer.answerer if isinstance(observer, NetworkThatAnswers) else observer
-
-
-def _features(
-    encoder: Encodes, readouts: Sequence[str], layers: Sequence[str] | None
-) -> ComparesFeatures:
+def _features(encoder: Any, readouts: Sequence[str], layers: Sequence[str] | None) -> Any:
     kind = ComparesChannels if isinstance(encoder, HasOpponentChannels) else ComparesFeatures
     return kind(encoder, readouts, layers)
 
 
-def _class_scores(
-    classifier: Recognises, readouts: Sequence[str], layers: Sequence[str] | None
-) -> ComparesFeatures:
+def _class_scores(classifier: Any, readouts: Sequence[str], layers: Sequence[str] | None) -> Any:
     return ComparesFeatures(EncodesClassScores(classifier), readouts, layers)
+
+
+def _answerer(observer: Any, readouts: Sequence[str], layers: Sequence[str] | None) -> Any:
+    """Return the observer itself, or what a network that also encodes answers with."""
+    return getattr(observer, "answerer", observer)
 
 
 def _by_criterion(how: str, compare: Callable[..., Any]) -> Lift:
@@ -231,7 +287,7 @@ def _by_criterion(how: str, compare: Callable[..., Any]) -> Lift:
 #: LIFTS[has][asked]
 LIFTS: dict[Ability, dict[Ability, Lift]] = {
     "compares": {
-        "compares": NATIVE,
+        "compares": Lift("", lambda observer, readouts, layers: observer),
         "answers": _by_criterion("difference from nothing", lambda observer, *_: observer),
         "recognises": Lift("a difference between two pictures names neither", None),
     },
@@ -251,9 +307,9 @@ LIFTS: dict[Ability, dict[Ability, Lift]] = {
     },
     "answers": {
         "compares": Lift("a reply in words has no size to compare", None),
-        "answers": Lift("", _who_answers),
+        "answers": Lift("", _answerer),
         "recognises": Lift(
-            "asked which of the classes is shown, or by labels that name them", _who_answers
+            "asked which of the classes is shown, or by labels that name them", _answerer
         ),
     },
 }
@@ -272,14 +328,11 @@ def lift(
     readouts, layers
         How and where encoders are read out; their natural stages if ``layers`` is None.
     """
-    reasons = []
-    have = abilities(observer)
     # An ability that needs no lift goes first.
-    for ability in sorted(have, key=lambda has: has != asked):
-        cell = LIFTS[ability][asked]
+    cells = [LIFTS[has][asked] for has in sorted(abilities(observer), key=lambda has: has != asked)]
+    for cell in cells:
         if cell.make is not None:
             return cell.make(observer, readouts, layers)
-        reasons.append(cell.how)
-    why = "; ".join(reasons) or "it has none of the four abilities"
+    why = "; ".join(cell.how for cell in cells) or "it has none of the four abilities"
     name = getattr(observer, "name", type(observer).__name__)
     raise ObserverError(f"observer '{name}' cannot be asked this: {why}.")
