@@ -78,7 +78,7 @@ def test_a_single_category_is_refused(datasets: Path, tmp_path: Path) -> None:
     session.mkdir(parents=True)
     for path in (datasets / "contrast" / "dnn" / "session-1").glob("*_cat_*"):
         shutil.copy(path, session)
-    with pytest.raises(FechnerError, match="two are needed"):
+    with pytest.raises(FechnerError, match="two classes are needed"):
         open_pictures(tmp_path)
 
 

@@ -219,8 +219,8 @@ def test_code_that_fails_is_one_sentence() -> None:
         ([(BYTES, None), (BYTES, 1)], "a class is a name or a number, not None"),
         ([(BYTES, " "), (BYTES, 1)], "a class is a name or a number, not ' '"),
         ([(BYTES, 0.5), (BYTES, 1)], r"a class is a name or a number, not 0\.5"),
-        ([(BYTES, "a")], "what was given has pictures of 1 class, and two are needed"),
-        ([], "what was given has pictures of no class, and two are needed"),
+        ([(BYTES, "a")], "two classes are needed, and what was given has 1"),
+        ([], "two classes are needed, and what was given has 0"),
     ],
 )
 @pytest.mark.parametrize("how", [list, iter])

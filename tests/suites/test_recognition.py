@@ -365,7 +365,7 @@ def test_odd_files_are_counted_and_named_and_the_run_goes_on(tmp_path: Path) -> 
     accuracy = run.scores()[0].score
     assert "5 of 10 pictures left out: unreadable" in accuracy.note
     (note,) = run.options.notes
-    assert note.startswith("empty has no pictures")
+    assert note.startswith("left out as classes: empty")
 
 
 def test_classes_in_no_category_are_left_out_and_named(tmp_path: Path, album: Path) -> None:
@@ -381,7 +381,7 @@ def test_classes_in_no_category_are_left_out_and_named(tmp_path: Path, album: Pa
     assert data.attrs["choices"] == 3
     assert data["chosen"].attrs["names"] == "animal|food|plant"
     (note,) = run.options.notes
-    assert note == "moped, palace, tripod belong to no category of 'kinds' and are left out."
+    assert note == "of no category of 'kinds', and left out: moped, palace, tripod."
     file.write_text("class,category\ntabby,animal\nsparrow,bird\n")
     with pytest.raises(FechnerError, match="pictures of two categories"):
         evaluate("pixels", suite="recognition", images=album, categories=file, progress=False)

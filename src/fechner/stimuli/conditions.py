@@ -10,31 +10,20 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
-from fechner.stimuli.picture_files import (
-    Files,
-    FileSet,
-    as_text,
-    closed,
-    files_of,
-    list_folder,
-)
-from fechner.stimuli.picture_sets import Named, PictureSet, need_two, set_digest
+from fechner.stimuli.picture_files import FileSet, as_text, closed, files_of, list_folder
+from fechner.stimuli.picture_sets import PictureSet, class_mark, first_names, need_two, set_digest
 from fechner.stimuli.pictures import SUFFIXES, Picture
-
-#: Experiments whose files are remembered.
-_KEPT = 64
 
 #: The condition of pictures that have none.
 ONLY = "0"
 
-_SESSIONS = "dnn"
 _SYNSET = re.compile(r"n\d{8}")
 #: Shape and texture: ``dog10-bird2``.
 _CONFLICT = re.compile(r"([a-z]+)\d+-([a-z]+)\d+")
@@ -107,18 +96,15 @@ def condition_name(text: str) -> str:
     return ONLY if value != value else f"{value:g}"
 
 
-@dataclass(frozen=True)
-class KnownExperiment:
-    """What is known of an experiment of Geirhos et al. (2021).
+class KnownExperiment(NamedTuple):
+    """An experiment of Geirhos et al. (2021): conditions in the order of the figures.
 
     Parameters
     ----------
     axis
         What varies between conditions.
-    conditions
-        In the order of the figures.
     left_out
-        Those that do not enter the benchmark.
+        Conditions that do not enter the benchmark.
     """
 
     axis: str = "condition"
@@ -152,8 +138,11 @@ def known_experiment(name: str) -> KnownExperiment:
     (('cr',), ())
     """
     found = _known()["experiments"].get(name, {})
-    tuples = {key: tuple(found.get(key, ())) for key in ("conditions", "left_out")}
-    return KnownExperiment(found.get("axis", KnownExperiment.axis), **tuples)
+    return KnownExperiment(
+        found.get("axis", "condition"),
+        tuple(found.get("conditions", ())),
+        tuple(found.get("left_out", ())),
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,14 +162,15 @@ class ConditionPictures(FileSet):
 
     kept: ClassVar[tuple[str, ...]] = ("marks", "experiment", "conditions")
 
-    @classmethod
-    def list_class(cls, place: str, label: str) -> Files:
+    @staticmethod
+    def list_class(place: str, label: str) -> tuple[Path, str, Mapping[str, int]]:
         """Return the files of a category."""
-        return _listed(place)[0].get(label, Files(place, (), ()))
+        folder = Path(place)
+        return folder, f"{folder.name}/", _listed(place)[0].get(label, {})
 
     def described(self, label: int, index: int) -> PictureName:
         """Return condition, category and picture; an error where the files are gone."""
-        names = files_of(type(self), *self._class(label)).names
+        names = files_of(*self._class(label))[2]
         found = picture_name(names[index], self.classes[label])
         assert found is not None  # it is listed by its category
         return found
@@ -203,29 +193,17 @@ class ExperimentPictures(PictureSet):
         """The experiments."""
         return self.parts
 
-    def picture(self, label: int, index: int) -> Picture:
-        """Return a picture of a class."""
-        part, own, place = self._there(label, index)
-        return part.picture(own, place)
-
-    def name(self, label: int, index: int) -> str:
-        """Return experiment and name of the file."""
-        part, own, place = self._there(label, index)
-        return part.name(own, place)
-
-    def _there(self, label: int, index: int) -> tuple[ConditionPictures, int, int]:
-        """Return the experiment of a picture, and its class and place there."""
-        self._check(label, index)
+    def _picture(self, label: int, index: int) -> Picture:
         for part in self.parts:
             if self.classes[label] in part.classes:
                 own = part.classes.index(self.classes[label])
                 if index < part.counts[own]:
-                    return part, own, index
+                    return part.picture(own, index)
                 index -= part.counts[own]
         raise IndexError(index)
 
     def plain(self) -> dict[str, Any]:
-        """Return what is known of it as JSON values."""
+        """Return what is known of it as plain values."""
         own = [[str(Path(part.place).relative_to(self.place)), part.plain()] for part in self.parts]
         return {**super().plain(), "parts": own}
 
@@ -243,13 +221,15 @@ def open_experiments(folder: Path) -> ExperimentPictures | None:
     """List the experiments in a folder, or the one that it is; None if there is none."""
     folder = folder.absolute()
     try:
-        inside = [folder / name for name in list_folder(folder).folders]
+        inside = [folder / name for name in list_folder(folder, ()).folders]
     except OSError as error:
         raise closed(folder, error) from None
-    found = [each for each in (folder, *inside) if _is_experiment(each)]
-    if not found:
+    places = (
+        [folder] if _is_experiment(folder) else [each for each in inside if _is_experiment(each)]
+    )
+    if not places:
         return None
-    parts = [_opened(each) for each in ([folder] if found[0] == folder else found)]
+    parts = [_opened(each) for each in places]
     counts: Counter[str] = Counter()
     for part in parts:
         counts.update(dict(zip(part.classes, part.counts, strict=True)))
@@ -274,13 +254,12 @@ def _is_experiment(folder: Path) -> bool:
 
 
 def _sessions(folder: Path) -> list[str]:
-    names = _folders(folder / _SESSIONS)
-    return [f"{_SESSIONS}/{name}" for name in names if name.startswith("session-")]
+    return [f"dnn/{name}" for name in _folders(folder / "dnn") if name.startswith("session-")]
 
 
 def _folders(folder: Path) -> Sequence[str]:
     try:
-        return list_folder(folder).folders
+        return list_folder(folder, ()).folders
     except OSError:
         return ()
 
@@ -289,42 +268,35 @@ def _opened(folder: Path) -> ConditionPictures:
     _listed.cache_clear()
     by_class, lost = _listed(str(folder))
     need_two(list(by_class), str(folder), "add pictures of another category.")
-    classes = tuple(sorted(by_class))
-    marks = tuple(by_class[label].mark for label in classes)
-    there = {
-        found.condition
-        for label in classes
-        for name in by_class[label].names
-        if (found := picture_name(name, label))
-    }
+    marks = tuple(class_mark(files) for files in by_class.values())
+    names = ((name, label) for label, files in by_class.items() for name in files)
+    there = {found.condition for each in names if (found := picture_name(*each))}
     known = known_experiment(folder.name).conditions
-    conditions = (*(each for each in known if each in there), *sorted(there - set(known)))
-    untold = "named without condition and category, and left out"
+    untold = f"named without condition and category, and left out: {first_names(lost)}."
     return ConditionPictures(
-        set_digest((folder.name, *classes), ("", *marks)),
-        classes,
-        tuple(len(by_class[label].names) for label in classes),
+        set_digest((folder.name, *by_class), ("", *marks)),
+        tuple(by_class),
+        tuple(len(files) for files in by_class.values()),
         str(folder),
-        (lost.say(f"is {untold}", f"are {untold}"),) if lost.count else (),
+        (untold,) if lost else (),
         marks=marks,
         experiment=folder.name,
-        conditions=conditions,
+        conditions=(*(each for each in known if each in there), *sorted(there - set(known))),
     )
 
 
-@lru_cache(maxsize=_KEPT)
-def _listed(place: str) -> tuple[dict[str, Files], Named]:
-    """Return the files of each category, and what is named otherwise."""
+@lru_cache(maxsize=64)
+def _listed(place: str) -> tuple[dict[str, dict[str, int]], list[str]]:
+    """Return the files of each category, sorted, and names of files that tell none."""
     folder = Path(place)
     sessions = _sessions(folder)
-    found: dict[str, list[tuple[str, int]]] = {}
-    lost = Named()
+    found: dict[str, dict[str, int]] = {}
+    lost = []
     for under in sessions or _folders(folder):
-        for name, size in list_folder(folder / under, SUFFIXES).named(SUFFIXES):
+        for name, size in list_folder(folder / under).files.items():
             read = picture_name(name, "" if sessions else under)
             if read is None or as_text(name) != name:
-                lost.add(as_text(name))
+                lost.append(as_text(name))
             else:
-                found.setdefault(read.category, []).append((f"{under}/{name}", size))
-    called = f"{folder.name}/"
-    return {label: Files.of(folder, files, called) for label, files in found.items()}, lost
+                found.setdefault(read.category, {})[f"{under}/{name}"] = size
+    return dict(sorted(found.items())), lost

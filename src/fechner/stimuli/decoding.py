@@ -31,7 +31,7 @@ LEAST_PX = 8
 #: Modes of Pillow whose values have 16 bits.
 _SIXTEEN_BITS = ("I", "I;16", "I;16B", "I;16L", "I;16N")
 #: Modes that say how much of a pixel is there.
-_WITH_ALPHA = ("RGBA", "LA", "PA", "RGBa", "La")
+WITH_ALPHA = ("RGBA", "LA", "PA", "RGBa", "La")
 #: What is seen through it.
 _BEHIND = (255, 255, 255)
 #: How files in JPEG begin.
@@ -156,7 +156,7 @@ def scaled(image: Image.Image, size_px: tuple[int, int]) -> NDArray[np.float64]:
         return np.repeat(grey.clip(0, 1)[..., None], 3, axis=2)
     if image.mode == "F":
         raise ValueError("floating point has no known range")
-    if image.mode in _WITH_ALPHA or "transparency" in image.info:
+    if image.mode in WITH_ALPHA or "transparency" in image.info:
         layer = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", layer.size, (*_BEHIND, 255)), layer)
     return scale(image.convert("RGB")) / 255

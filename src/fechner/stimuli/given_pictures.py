@@ -15,36 +15,27 @@ import re
 import shutil
 import tempfile
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import unquote
 
 import numpy as np
 
 from fechner.errors import FechnerError, PictureError
-from fechner.stimuli.decoding import fitted, stored, unreadable
+from fechner.stimuli.decoding import WITH_ALPHA, fitted, stored, unreadable
 from fechner.stimuli.field import Field
-from fechner.stimuli.picture_files import FolderPictures, open_folder
-from fechner.stimuli.picture_sets import PictureSet, need_two, set_digest
+from fechner.stimuli.picture_files import FileSet, list_folder
+from fechner.stimuli.picture_sets import PictureSet, class_mark, need_two, set_digest
 from fechner.stimuli.pictures import ARRAY, SUFFIXES, Missing, Picture, PictureFile, as_drawn
 
 if TYPE_CHECKING:
-    from PIL import Image
     from torch import Tensor
 
 #: Of a data set that says which class each picture has, so many pictures are looked at to know it
 #: again.
 _LOOKED_AT = 16
-#: Where data sets say which class each picture has.
-_TARGETS = ("targets", "labels")
-
-#: Modes of Pillow that PNG keeps as they are.
-_KEPT_MODES = ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")
-#: Modes that become one of those, without loss; others become RGB.
-_BECOMES = {"La": "LA", "PA": "RGBA", "RGBa": "RGBA", "I": "I;16", "I;16B": "I;16"}
 #: What names of folders cannot have, or would be hidden by.
 _NOT_IN_NAMES = re.compile(r'[%/\\:*?"<>|\x00-\x1f]|^\.')
 #: So many pictures that are left out are said why, one by one.
@@ -82,8 +73,7 @@ class GivenPicture(Picture):
             thing = self.get()
         except Exception as error:  # it is the user's code
             raise unreadable(self.name, _failed(error)) from None
-        if (path := _path_of(thing)) is not None:
-            thing = _as_file(path)
+        thing = _file_of(thing) or thing
         if isinstance(thing, Picture):
             return thing.draw(field, bits, device)
         values = fitted(thing, self.name, (field.height_px, field.width_px))
@@ -105,22 +95,15 @@ class GivenPictures(PictureSet):
     source: Any = field(default=None, compare=False)
     positions: tuple[array[int], ...] = field(default=(), compare=False)
 
-    def picture(self, label: int, index: int) -> Picture:
-        """Return a picture of a class."""
-        self._check(label, index)
+    def _picture(self, label: int, index: int) -> Picture:
         if self.source is None:
             return Missing(
                 f"the pictures of {self.classes[label]} were given in Python and are gone; give "
                 "them again."
             )
-        get = partial(_picture_at, self.source, self.positions[label][index])
-        return GivenPicture(self.digest, label, index, self.name(label, index), get)
-
-    def name(self, label: int, index: int) -> str:
-        """Return which picture of the sequence it is."""
-        if self.source is None:
-            return super().name(label, index)
-        return _called(self.positions[label][index])
+        position = self.positions[label][index]
+        get = partial(_picture_at, self.source, position)
+        return GivenPicture(self.digest, label, index, _called(position), get)
 
 
 def _picture_at(source: Any, position: int) -> Any:
@@ -134,13 +117,16 @@ def open_sequence(source: Any) -> GivenPictures:
     few pictures are looked at; otherwise each is, once, and none is kept.
     """
     count = len(source)
-    targets = _targets(source, count)
-    looked_at = range(0, count, 1 if targets is None else max(1, count // _LOOKED_AT))
+    targets: list[Any] | None = None
+    for name in ("labels", "targets"):
+        found = getattr(source, name, None)
+        if isinstance(found, Iterable) and isinstance(found, Sized) and len(found) == count:
+            targets = list(found)
     positions: dict[str, array[int]] = {}
     for position, target in enumerate(targets or ()):
         positions.setdefault(_class_name(target, source), array("q")).append(position)
     contents = hashlib.sha256()
-    for position in looked_at:
+    for position in range(0, count, 1 if targets is None else max(1, count // _LOOKED_AT)):
         try:
             item = source[position]
         except Exception as error:  # it is the user's code
@@ -161,15 +147,6 @@ def open_sequence(source: Any) -> GivenPictures:
     )
 
 
-def _targets(source: Any, count: int) -> list[Any] | None:
-    """Return the class of each picture where a data set says it."""
-    for name in _TARGETS:
-        found = getattr(source, name, None)
-        if isinstance(found, Iterable) and isinstance(found, Sized) and len(found) == count:
-            return list(found)
-    return None
-
-
 def _pair(item: Any, position: int) -> tuple[Any, Any]:
     """Return picture and class of an item, a pair or a mapping with ``image`` and ``label``."""
     if isinstance(item, Mapping) and {"image", "label"} <= set(item):
@@ -182,7 +159,7 @@ def _pair(item: Any, position: int) -> tuple[Any, Any]:
     )
 
 
-def _class_name(target: Any, source: Any = None) -> str:
+def _class_name(target: Any, source: Any) -> str:
     """Return the name of a class: its own, or that which a data set has for a number."""
     if math.prod(getattr(target, "shape", ())) != 1:
         raise FechnerError("a class is a name or a number, not an array: give (picture, class).")
@@ -203,9 +180,8 @@ def _content_mark(thing: Any) -> str:
     """Return what a picture is known again by: a hash of its values, or name and size of a file."""
     from PIL import Image
 
-    if (path := _path_of(thing)) is not None:
-        found = _as_file(path)
-        return f"{found.name} {found.size_bytes}"
+    if file := _file_of(thing):
+        return f"{file.name} {file.size_bytes}"
     try:
         values = stored(np.asarray(thing) if isinstance(thing, Image.Image) else thing, "")
     except Exception as error:  # it is said when it is shown
@@ -215,22 +191,16 @@ def _content_mark(thing: Any) -> str:
     return running.hexdigest()[:16]
 
 
-def _path_of(thing: Any) -> Path | None:
-    """Return the path of a picture that is a file; None if it is none.
+def _file_of(thing: Any) -> PictureFile | None:
+    """Return a picture that is a file, as it is now; one that is not there says so when drawn.
 
     An image of Pillow that was opened and not decoded is read from its file, so that not all of
     them end up in memory.
     """
-    if isinstance(thing, str | Path):
-        return Path(thing)
-    name = getattr(thing, "filename", "")
-    if name and isinstance(name, str) and getattr(thing, "fp", None) is not None:
-        return Path(name)
-    return None
-
-
-def _as_file(path: Path) -> PictureFile:
-    """Return a file as it is now; one that is not there says so when it is drawn."""
+    name = getattr(thing, "filename", "") if getattr(thing, "fp", None) is not None else ""
+    if not isinstance(thing, str | Path) and not (name and isinstance(name, str)):
+        return None
+    path = Path(thing if isinstance(thing, str | Path) else name)
     try:
         size_bytes = path.stat().st_size
     except OSError:
@@ -248,21 +218,20 @@ def _failed(error: Exception) -> str:
     return f"could not be had ({type(error).__name__}: {said})"
 
 
+def _folder_name(label: str) -> str:
+    """Return the name of the folder of a class, without what folders cannot be named."""
+    return _NOT_IN_NAMES.sub(lambda found: f"%{ord(found[0]):02X}", label)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class SpooledPictures(FolderPictures):
+class SpooledPictures(FileSet):
     """Pictures that were written to disk: a folder for each class, a hash in every name."""
 
-    suffixes: ClassVar[tuple[str, ...]] = (*SUFFIXES, ARRAY)
-
     @staticmethod
-    def folder_of(label: str) -> str:
-        """Return the name of the folder of a class, without what folders cannot be named."""
-        return _NOT_IN_NAMES.sub(lambda found: f"%{ord(found[0]):02X}", label)
-
-    @staticmethod
-    def label_of(folder: str) -> str:
-        """Return the class that a folder is of."""
-        return unquote(folder)
+    def list_class(place: str, label: str) -> tuple[Path, str, Mapping[str, int]]:
+        """List the folder of a class."""
+        folder = Path(place, _folder_name(label))
+        return folder, f"{label}/", list_folder(folder, (*SUFFIXES, ARRAY)).files
 
 
 def open_iterator(pictures: Iterable[Any], spool: Path | None = None) -> SpooledPictures:
@@ -282,66 +251,65 @@ def open_iterator(pictures: Iterable[Any], spool: Path | None = None) -> Spooled
     spool.mkdir(parents=True, exist_ok=True)
     coming = Path(tempfile.mkdtemp(prefix=".coming-", dir=spool))
     try:
-        notes = _write_all(pictures, coming)
-        classes = sorted(each.name for each in coming.iterdir())
+        classes, notes = _write_all(pictures, coming)
         need_two(classes, "what was given", "give pictures of another.")
-        found = open_folder(coming, SpooledPictures)
-        place = spool / found.digest[:16]
+        files = [SpooledPictures.list_class(str(coming), label)[2] for label in classes]
+        marks = tuple(class_mark(each) for each in files)
+        digest = set_digest(classes, marks)
+        place = spool / digest[:16]
         if not place.exists():
             coming.rename(place)
     finally:
         shutil.rmtree(coming, ignore_errors=True)
-    return replace(found, place=str(place.absolute()), notes=notes, split="")
+    counts = tuple(len(each) for each in files)
+    return SpooledPictures(
+        digest, tuple(classes), counts, str(place.absolute()), tuple(notes), marks=marks
+    )
 
 
-def _write_all(pictures: Iterable[Any], folder: Path) -> tuple[str, ...]:
-    """Write pictures as they come; return what was left out, in sentences."""
+def _write_all(pictures: Iterable[Any], folder: Path) -> tuple[list[str], list[str]]:
+    """Write pictures as they come; return their classes, and what was left out in sentences."""
+    classes: set[str] = set()
     why: list[str] = []
-    left_out = 0
-    for position, item in enumerate(_each(pictures)):
-        picture, target = _pair(item, position)
-        place = folder / SpooledPictures.folder_of(_class_name(target, pictures))
-        if len(place.name.encode()) > _LONGEST:
-            raise FechnerError(f"a class has the name '{place.name[:40]}…', which is too long.")
-        try:
-            suffix, content = _encoded(picture, _called(position))
-        except PictureError as error:
-            left_out += 1
-            if left_out <= _SAID:
-                why.append(str(error))
-            continue
-        mark = hashlib.sha256(content).hexdigest()[:16]
-        place.mkdir(exist_ok=True)
-        (place / f"{position:08d}-{mark}{suffix}").write_bytes(content)
-    if left_out:
-        why.append(f"{left_out:,} of the pictures given were left out.")
-    return tuple(why)
-
-
-def _each(pictures: Iterable[Any]) -> Iterator[Any]:
-    """Go through an iterator; what goes wrong in it is said in a sentence."""
-    position = 0
+    left_out, position = 0, -1
     try:
-        for item in pictures:
-            yield item
-            position += 1
+        for position, item in enumerate(pictures):
+            picture, target = _pair(item, position)
+            label = _class_name(target, pictures)
+            place = folder / _folder_name(label)
+            if len(place.name.encode()) > _LONGEST:
+                raise FechnerError(f"a class has the name '{label[:40]}…', which is too long.")
+            try:
+                suffix, content = _encoded(picture, _called(position))
+            except PictureError as error:
+                left_out += 1
+                why += [str(error)] if left_out <= _SAID else []
+                continue
+            mark = hashlib.sha256(content).hexdigest()[:16]
+            place.mkdir(exist_ok=True)
+            (place / f"{position:08d}-{mark}{suffix}").write_bytes(content)
+            classes.add(label)
     except FechnerError:
         raise
     except Exception as error:  # it is the user's code
-        raise FechnerError(f"{_called(position)} {_failed(error)}.") from error
+        raise FechnerError(f"{_called(position + 1)} {_failed(error)}.") from error
+    if left_out:
+        why.append(f"{left_out:,} of the pictures given were left out.")
+    return sorted(classes), why
 
 
 def _encoded(picture: Any, name: str) -> tuple[str, bytes]:
     """Return a picture as the content of a lossless file, and how its name ends."""
-    from PIL import Image
+    from PIL import Image, ImageOps
 
-    if (path := _path_of(picture)) is not None:
+    if file := _file_of(picture):
         # What a file is, its content says; its name must end as pictures do.
-        suffix = path.suffix.lower()
+        suffix = Path(file.path).suffix.lower()
         try:
-            return suffix if suffix in SpooledPictures.suffixes else ".png", path.read_bytes()
+            content = Path(file.path).read_bytes()
         except OSError as error:
-            raise unreadable(path.name, f"cannot be read: {error.strerror or error}") from None
+            raise unreadable(file.name, f"cannot be read: {error.strerror or error}") from None
+        return suffix if suffix in (*SUFFIXES, ARRAY) else ".png", content
     buffer = io.BytesIO()
     if not isinstance(picture, Image.Image):
         values = stored(picture, name)
@@ -350,23 +318,20 @@ def _encoded(picture: Any, name: str) -> tuple[str, bytes]:
             return ARRAY, buffer.getvalue()
         picture = Image.fromarray(values)
     try:
-        _lossless(picture).save(buffer, "PNG", compress_level=1)
+        image = ImageOps.exif_transpose(picture)
+        if image.mode == "F":
+            raise ValueError("floating point has no known range")
+        if image.mode in ("I", "I;16B"):
+            image = image.convert("I;16")
+        elif image.mode in WITH_ALPHA:
+            image = image.convert("LA" if image.mode in ("La", "LA") else "RGBA")
+        elif image.mode not in ("1", "L", "P", "I;16"):
+            image = image.convert("RGB")
+        image.save(buffer, "PNG", compress_level=1)
     except Exception as error:  # whatever a lazy image finds when it is decoded
         why = f"is damaged or of an unknown kind ({type(error).__name__})"
         raise unreadable(name, why) from None
     return ".png", buffer.getvalue()
-
-
-def _lossless(image: Image.Image) -> Image.Image:
-    """Return an image turned as its EXIF says, in a mode that PNG has."""
-    from PIL import ImageOps
-
-    image = ImageOps.exif_transpose(image)
-    if image.mode == "F":
-        raise ValueError("floating point has no known range")
-    if image.mode in _KEPT_MODES:
-        return image
-    return image.convert(_BECOMES.get(image.mode, "RGB"))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -387,13 +352,11 @@ class VirtualPictures(PictureSet):
     kind: ClassVar[str] = "pictures"
     kept: ClassVar[tuple[str, ...]] = ("called",)
 
-    def picture(self, label: int, index: int) -> Picture:
-        """Return a picture of a class, made when it is drawn."""
-        self._check(label, index)
+    def _picture(self, label: int, index: int) -> Picture:
         if self.make is None:
             return Missing(f"what makes the pictures of {self.called} is gone; give it again.")
-        get = partial(self.make, label, index)
-        return GivenPicture(self.digest, label, index, self.name(label, index), get)
+        name = f"{self.classes[label]}, picture {index}"
+        return GivenPicture(self.digest, label, index, name, partial(self.make, label, index))
 
 
 def virtual_pictures(
@@ -422,12 +385,9 @@ def virtual_pictures(
     """
     names = tuple(classes)
     numbers = (counts,) * len(names) if isinstance(counts, int) else tuple(counts)
-    if len(numbers) != len(names) or min(numbers, default=0) < 1:
-        raise FechnerError("each class of a virtual set has at least one picture: give counts.")
+    if len(numbers) != len(names) or min(numbers, default=0) < 1 or not name:
+        raise FechnerError("a virtual set needs a name, and at least one picture of each class.")
     if len(set(names)) < len(names):
         raise FechnerError("the classes of a virtual set have different names.")
-    if not name:
-        raise FechnerError("a virtual set needs a name, by which it is known again.")
-    listed = json.dumps([name, names, numbers]).encode()
-    digest = hashlib.sha256(listed).hexdigest()
+    digest = hashlib.sha256(json.dumps([name, names, numbers]).encode()).hexdigest()
     return VirtualPictures(digest, names, numbers, make=make, called=name)

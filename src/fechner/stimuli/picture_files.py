@@ -11,34 +11,16 @@ import os
 import re
 import stat
 import zlib
-from abc import abstractmethod
-from array import array
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import ClassVar, NamedTuple, TypeAlias
 
 from fechner.errors import FechnerError, PictureError
-from fechner.stimuli.picture_sets import (
-    Named,
-    PictureSet,
-    class_mark,
-    need_two,
-    set_digest,
-)
-from fechner.stimuli.pictures import (
-    SUFFIXES,
-    Missing,
-    Picture,
-    PictureFile,
-)
-
-#: Classes whose files are remembered, files, and lists.
-_KEPT_CLASSES, _KEPT_FILES, _KEPT_LISTS = 32, 1 << 14, 2
-
-#: Where the folders of classes may be instead.
-_INSIDE = ("train", "val", "test")
+from fechner.stimuli.picture_sets import PictureSet, class_mark, first_names, need_two, set_digest
+from fechner.stimuli.pictures import SUFFIXES, Missing, Picture, PictureFile
 
 #: The size of a file that is not there.
 _GONE = -1
@@ -60,49 +42,33 @@ class Listing(NamedTuple):
     Parameters
     ----------
     files
-        Names and sizes of files; of those whose size was not looked up it is 0.
-    folders
-        Names of folders.
-    broken
-        Names of what is neither: links that lead nowhere or in a circle, pipes.
+        Sizes of the files that are looked for, by name.
+    others
+        Names of what is neither: other files, links that lead nowhere, pipes.
     """
 
-    files: list[tuple[str, int]]
+    files: dict[str, int]
     folders: list[str]
-    broken: list[str]
-
-    def named(self, suffixes: tuple[str, ...]) -> list[tuple[str, int]]:
-        """Return files whose names end so."""
-        return [each for each in self.files if each[0].lower().endswith(suffixes)]
+    others: list[str]
 
 
-def list_folder(folder: Path | str, suffixes: tuple[str, ...] = ()) -> Listing:
-    """List a folder; raise `OSError` if it cannot be looked into.
-
-    Parameters
-    ----------
-    suffixes
-        Only of files named so are sizes looked up, since each takes a system call.
-    """
-    found = Listing([], [], [])
+def list_folder(folder: Path | str, suffixes: tuple[str, ...] = SUFFIXES) -> Listing:
+    """List a folder and the files in it whose names end so; an `OSError` if that cannot be done."""
+    files, folders, others = {}, [], []
     with os.scandir(folder) as entries:
-        for entry in entries:
-            name = entry.name
-            if name.startswith("."):
+        for entry in sorted(entries, key=lambda each: each.name):
+            if entry.name.startswith("."):
                 continue
             try:
-                if entry.is_file():
-                    wanted = bool(suffixes) and name.lower().endswith(suffixes)
-                    found.files.append((name, entry.stat().st_size if wanted else 0))
-                elif entry.is_dir():
-                    found.folders.append(name)
+                if entry.is_dir():
+                    folders.append(entry.name)
+                elif entry.is_file() and entry.name.lower().endswith(suffixes):
+                    files[entry.name] = entry.stat().st_size
                 else:
-                    found.broken.append(name)
+                    others.append(entry.name)
             except OSError:  # a link in a circle
-                found.broken.append(name)
-    for names in found:
-        names.sort()
-    return found
+                others.append(entry.name)
+    return Listing(files, folders, others)
 
 
 def closed(folder: Path, error: OSError) -> FechnerError:
@@ -128,29 +94,9 @@ def read_list(path: Path) -> Iterator[tuple[str, str]]:
         raise FechnerError(f"the list of pictures in {path} cannot be read: {why}.") from None
 
 
-class Files(NamedTuple):
-    """The files of a class: names from a folder on, in order, with how many bytes each has.
-
-    Parameters
-    ----------
-    called
-        What names begin with in sentences.
-    """
-
-    folder: str
-    names: Sequence[str]
-    sizes: Sequence[int]
-    called: str = ""
-
-    @classmethod
-    def of(cls, folder: Path, listed: Sequence[tuple[str, int]], called: str) -> Files:
-        """Return files from pairs of name and size."""
-        return cls(str(folder), [name for name, _ in listed], [n for _, n in listed], called)
-
-    @property
-    def mark(self) -> str:
-        """A hash of what is listed."""
-        return class_mark(zip(self.names, self.sizes, strict=True))
+#: Returns a folder, what names begin with in sentences, and sizes of files by their names from the
+#: folder on, for a place and a class.
+ListClass: TypeAlias = Callable[[str, str], tuple[Path, str, Mapping[str, int]]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -167,253 +113,182 @@ class FileSet(PictureSet):
 
     kept: ClassVar[tuple[str, ...]] = ("marks",)
 
-    @classmethod
-    @abstractmethod
-    def list_class(cls, place: str, label: str) -> Files:
+    @staticmethod
+    def list_class(place: str, label: str) -> tuple[Path, str, Mapping[str, int]]:
         """List a class as it is now; an `OSError` or a `FechnerError` if it cannot be read."""
+        raise NotImplementedError
 
-    def picture(self, label: int, index: int) -> Picture:
-        """Return a file of a class."""
-        self._check(label, index)
+    def _picture(self, label: int, index: int) -> Picture:
         if not self.place:
             return Missing(f"nobody knows where the pictures of {self.classes[label]} are.")
         try:
-            return _file(type(self), *self._class(label), index)
+            return _file(*self._class(label), index)
         except PictureError as error:
             return Missing(str(error))
 
-    def name(self, label: int, index: int) -> str:
-        """Return the name of a file; a number, if it is not there any more."""
-        found = self.picture(label, index)
-        return found.name if isinstance(found, PictureFile) else super().name(label, index)
-
-    def _class(self, label: int) -> tuple[str, str, str, int]:
-        return self.place, self.classes[label], self.marks[label], self.counts[label]
+    def _class(self, label: int) -> tuple[ListClass, str, str, str, int]:
+        """Return what a class is listed by."""
+        own = (self.classes[label], self.marks[label], self.counts[label])
+        return self.list_class, self.place, *own
 
 
-@lru_cache(maxsize=_KEPT_FILES)
+@lru_cache(maxsize=1 << 14)
 def _file(
-    kind: type[FileSet], place: str, label: str, mark: str, count: int, index: int
+    list_class: ListClass, place: str, label: str, mark: str, count: int, index: int
 ) -> PictureFile:
-    found = files_of(kind, place, label, mark, count)
-    name = found.names[index]
-    path = str(Path(found.folder, name))
-    return PictureFile(path, found.sizes[index], found.called + as_text(name))
+    folder, called, names, sizes = files_of(list_class, place, label, mark, count)
+    path = str(folder / names[index])
+    return PictureFile(path, sizes[index], called + as_text(names[index]))
 
 
-@lru_cache(maxsize=_KEPT_CLASSES)
-def files_of(kind: type[FileSet], place: str, label: str, mark: str, count: int) -> Files:
-    """List a class again; it must have what it had."""
+@lru_cache(maxsize=32)
+def files_of(
+    list_class: ListClass, place: str, label: str, mark: str, count: int
+) -> tuple[Path, str, Sequence[str], Sequence[int]]:
+    """List a class again, names and sizes apart; it must have what it had."""
+    why = ""
     try:
-        found = kind.list_class(place, label)
+        folder, called, files = list_class(place, label)
     except OSError as error:
-        why = (
-            f"the pictures in {error.filename or place} cannot be read: {error.strerror or error}."
-        )
-        raise PictureError(why, "unreadable") from None
+        where, reason = error.filename or place, error.strerror or error
+        why = f"the pictures in {where} cannot be read: {reason}."
     except FechnerError as error:
-        raise PictureError(str(error), "unreadable") from None
-    if found.mark != mark:
-        now = len(found.names)
-        what = (
-            f"files of {label} have changed since they were listed"
-            if now == count
-            else f"{label} had {count:,} pictures when it was listed and has {now:,} now"
-        )
-        again = "; show the same pictures, or start a new run."
-        raise PictureError(what + again, "unreadable")
-    return found
+        why = str(error)
+    else:
+        if class_mark(files) != mark:
+            why = (
+                f"the files of {label} have changed since they were listed ({count:,} then, "
+                f"{len(files):,} now); show the same pictures, or start a new run."
+            )
+    if why:
+        raise PictureError(why, "unreadable")
+    return folder, called, tuple(files), tuple(files.values())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FolderPictures(FileSet):
-    """The pictures in a folder with a folder for each class."""
-
-    #: How names of pictures end.
-    suffixes: ClassVar[tuple[str, ...]] = SUFFIXES
+    """The pictures in a folder with a folder for each class, named after it."""
 
     @staticmethod
-    def folder_of(label: str) -> str:
-        """Return the name of the folder of a class: its own."""
-        return label
-
-    @staticmethod
-    def label_of(folder: str) -> str:
-        """Return the class that a folder is of."""
-        return folder
-
-    @classmethod
-    def list_class(cls, place: str, label: str) -> Files:
+    def list_class(place: str, label: str) -> tuple[Path, str, Mapping[str, int]]:
         """List the folder of a class."""
-        folder = Path(place, cls.folder_of(label))
-        found = list_folder(folder, cls.suffixes).named(cls.suffixes)
-        return Files.of(folder, found, f"{label}/")
+        folder = Path(place, label)
+        return folder, f"{label}/", list_folder(folder).files
 
 
-Kind = TypeVar("Kind", bound=FolderPictures)
-
-
-def open_folder(folder: Path, kind: type[Kind]) -> Kind:
+def open_folder(folder: Path) -> FolderPictures:
     """List a folder: names and sizes, one class after the other."""
     folder = folder.absolute()
-    left: dict[str, Named] = {reason: Named() for reason in (*_LEFT_OUT, "other")}
-    others = 0
-    classes, counts, marks = [], [], []
     try:
         top = list_folder(folder)
     except OSError as error:
         raise closed(folder, error) from None
-    for label, name in sorted((kind.label_of(name), name) for name in top.folders):
+    no_classes, no_pictures = [], []
+    counts, marks = {}, []
+    for label in top.folders:
         if as_text(label) != label:
-            left["unnamed"].add(as_text(label))
+            no_classes.append(f"{as_text(label)} (not named in UTF-8)")
             continue
         try:
-            found = list_folder(folder / name, kind.suffixes)
+            inside = list_folder(folder / label)
         except OSError as error:
-            left["closed"].add(f"{label} ({error.strerror})")
+            no_classes.append(f"{label} ({error.strerror})")
             continue
-        pictures = found.named(kind.suffixes)
-        if not pictures:
-            left["empty"].add(label)
-        elif rest := len(found.files) - len(pictures):
-            left["other"].add(label)
-            others += rest
-        for reason, names in (("nested", found.folders), ("broken", found.broken)):
-            for each in names:
-                left[reason].add(as_text(f"{label}/{each}"))
-        if pictures:
-            classes.append(label)
-            counts.append(len(pictures))
-            marks.append(class_mark(pictures))
-    for name in top.broken:
-        left["broken"].add(as_text(name))
-    if len(classes) < 2:
-        inside = next((each for each in _INSIDE if each in top.folders), None)
-        hint = f"; did you mean {folder / inside}?" if inside else "."
-        number = "1 folder" if classes else "no folders"
-        raise FechnerError(
-            f"{folder} has {number} of pictures, and two are needed: give a folder with one folder "
-            f"of pictures for each class, named after it{hint}"
-        )
-    notes = [left[reason].say(*words) for reason, words in _LEFT_OUT.items() if left[reason].count]
-    if others:
-        are = "is" if others == 1 else "are"
-        notes.append(f"{_files(others)} in {left['other'].names} {are} not named as pictures are.")
-    if beside := len(top.named(kind.suffixes)):
-        lie = "lies" if beside == 1 else "lie"
-        notes.append(f"{_files(beside)} {lie} beside the folders of classes.")
-    return kind(
-        set_digest(classes, marks),
-        tuple(classes),
+        if inside.files:
+            counts[label] = len(inside.files)
+            marks.append(class_mark(inside.files))
+            no_pictures += [f"{label}/{name}" for name in (*inside.folders, *inside.others)]
+        else:
+            no_classes.append(f"{label} (no pictures)")
+    no_pictures += [*top.others, *top.files]
+    likely = next((each for each in ("train", "val", "test") if each in top.folders), None)
+    hint = f"; did you mean {folder / likely}?" if likely else "."
+    need_two(list(counts), str(folder), f"give a folder with one folder for each class{hint}")
+    return FolderPictures(
+        set_digest(list(counts), marks),
         tuple(counts),
+        tuple(counts.values()),
         str(folder),
-        tuple(notes),
+        _notes({"left out as classes": no_classes, "left out as pictures": no_pictures}),
         split_of(folder),
         tuple(marks),
     )
 
 
-#: What is in a folder and not shown, by reason, in words for one and for many.
-_LEFT_OUT = {
-    "empty": ("has no pictures and is no class", "have no pictures and are no classes"),
-    "unnamed": (
-        "is not named in UTF-8 and is no class",
-        "are not named in UTF-8 and are no classes",
-    ),
-    "closed": (
-        "cannot be looked into and is no class",
-        "cannot be looked into and are no classes",
-    ),
-    "nested": (
-        "is a folder inside of a class and was not looked into",
-        "are folders inside of classes and were not looked into",
-    ),
-    "broken": ("leads to no file", "lead to no file"),
-}
-
-
-def _files(n: int) -> str:
-    return "a file" if n == 1 else f"{n} files"
+def _notes(left_out: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return a sentence for each reason why something is not shown."""
+    return tuple(
+        f"{why}: {first_names([as_text(name) for name in names])}."
+        for why, names in left_out.items()
+        if names
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ListPictures(FileSet):
-    """The pictures in a list, sorted by class and path; `place` is the CSV file."""
+    """The pictures of a CSV list, sorted by class and path; ``place`` is the CSV file."""
 
-    @classmethod
-    def list_class(cls, place: str, label: str) -> Files:
-        """Return the rows of a class."""
-        names, sizes = _read(place, *_version(Path(place))).classes.get(label, (b"", ()))
-        unpacked = zlib.decompress(names).decode("utf-8").split("\n") if names else ()
-        return Files(str(Path(place).parent), unpacked, sizes)
-
-
-class _List(NamedTuple):
-    """What a list has: names, compressed, and sizes of the files of each class; and notes."""
-
-    classes: dict[str, tuple[bytes, Sequence[int]]]
-    marks: tuple[str, ...]
-    notes: tuple[str, ...]
+    @staticmethod
+    def list_class(place: str, label: str) -> tuple[Path, str, Mapping[str, int]]:
+        """Look up the files of a class."""
+        folder, names = Path(place).parent, _names(place)[0].get(label, b"")
+        files = zlib.decompress(names).decode("utf-8").split("\n") if names else ()
+        return folder, "", {name: _size(folder / name) for name in files}
 
 
 def open_list(path: Path) -> ListPictures:
     """Read a list, and look up the sizes of its files."""
-    path = path.absolute()
-    found = _read(str(path), *_version(path))
-    classes = tuple(found.classes)
-    need_two(classes, str(path), "list pictures of another.")
+    place = str(path.absolute())
+    by_class, twice, several = _names(place)
+    need_two(list(by_class), place, "list pictures of another.")
+    marks, counts, gone = [], [], []
+    for label in by_class:
+        files = ListPictures.list_class(place, label)[2]
+        marks.append(class_mark(files))
+        counts.append(len(files))
+        gone += [name for name, size in files.items() if size == _GONE]
+    left_out = {
+        "listed more than once and shown once": twice,
+        "no files": gone,
+        "listed in more than one class": several,
+    }
     return ListPictures(
-        set_digest(classes, found.marks),
-        classes,
-        tuple(len(sizes) for _, sizes in found.classes.values()),
-        str(path),
-        found.notes,
-        split_of(path),
-        found.marks,
+        set_digest(list(by_class), marks),
+        tuple(by_class),
+        tuple(counts),
+        place,
+        _notes(left_out),
+        split_of(path.absolute()),
+        tuple(marks),
     )
 
 
-def _version(path: Path) -> tuple[int, int]:
-    """Return size and time of a list: where it has been written since, it is read again."""
+def _names(place: str) -> tuple[dict[str, bytes], list[str], list[str]]:
+    """Return the names of each class, compressed, and those listed twice or in several classes."""
     try:
-        found = path.stat()
+        found = Path(place).stat()
     except OSError as error:
         raise FechnerError(
-            f"the list of pictures in {path} cannot be read: {error.strerror}."
+            f"the list of pictures in {place} cannot be read: {error.strerror}."
         ) from None
-    return found.st_size, found.st_mtime_ns
+    # Where it has been written since, it is read again.
+    return _read_names(place, found.st_size, found.st_mtime_ns)
 
 
-@lru_cache(maxsize=_KEPT_LISTS)
-def _read(place: str, size: int, time_ns: int) -> _List:
-    path = Path(place)
-    listed: dict[str, dict[str, int]] = {}
-    for name, label in read_list(path):
-        of_class = listed.setdefault(label, {})
-        of_class[name] = of_class.get(name, 0) + 1
-    classes: dict[str, tuple[bytes, Sequence[int]]] = {}
-    marks = []
-    twice, gone = Named(), Named()
-    for label in sorted(listed):
-        names = sorted(listed[label])
-        sizes = array("q", [_size(path.parent / name) for name in names])
-        classes[label] = (zlib.compress("\n".join(names).encode()), sizes)
-        marks.append(Files("", names, sizes).mark)
-        for name, size_bytes in zip(names, sizes, strict=True):
-            if listed[label][name] > 1:
-                twice.add(name)
-            if size_bytes == _GONE:
-                gone.add(name)
-    notes = []
-    if twice.count:
-        once = "listed more than once and shown once"
-        notes.append(twice.say(f"is {once}", f"are {once}"))
-    if gone.count:
-        notes.append(gone.say("is no file", "are no files"))
-    if several := sum(map(len, listed.values())) - len(set().union(*listed.values())):
-        pictures = "a picture is" if several == 1 else f"{several:,} pictures are"
-        notes.append(f"{pictures} listed in more than one class.")
-    return _List(classes, tuple(marks), tuple(notes))
+@lru_cache(maxsize=2)
+def _read_names(
+    place: str, size: int, time_ns: int
+) -> tuple[dict[str, bytes], list[str], list[str]]:
+    rows = Counter(read_list(Path(place)))
+    by_class: dict[str, list[str]] = {}
+    for name, label in sorted(rows):
+        by_class.setdefault(label, []).append(name)
+    compressed = {
+        label: zlib.compress("\n".join(by_class[label]).encode()) for label in sorted(by_class)
+    }
+    twice = sorted({name for (name, _), number in rows.items() if number > 1})
+    classes = Counter(name for name, _ in rows)
+    return compressed, twice, sorted(name for name, number in classes.items() if number > 1)
 
 
 def _size(path: Path) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import zlib
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -31,19 +30,16 @@ from fechner.stimuli.pictures import (
     hash_content,
 )
 
-#: Names that are written out in a sentence.
-_NAMED = 5
-
-#: Sets that a run may have kept, and where they are; a new one is a line.
+#: Sets that a run may have kept, and the modules that they are in.
 _KNOWN = {
-    "ExperimentPictures": "fechner.stimuli.conditions",
-    "FolderPictures": "fechner.stimuli.picture_files",
-    "GivenPictures": "fechner.stimuli.given_pictures",
-    "ListPictures": "fechner.stimuli.picture_files",
-    "NoPictures": "fechner.stimuli.picture_sets",
-    "ObjectSet": "fechner.stimuli.objects.sets",
-    "SpooledPictures": "fechner.stimuli.given_pictures",
-    "VirtualPictures": "fechner.stimuli.given_pictures",
+    "ExperimentPictures": "conditions",
+    "FolderPictures": "picture_files",
+    "GivenPictures": "given_pictures",
+    "ListPictures": "picture_files",
+    "NoPictures": "picture_sets",
+    "ObjectSet": "objects.sets",
+    "SpooledPictures": "given_pictures",
+    "VirtualPictures": "given_pictures",
 }
 
 _HOW = (
@@ -53,7 +49,7 @@ _HOW = (
 
 
 @dataclass(frozen=True, eq=False)
-class PictureSet(ABC):
+class PictureSet:
     """Pictures in classes; two are the same if what they list is.
 
     Of a set of any size only counts are held in memory: a picture is a recipe that is made when it
@@ -88,7 +84,7 @@ class PictureSet(ABC):
     kind: ClassVar[str] = "photographs"
     #: How one comes to have the size of the field, in a sentence.
     fitted: ClassVar[str] = "The largest part of the field's shape in its middle is scaled to it."
-    #: Fields of its own that a run keeps.
+    #: Fields that a run keeps, beside those of every set.
     kept: ClassVar[tuple[str, ...]] = ()
 
     def __eq__(self, other: object) -> bool:
@@ -106,16 +102,24 @@ class PictureSet(ABC):
             f"{self.digest[:12]})"
         )
 
-    @abstractmethod
     def picture(self, label: int, index: int) -> Picture:
         """Return a picture of a class, not decoded.
 
         Where there is none any more, it says so when it is drawn.
         """
+        if not (0 <= label < len(self.classes) and 0 <= index < self.counts[label]):
+            raise IndexError(f"there is no picture {index} of class {label} in {self!r}")
+        return self._picture(label, index)
+
+    def _picture(self, label: int, index: int) -> Picture:
+        """Return a picture that is listed."""
+        raise NotImplementedError
 
     def name(self, label: int, index: int) -> str:
-        """Return what a picture is called."""
-        return f"{self.classes[label]}, picture {index}"
+        """Return what a picture is called; a number, if it is not there any more."""
+        found = self.picture(label, index)
+        missing = isinstance(found, Missing)
+        return f"{self.classes[label]}, picture {index}" if missing else str(found)
 
     @property
     def experiments(self) -> Sequence[PictureSet]:
@@ -127,100 +131,61 @@ class PictureSet(ABC):
         return self.picture(label, index)
 
     def plain(self) -> dict[str, Any]:
-        """Return what is known of it as JSON values, without its place and its pictures."""
+        """Return what is known of it as plain values, without its place and its pictures."""
         names = ("kind", "digest", "classes", "counts", "notes", "split", *self.kept)
-        values = {name: _as_json(getattr(self, name)) for name in names}
-        return {"set": type(self).__name__, **values}
+        return {"set": type(self).__name__, **{name: getattr(self, name) for name in names}}
 
     @classmethod
     def known(cls, plain: dict[str, Any], place: str) -> Self:
-        """Return a set from its plain values."""
+        """Return a set from its plain values, which may have come through JSON."""
         names = ("digest", "classes", "counts", "notes", "split", *cls.kept)
-        return cls(place=place, **{name: _from_json(plain[name]) for name in names})
-
-    def _check(self, label: int, index: int) -> None:
-        if not (0 <= label < len(self.classes) and 0 <= index < self.counts[label]):
-            raise IndexError(f"there is no picture {index} of class {label} in {self!r}")
+        return cls(place=place, **{name: _as_tuples(plain[name]) for name in names})
 
 
-def _as_json(value: Any) -> Any:
-    return [_as_json(each) for each in value] if isinstance(value, tuple) else value
-
-
-def _from_json(value: Any) -> Any:
-    return tuple(_from_json(each) for each in value) if isinstance(value, list) else value
+def _as_tuples(value: Any) -> Any:
+    return tuple(map(_as_tuples, value)) if isinstance(value, list | tuple) else value
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Part(PictureSet):
-    """A part of a larger set.
+class SomePictures(PictureSet):
+    """At most so many pictures of each class, by a seed and the name of the class.
 
-    Parameters
-    ----------
-    of
-        The whole set.
+    Another class or another place changes nothing.
     """
 
     of: PictureSet = field(kw_only=True, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", self.of.kind)
-
-    @abstractmethod
-    def _there(self, label: int, index: int) -> tuple[int, int]:
-        """Return class and place of a picture in the whole set."""
-
-    def picture(self, label: int, index: int) -> Picture:
-        """Return a picture of the whole set."""
-        self._check(label, index)
-        return self.of.picture(*self._there(label, index))
-
-    def shown(self, label: int, index: int) -> Picture:
-        """Return the picture that curves are measured with."""
-        self._check(label, index)
-        return self.of.shown(*self._there(label, index))
-
-    def name(self, label: int, index: int) -> str:
-        """Return what the whole set calls it."""
-        self._check(label, index)
-        return self.of.name(*self._there(label, index))
-
-    def plain(self) -> dict[str, Any]:
-        """Return what is known of it as JSON values."""
-        return {**super().plain(), "of": self.of.plain()}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class SomePictures(Part):
-    """At most so many pictures of each class, by a seed and the name of the class.
-
-    Parameters
-    ----------
-    seed
-        Which: another class or another place changes nothing.
-    """
-
     per_class: int = field(default=1, compare=False)
     seed: int = field(default=0, compare=False)
 
     kept: ClassVar[tuple[str, ...]] = ("per_class", "seed")
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", self.of.kind)
+
     def _there(self, label: int, index: int) -> tuple[int, int]:
+        """Return class and place of a picture in the whole set."""
         total, some = self.of.counts[label], self.counts[label]
         return label, sorted(shuffled(self.seed, self.classes[label], total, some))[index]
 
+    def _picture(self, label: int, index: int) -> Picture:
+        return self.of.picture(*self._there(label, index))
+
+    def shown(self, label: int, index: int) -> Picture:
+        """Return the picture that curves are measured with."""
+        return self.of.shown(*self._there(label, index))
+
+    def plain(self) -> dict[str, Any]:
+        """Return what is known of it as plain values."""
+        return {**super().plain(), "of": self.of.plain()}
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SomeClasses(Part):
-    """Some of the classes, with all their pictures.
-
-    Parameters
-    ----------
-    labels
-        Their places in the whole set.
-    """
+class SomeClasses(SomePictures):
+    """Some of the classes, with all their pictures; ``labels`` are their places in the whole."""
 
     labels: tuple[int, ...] = field(default=(), compare=False)
+
+    kept: ClassVar[tuple[str, ...]] = ()
 
     def _there(self, label: int, index: int) -> tuple[int, int]:
         return self.labels[label], index
@@ -240,12 +205,9 @@ def some_of(pictures: PictureSet, per_class: int, seed: int = 0) -> PictureSet:
     if all(count <= per_class for count in pictures.counts):
         return pictures
     counts = tuple(min(count, per_class) for count in pictures.counts)
+    own = _part(pictures, per_class, seed)
     return SomePictures(
-        **_part(pictures, per_class, seed),
-        classes=pictures.classes,
-        counts=counts,
-        per_class=per_class,
-        seed=seed,
+        **own, classes=pictures.classes, counts=counts, per_class=per_class, seed=seed
     )
 
 
@@ -262,13 +224,9 @@ def classes_of(pictures: PictureSet, chosen: Sequence[str]) -> PictureSet:
 def _part(pictures: PictureSet, *how: object) -> dict[str, Any]:
     """Return what a part has of the whole, and its digest."""
     listed = " ".join(map(str, (pictures.digest, *how)))
-    return {
-        "digest": hashlib.sha256(listed.encode("utf-8", "surrogateescape")).hexdigest(),
-        "place": pictures.place,
-        "notes": pictures.notes,
-        "split": pictures.split,
-        "of": pictures,
-    }
+    digest = hashlib.sha256(listed.encode("utf-8", "surrogateescape")).hexdigest()
+    same = {name: getattr(pictures, name) for name in ("place", "notes", "split")}
+    return {"digest": digest, "of": pictures, **same}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -279,9 +237,7 @@ class NoPictures(PictureSet):
         """Return nothing to show."""
         return Missing("there are no pictures yet: give --images FOLDER.")
 
-    def name(self, label: int, index: int) -> str:
-        """Return that there is none."""
-        return "no picture"
+    _picture = picture
 
 
 #: The set without pictures.
@@ -307,31 +263,26 @@ def open_pictures(
     spool
         Folder for the pictures of an iterator; None is a temporary one.
     """
-    found = _opened(images, spool)
+    from fechner.stimuli.given_pictures import open_iterator, open_sequence
+
+    sized = hasattr(images, "__len__") and hasattr(images, "__getitem__")
+    if isinstance(images, PictureSet):
+        found = images
+    elif isinstance(images, str | Path):
+        found = _open_place(Path(images).expanduser())
+    elif isinstance(images, bytes | Mapping) or not (sized or isinstance(images, Iterable)):
+        raise FechnerError(f"a {type(images).__name__} is no set of pictures; {_HOW}.")
+    else:
+        found = open_sequence(images) if sized else open_iterator(images, spool)
     return found if per_class is None else some_of(found, per_class, seed)
 
 
-def _opened(images: Any, spool: Path | None) -> PictureSet:
-    if isinstance(images, PictureSet):
-        return images
-    if isinstance(images, str | Path):
-        return _at(Path(images).expanduser())
-    if not isinstance(images, bytes | Mapping):
-        from fechner.stimuli.given_pictures import open_iterator, open_sequence
-
-        if hasattr(images, "__len__") and hasattr(images, "__getitem__"):
-            return open_sequence(images)
-        if isinstance(images, Iterable):
-            return open_iterator(images, spool)
-    raise FechnerError(f"a {type(images).__name__} is no set of pictures; {_HOW}.")
-
-
-def _at(place: Path) -> PictureSet:
+def _open_place(place: Path) -> PictureSet:
     from fechner.stimuli.conditions import open_experiments
-    from fechner.stimuli.picture_files import FolderPictures, open_folder, open_list
+    from fechner.stimuli.picture_files import open_folder, open_list
 
     if place.is_dir():
-        return open_experiments(place) or open_folder(place, FolderPictures)
+        return open_experiments(place) or open_folder(place)
     if not place.is_file():
         raise FechnerError(f"there is no {place}; {_HOW}.")
     if place.suffix.lower() in SUFFIXES:
@@ -403,20 +354,20 @@ def known_pictures(plain: dict[str, Any], place: str) -> PictureSet:
         raise FechnerError(
             f"pictures of the kind '{name}' are not known to this version of fechner."
         )
-    kind: type[PictureSet] = getattr(import_module(_KNOWN[name]), name)
+    kind: type[PictureSet] = getattr(import_module(f"fechner.stimuli.{_KNOWN[name]}"), name)
     return kind.known(plain, place)
 
 
-def class_mark(pictures: Iterable[tuple[str, int]]) -> str:
+def class_mark(files: Mapping[str, int]) -> str:
     """Return a hash of the pictures of a class: their names in order, with their sizes.
 
     Examples
     --------
-    >>> class_mark([("a.png", 10)])
+    >>> class_mark({"a.png": 10})
     '0bc238c2b2fd6bc6'
     """
     running = hashlib.sha256()
-    for name, size in pictures:
+    for name, size in files.items():
         running.update(b"%s\0%d\n" % (name.encode("utf-8", "surrogateescape"), size))
     return running.hexdigest()[:16]
 
@@ -432,38 +383,16 @@ def set_digest(classes: Sequence[str], marks: Sequence[str]) -> str:
 def need_two(classes: Sequence[str], what: str, how: str) -> None:
     """Refuse a set in which there is nothing to choose between."""
     if len(classes) < 2:
-        number = "1 class" if classes else "no class"
-        raise FechnerError(f"{what} has pictures of {number}, and two are needed: {how}")
+        raise FechnerError(f"two classes are needed, and {what} has {len(classes)}: {how}")
 
 
-@dataclass
-class Named:
-    """Things in a sentence: the names of the first few, and how many there are.
+def first_names(names: Sequence[str], most: int = 5) -> str:
+    """Return the names of the first few, and how many more there are.
 
     Examples
     --------
-    >>> found = Named()
-    >>> for name in "abcdefg":
-    ...     found.add(name)
-    >>> found.say("is left out", "are left out")
-    'a, b, c, d, e and 2 more are left out.'
+    >>> first_names("abcdefg")
+    'a, b, c, d, e and 2 more'
     """
-
-    count: int = 0
-    first: list[str] = field(default_factory=list)
-
-    def add(self, name: str) -> None:
-        """Add one."""
-        self.count += 1
-        if len(self.first) < _NAMED:
-            self.first.append(name)
-
-    @property
-    def names(self) -> str:
-        """The names, as far as they are written out."""
-        more = self.count - len(self.first)
-        return ", ".join(self.first) + (f" and {more:,} more" if more else "")
-
-    def say(self, one: str, many: str) -> str:
-        """Return a sentence about one or many."""
-        return f"{self.names} {one if self.count == 1 else many}."
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")

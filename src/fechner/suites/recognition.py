@@ -49,9 +49,9 @@ from fechner.stimuli.manipulations.tone import SHARPNESS_UP
 from fechner.stimuli.objects import OBJECT_MANIPULATIONS
 from fechner.stimuli.picture_sets import (
     NO_PICTURES,
-    Named,
     PictureSet,
     classes_of,
+    first_names,
     known_pictures,
     open_pictures,
 )
@@ -239,17 +239,14 @@ def _in_categories(pictures: PictureSet, chosen: Categories) -> PictureSet:
     kept = [label for label, name in zip(pictures.classes, names, strict=True) if name]
     if len(kept) == len(names):
         return pictures
-    lost = Named()
-    for label, name in zip(readable_names(pictures.classes), names, strict=True):
-        if not name:
-            lost.add(label)
+    readable = readable_names(pictures.classes)
+    lost = first_names([label for label, name in zip(readable, names, strict=True) if not name])
     if len(set(names) - {""}) < 2:
         raise FechnerError(
             f"pictures of two categories of '{chosen.name}' are needed to choose between; of no "
-            f"category: {lost.names}."
+            f"category: {lost}."
         )
-    none = f"to no category of '{chosen.name}' and"
-    note = lost.say(f"belongs {none} is left out", f"belong {none} are left out")
+    note = f"of no category of '{chosen.name}', and left out: {lost}."
     return replace(classes_of(pictures, kept), notes=(*pictures.notes, note))
 
 

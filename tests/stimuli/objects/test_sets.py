@@ -93,7 +93,7 @@ def test_a_run_keeps_it(folder):
     assert pickle.loads(pickle.dumps(found)).picture(0, 3) == found.picture(0, 3)
     gone = known_pictures(plain, "")
     assert gone.name(0, 0) == found.name(0, 0)
-    with pytest.raises(PictureError, match="nobody knows where"):
+    with pytest.raises(PictureError, match="cannot be read"):
         gone.shown(0, 0).draw(FIELD, 8, "cpu")
 
 
@@ -117,7 +117,7 @@ def test_what_is_no_set_of_objects_is_refused(folder, tmp_path):
         open_objects(tmp_path / "nowhere")
     (tmp_path / "one" / "crate").mkdir(parents=True)
     meshes.write_obj(tmp_path / "one" / "crate" / "a.obj")
-    with pytest.raises(FechnerError, match="has pictures of 1 class, and two are needed"):
+    with pytest.raises(FechnerError, match="two classes are needed, and .* has 1"):
         open_objects(tmp_path / "one")
     with pytest.raises(FechnerError, match="at least one side, not 0"):
         open_objects(folder, views=0)

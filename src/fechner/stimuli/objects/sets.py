@@ -14,7 +14,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from importlib.util import find_spec
@@ -26,7 +26,7 @@ from fechner.stimuli.objects.meshes import SUFFIXES, companions, hash_mesh, lack
 from fechner.stimuli.objects.views import SAMPLES, SCALES, SEARCH_SAMPLES, STUDIO, View, random_view
 from fechner.stimuli.picture_files import closed, list_folder, read_list
 from fechner.stimuli.picture_sets import PictureSet, need_two
-from fechner.stimuli.pictures import Missing, Picture
+from fechner.stimuli.pictures import Picture
 
 #: Name of a list inside a folder, which `fechner objects` writes.
 LIST = "objects.csv"
@@ -62,28 +62,16 @@ class ObjectSet(PictureSet):
     kept: ClassVar[tuple[str, ...]] = ("objects", "seed")
     fitted: ClassVar[str] = "At scale 1 an object fits the field, however it is turned."
 
-    def picture(self, label: int, index: int) -> Picture:
+    def _picture(self, label: int, index: int) -> View:
         """Return a view of few paths per pixel."""
-        self._check(label, index)
-        if not self.place:
-            return Missing(f"nobody knows where the objects of {self.classes[label]} are.")
-        return self._view(label, index)
-
-    def shown(self, label: int, index: int) -> Picture:
-        """Return the same view as it is measured."""
-        found = self.picture(label, index)
-        return found.seen(samples=SAMPLES) if isinstance(found, View) else found
-
-    def name(self, label: int, index: int) -> str:
-        """Return the name of the mesh and how it is turned."""
-        self._check(label, index)
-        return str(self._view(label, index))
-
-    def _view(self, label: int, index: int) -> View:
         some = self.objects[label]
         name, sha256 = some[index % len(some)]
         view = View(name, sha256, samples=SEARCH_SAMPLES, folder=self.place)
         return random_view(view, self.seed, index // len(some))
+
+    def shown(self, label: int, index: int) -> Picture:
+        """Return the same view as it is measured."""
+        return replace(self._picture(label, index), samples=SAMPLES)
 
 
 def open_objects(folder: Path | str, views: int = VIEWS, seed: int = 0) -> ObjectSet:
@@ -138,12 +126,11 @@ def _in_folder(folder: Path) -> tuple[dict[str, list[str]], list[str]]:
     notes = []
     try:
         for label in list_folder(folder).folders:
-            inside = list_folder(folder / label)
-            paths = [f"{label}/{name}" for name, _ in inside.files]
+            inside = list_folder(folder / label, SUFFIXES)
+            meshes = [f"{label}/{name}" for name in inside.files]
             for own in inside.folders:
-                there = list_folder(folder / label / own).files
-                paths += [f"{label}/{own}/{name}" for name, _ in there]
-            meshes = [path for path in paths if path.lower().endswith(SUFFIXES)]
+                there = list_folder(folder / label / own, SUFFIXES).files
+                meshes += [f"{label}/{own}/{name}" for name in there]
             if meshes:
                 found[label] = meshes
             else:
