@@ -13,18 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from fechner.experiments.base import abscissa, is_log
+from fechner.scores import notes
 from fechner.scores.panels import Axis, Floats, Line, Panel, Points, Surface, spans_decades
-from fechner.scores.score import (
-    Resampled,
-    Score,
-    Scorer,
-    Why,
-    join_notes,
-    left_out,
-    outputs,
-    placed,
-    unmeasured,
-)
+from fechner.scores.score import Resampled, Score, Scorer, outputs, placed, unmeasured
 from fechner.scores.statistics import cluster_counts, normal_errors, spread
 
 if TYPE_CHECKING:
@@ -93,10 +84,11 @@ class _Points:
     def __init__(self, data: xr.Dataset, scorer: Alignment) -> None:
         self.absolute = scorer.absolute
         self.kept = data["dropped"].values == 0
-        self.note = left_out(data["dropped"])
+        self.note = notes.left_out(data["dropped"])
         x = np.broadcast_to(data["ratio"].values, self.kept.shape)[self.kept]
         point = np.unique(np.nonzero(self.kept)[0], return_inverse=True)[1]
-        self.abscissae = data["abscissa"].values[self.kept.any(axis=1)]
+        there = self.kept.any(axis=1)
+        self.abscissae = data["abscissa"].values[there]
         if len(self.abscissae) < 2:
             return
         self.correlation = Spearman(x)
@@ -104,11 +96,11 @@ class _Points:
         # A threshold that lies e dB higher turns the multiple m into m / 10^(e/20).
         known_db: Any = scorer.human_error_db
         known_db = data["human_error_db"].values if known_db is None else known_db
-        error_db = np.broadcast_to(known_db, len(self.kept))[self.kept.any(axis=1)]
+        error_db = np.broadcast_to(known_db, len(there))[there]
         errors = normal_errors((_HUMAN_DRAWS, len(self.abscissae))) * error_db
         self.human = None
         if np.isfinite(error_db).all():
-            self.human = SpearmanOfRows(x * 10 ** (-errors[:, point] / 20))
+            self.human = Spearman(x * 10 ** (-errors[:, point] / 20))
 
     def scores(self, data: xr.Dataset) -> Iterator[Score | Resampled]:
         main = self._alignment(data)
@@ -121,19 +113,19 @@ class _Points:
             yield _best_shift(data)
 
     def _alignment(self, data: xr.Dataset) -> Resampled:
-        note = self.note
-        y = data["response"].values[self.kept]
-        why = Why.TOO_FEW if len(self.abscissae) < 2 else Why.UNDEFINED if np.isnan(y).any() else ""
-        if why:
-            score = replace(Alignment.kind, note=join_notes(note, why))
+        y, note = data["response"].values[self.kept], self.note
+        why = notes.UNDEFINED if np.isnan(y).any() else ""
+        if why or len(self.abscissae) < 2:
+            why = notes.TOO_FEW if len(self.abscissae) < 2 else why
+            score = replace(Alignment.kind, note=notes.join(note, why))
             return Resampled(score, np.empty(0), self.abscissae, "correlation")
         value = float(self.correlation(y))
         if self.absolute and value < 0:
             y, value = -y, -value
-            note = join_notes(note, "absolute value: it answers less to more contrast")
-        score = Alignment.kind.with_value(value, n=len(y), note=note)
+            note = notes.join(note, "absolute value: it answers less to more contrast")
         if np.isnan(value):
-            score = replace(score, note=join_notes(note, Why.SAME_ANSWERS))
+            note = notes.join(note, notes.SAME_ANSWERS)
+        score = Alignment.kind.with_value(value, n=len(y), note=note)
         if self.human is not None:
             moved = self.human(y)
             low, high = spread(np.clip(value + moved - np.median(moved), -1, 1))
@@ -176,20 +168,15 @@ def _threshold_error(data: xr.Dataset) -> Resampled:
     squares, counts = np.square(errors), cluster_counts(len(points))
     # Two thresholds drawn evenly over the tested range differ by its width over the root of 6.
     chance = float(20 * np.log10(tested.max() / tested.min()) / np.sqrt(6))
-    note = join_notes(
+    note = notes.join(
         f"criterion {level:.3g}: the response at the human threshold of {humans.min():.3g}",
         f"{missed} of {len(points)} thresholds outside the tested contrasts" if missed else "",
     )
-    of = unmeasured(
-        "threshold-error-db", "abscissae", higher_is_better=False, best=0.0, chance=chance
-    )
-    return Resampled(
-        of.with_value(float(np.sqrt(squares.mean())), n=len(points), note=note),
-        np.sqrt((counts * squares).sum(axis=1) / counts.sum(axis=1)),
-        points.astype(float),
-        "error",
-        float(np.sqrt(np.square(farthest).mean())),
-    ).with_interval()
+    of = unmeasured("threshold-error-db", "abscissae", False, best=0.0, chance=chance)
+    score = of.with_value(float(np.sqrt(squares.mean())), n=len(points), note=note)
+    resamples = np.sqrt((counts * squares).sum(axis=1) / counts.sum(axis=1))
+    most = float(np.sqrt(np.square(farthest).mean()))
+    return Resampled(score, resamples, points.astype(float), "error", most).with_interval()
 
 
 def _best_shift(data: xr.Dataset) -> Resampled:
@@ -265,6 +252,8 @@ class Spearman:
 
     Parameters
     ----------
+    x
+        [points]; or [rows, points] without ties, for a correlation with each row.
     weights
         How often each point occurs, [..., points]; the correlation is computed for each row.
 
@@ -272,51 +261,32 @@ class Spearman:
     --------
     >>> float(Spearman(np.array([1.0, 2.0, 3.0]))(np.array([10.0, 30.0, 20.0])))
     0.5
-    """
-
-    def __init__(self, x: Floats, weights: Floats | None = None) -> None:
-        self._weights = np.ones(x.shape) if weights is None else weights
-        self._count = self._weights.sum(axis=-1, keepdims=True)
-        self._x = self._centred(x)
-        self._spread = (self._weights * self._x**2).sum(axis=-1)
-
-    def _centred(self, values: Floats) -> Floats:
-        ranks = weighted_ranks(values, self._weights)
-        mean = (self._weights * ranks).sum(axis=-1, keepdims=True) / self._count
-        return np.asarray(ranks - mean)
-
-    def __call__(self, y: Floats) -> Floats:
-        """Return the correlation for each row of weights; NaN if x or y is constant."""
-        centred = self._centred(y)
-        weighted = self._weights * centred
-        squares = self._spread * (weighted * centred).sum(axis=-1)
-        return _correlation((weighted * self._x).sum(axis=-1), squares)
-
-
-class SpearmanOfRows:
-    """Spearman's correlation of every row of x, which has no ties, with one y after another.
-
-    Examples
-    --------
-    >>> rows = np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])
-    >>> SpearmanOfRows(rows)(np.array([1.0, 5.0, 9.0]))
+    >>> Spearman(np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))(np.array([1.0, 5.0, 9.0]))
     array([ 1., -1.])
     """
 
-    def __init__(self, x: Floats) -> None:
-        self._x = np.argsort(np.argsort(x, axis=-1), axis=-1) - (x.shape[-1] - 1) / 2
-        self._spread = np.square(self._x).sum(axis=-1)
+    def __init__(self, x: Floats, weights: Floats | None = None) -> None:
+        self._weights = np.ones(x.shape[-1]) if weights is None else weights
+        ranks = (
+            weighted_ranks(x, self._weights)
+            if x.ndim == 1
+            else np.argsort(np.argsort(x)).astype(float)
+        )
+        self._x = self._centred(ranks)
+        self._spread = (self._weights * self._x**2).sum(axis=-1)
+
+    def _centred(self, ranks: Floats) -> Floats:
+        total = self._weights.sum(axis=-1, keepdims=True)
+        return np.asarray(ranks - (self._weights * ranks).sum(axis=-1, keepdims=True) / total)
 
     def __call__(self, y: Floats) -> Floats:
-        """Return the correlation for each row; NaN if y is constant."""
-        ranks = weighted_ranks(y, np.ones(y.shape))
-        centred = ranks - ranks.mean()
-        return _correlation(self._x @ centred, self._spread * np.square(centred).sum())
-
-
-def _correlation(covariance: Floats, squares: Floats) -> Floats:
-    nothing = np.full(np.shape(covariance), np.nan)
-    return np.asarray(np.divide(covariance, np.sqrt(squares), out=nothing, where=squares > 0))
+        """Return the correlation for each row; NaN if x or y is constant."""
+        centred = self._centred(weighted_ranks(y, self._weights))
+        weighted = self._weights * centred
+        squares = self._spread * (weighted * centred).sum(axis=-1)
+        covariance = (weighted * self._x).sum(axis=-1)
+        nothing = np.full(np.shape(covariance), np.nan)
+        return np.asarray(np.divide(covariance, np.sqrt(squares), out=nothing, where=squares > 0))
 
 
 def threshold_panels(experiment: NearThreshold, data: xr.Dataset) -> list[Panel]:
@@ -330,35 +300,28 @@ def threshold_panels(experiment: NearThreshold, data: xr.Dataset) -> list[Panel]
 
 def _surface(experiment: NearThreshold, data: xr.Dataset) -> Panel:
     task, unit = experiment.task, experiment.unit_name
+    # Sensitivity where a target is detected on nothing.
     label = f"sensitivity (1 / {unit} contrast)" if task.detects else f"contrast ({unit})"
-
-    def ordinate(contrast: Floats) -> Floats:
-        """Return contrast, or sensitivity where a target is detected on nothing."""
-        return 1 / contrast if task.detects else contrast
-
-    responses = data["surface"].values
+    power = -1.0 if task.detects else 1.0
+    responses, x = data["surface"].values, data["surface_abscissa"].values
     undefined = int(np.isnan(responses).sum())
     cells = f"{undefined} of {responses.size} cells"
     blank = f"; blank: the read-out is undefined in {cells}, use --readout l2" if undefined else ""
-    surface = Surface(
-        data["surface_abscissa"].values,
-        ordinate(data["surface_contrast"].values),
-        responses,
-        log=spans_decades(responses),
-        doubtful=data["surface_flags"].values > 0,
-        criterion=criterion(data),
-    )
-    human: list[Line] = []
+    marks: list[Surface | Line] = [
+        Surface(
+            x,
+            data["surface_contrast"].values ** power,
+            responses,
+            log=spans_decades(responses),
+            doubtful=data["surface_flags"].values > 0,
+            criterion=criterion(data),
+        )
+    ]
     if "human_threshold" in data:
-        y = ordinate(data["human_threshold"].values)
-        human = [Line(data["abscissa"].values, y, "people", human=True)]
-    return Panel(
-        "surface",
-        f"Response over the whole plane{blank}",
-        Axis(abscissa(task.over).label, log=is_log(surface.x)),
-        Axis(label, log=True),
-        (surface, *human),
-    )
+        y = data["human_threshold"].values ** power
+        marks.append(Line(data["abscissa"].values, y, "people", human=True))
+    axes = Axis(abscissa(task.over).label, log=is_log(x)), Axis(label, log=True)
+    return Panel("surface", f"Response over the whole plane{blank}", *axes, tuple(marks))
 
 
 def _responses(experiment: NearThreshold, data: xr.Dataset) -> Panel:
@@ -368,11 +331,7 @@ def _responses(experiment: NearThreshold, data: xr.Dataset) -> Panel:
     abscissae = np.broadcast_to(data["abscissa"].values[:, None], responses.shape)
     over = Axis(abscissa(experiment.task.over).label, log=is_log(abscissae))
     points = Points(ratios[kept], responses[kept], colour=abscissae[kept], colour_axis=over)
-    return Panel(
-        "responses",
-        "Response at multiples of the human threshold",
-        Axis("contrast over the human threshold", log=True),
-        Axis("response", log=bool((responses[kept] > 0).all())),
-        (points,),
-        stimuli=False,
-    )
+    x = Axis("contrast over the human threshold", log=True)
+    y = Axis("response", log=bool((responses[kept] > 0).all()))
+    title = "Response at multiples of the human threshold"
+    return Panel("responses", title, x, y, (points,), stimuli=False)

@@ -15,17 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from fechner.scores import notes
 from fechner.scores.panels import Axis, Flags, Floats, Line, Panel
-from fechner.scores.score import (
-    Resampled,
-    Score,
-    Scorer,
-    at_place_of,
-    join_notes,
-    left_out,
-    place,
-    unmeasured,
-)
+from fechner.scores.score import Resampled, Score, Scorer, at_place_of, place, unmeasured
 from fechner.scores.sensitivity import FEWEST, ContrastSensitivity, correlation
 from fechner.scores.statistics import RESAMPLES, change_interval, cluster_counts
 
@@ -42,6 +34,7 @@ _MOST_BANDS = 2 / 3
 
 _BY_DEFAULT = ContrastSensitivity()
 _ALL = slice(None)
+_NOT_RECOGNISED = "not computable: unperturbed pictures are not recognised above chance"
 
 
 @dataclass(frozen=True)
@@ -144,7 +137,7 @@ class Changes:
         own = right[0, 0, readable]
         names = data["picture"].values[readable].astype(str)
         unreadable = str(attrs.get("unreadable", "")).rstrip(".")
-        problems = join_notes(left_out(data["problem"][1:], "pictures"), unreadable)
+        problems = notes.join(notes.left_out(data["problem"][1:], "pictures"), unreadable)
         where = data["band"].values[1:], data["rmse"].values, names
         what = float(attrs["chance"]), str(attrs["kind"]), problems
         return cls(right[1:, :, readable] - own, *where, own, *what)
@@ -183,25 +176,24 @@ class Changes:
 
     def score(self, name: str, bands: Sequence[int] | slice = _ALL) -> Resampled:
         """Return the mean change over bands with its bootstrap over pictures."""
-        n, note, why = len(self.names), self.problems, ""
+        n, note = len(self.names), self.problems
+        why = "" if self.accuracy > self.chance else _NOT_RECOGNISED
         value, values = np.nan, np.full(len(self.counts), np.nan)
         if self.bands.any():
             cpd = self.bands_cpd[self.bands]
             levels = ", ".join(f"{level:g}" for level in self.rmse[self.levels])
             over = f"{len(cpd)} bands from {cpd[0]:.3g} to {cpd[-1]:.3g} cpd"
-            note = join_notes(note, f"RMSE {levels}; {over}")
+            note = notes.join(note, f"RMSE {levels}; {over}")
             once, values = (each[..., bands].mean(axis=-1) for each in self._by_band)
             value = float(once)
         else:
             why = "not computable: no band could be changed in most pictures"
-        if not why and not self.accuracy > self.chance:
-            value, why = np.nan, "not computable: unperturbed pictures are not recognised"
-            why += " above chance"
+        value = np.nan if why else value
         low, high = change_interval(value, values, n)
         of = replace(BandAccuracy.kind, name=name)
         of = replace(of, chance=np.nan if why else self.chance - self.accuracy)
         places = np.array([float(zlib.crc32(each.encode())) for each in self.names])
-        score = of.with_value(value, (low, high), n, join_notes(note, why))
+        score = of.with_value(value, (low, high), n, notes.join(note, why))
         return Resampled(score, values, places, "correlation")
 
 
@@ -270,7 +262,7 @@ def log_sensitivity(
     note = "" if (layer, readout) == own else f"sensitivity at {layer} by {readout}"
     if (usable & found.known).sum() < FEWEST:
         why = "not computable: too few thresholds"
-        return LogSensitivity(*nothing, join_notes(note, why))
+        return LogSensitivity(*nothing, notes.join(note, why))
     x, wanted = np.log(found.abscissae[usable]), np.log(bands_cpd)
     # Rounding does not put a band outside of what was tested.
     inside = (wanted >= x[0] - 1e-9) & (wanted <= x[-1] + 1e-9)
@@ -309,7 +301,7 @@ def correlate(
             low = min(value, float(np.tanh(centre - half)))
             high = max(value, float(np.tanh(centre + half)))
     rmse = "RMSE " + ", ".join(f"{level:g}" for level in found.rmse[levels])
-    note = join_notes(rmse, known.note, why)
+    note = notes.join(rmse, known.note, why)
     return unmeasured(name, "bands").with_value(value, (low, high), n, note)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fechner.scores import notes
 from fechner.scores.consistency import (
     Consistency,
     Estimate,
@@ -36,15 +37,7 @@ from fechner.scores.panels import (
     gallery_panel,
     guide,
 )
-from fechner.scores.score import (
-    Resampled,
-    Score,
-    Scorer,
-    Why,
-    join_notes,
-    unmeasured,
-    unshown_pictures,
-)
+from fechner.scores.score import Resampled, Score, Scorer, unmeasured
 from fechner.scores.statistics import Source
 from fechner.stimuli.conditions import known_experiment
 
@@ -88,7 +81,9 @@ class ViewScores(Scorer):
         """Yield accuracy with its bootstrap over classes, and that of preferred pictures."""
         views = Views(data)
         found = share_of(views.right, np.ones(len(views.right)), views.cluster)
-        note = join_notes(unshown_pictures(data), "" if found.clusters else Why.NOTHING_SHOWN)
+        note = notes.join(
+            notes.unshown_pictures(data), "" if found.clusters else notes.NOTHING_SHOWN
+        )
         chance, n = float(data.attrs["chance"]), len(views.classes)
         of = unmeasured("accuracy", "classes", chance=chance)
         main = of.with_value(found.value, found.ends, len(views.right), note)
@@ -245,9 +240,9 @@ class ConditionScores(ViewScores):
 def _accuracy(data: xr.Dataset, answers: GivenAnswers, scored: Sequence[str]) -> Resampled:
     """Return the accuracy of one layer and read-out with its bootstrap over categories."""
     without = [name for name in conditions_of(data) if name not in scored]
-    note = join_notes(
+    note = notes.join(
         f"without {', '.join(without)}, as in the benchmark" if without else "",
-        unshown_pictures(data),
+        notes.unshown_pictures(data),
     )
     own = answers.within(scored)
     found = own.accuracy()

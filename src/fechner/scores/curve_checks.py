@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fechner.scores.score import CHECK, Score, Why, unmeasured
+from fechner.scores import notes
+from fechner.scores.score import CHECK, Score, unmeasured
 from fechner.scores.statistics import cluster_counts
 
 if TYPE_CHECKING:
@@ -272,7 +273,7 @@ class Check:
         passed = list(self.passes(curves))
         of = replace(unmeasured(f"{CHECK}{self.name}", "curves"), rule=self.rule)
         score = of.of_share(sum(map(bool, passed)), len(passed))
-        return replace(score, note=f"{score.verdict}: {self.rule}" if passed else Why.TOO_FEW)
+        return replace(score, note=f"{score.verdict}: {self.rule}" if passed else notes.TOO_FEW)
 
 
 def _measured(curves: CurveSet) -> Iterator[tuple[Floats, Floats, int]]:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from fechner.scores import notes
 from fechner.scores.curve_checks import EQUAL, Check, CurveSet, concordance, pooled_kendall
 from fechner.scores.panels import Axis, Floats, Line, Palette, Panel
-from fechner.scores.score import Resampled, Score, Scorer, Why, join_notes, left_out, unmeasured
+from fechner.scores.score import Resampled, Score, Scorer, unmeasured
 from fechner.scores.statistics import Scale, Source, cluster_counts, interval, student
 from fechner.stimuli.colour import DIRECTION_NAMES
 
@@ -113,21 +114,21 @@ class CurveAgreement(Scorer):
 
     def _agreements(self, data: xr.Dataset, curves: CurveSet) -> Iterator[Resampled]:
         """Yield the main score first, then its cells, then those of channels and halves."""
-        note = left_out(data["dropped"])
+        note = notes.left_out(data["dropped"])
         cells = self._cells(curves)
         if _is_undefined(data):
-            note, cells = join_notes(note, Why.UNDEFINED), []
+            note, cells = notes.join(note, notes.UNDEFINED), []
         elif len(curves.abscissae) < _FEWEST_POINTS or not cells:
-            note = join_notes(note, Why.TOO_FEW)
+            note = notes.join(note, notes.TOO_FEW)
         elif np.nanmax(curves.response) == np.nanmin(curves.response):
-            note = join_notes(note, _FLAT)
-        note = join_notes(note, _without_a_point(curves))
+            note = notes.join(note, _FLAT)
+        note = notes.join(note, _without_a_point(curves))
         if not cells:
             nothing = np.empty(0)
             yield _score(curves, "agreement", np.nan, nothing, nothing, 0, ...).noted(note)
             return
         main = mean_of("agreement", cells)
-        note_of_main = join_notes(note, _names(cells))
+        note_of_main = notes.join(note, _names(cells))
         for by_draw, draws in main.further:
             low, high = interval(main.score.value, by_draw, draws, "correlation")
             note_of_main += f"; over draws alone [{low:.3f}, {high:.3f}]"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fechner.scores import item_curves
+from fechner.scores import item_curves, notes
 from fechner.scores.item_curves import Counts, HumanPoint, Located
 from fechner.scores.panels import (
     ACCURACY,
@@ -25,16 +25,7 @@ from fechner.scores.panels import (
     gallery_panel,
     guide,
 )
-from fechner.scores.score import (
-    Resampled,
-    Score,
-    Scorer,
-    Why,
-    at_place_of,
-    join_notes,
-    unmeasured,
-    unshown_pictures,
-)
+from fechner.scores.score import Resampled, Score, Scorer, at_place_of, unmeasured
 from fechner.scores.statistics import cluster_counts
 
 if TYPE_CHECKING:
@@ -88,7 +79,7 @@ class Items:
         self.is_grid = bool((self.counts.n > 0).all())
         without = np.setdiff1d(data["class_of"].values, self.labels).size
         more = f"nothing of {without} classes could be shown" if without else ""
-        self.note = unshown_pictures(data, "trials", more)
+        self.note = notes.unshown_pictures(data, "trials", more)
 
     def picture_of(self, place: int) -> tuple[int, int]:
         """Return class and place of the first picture of a class that was shown."""
@@ -145,7 +136,7 @@ class Items:
         there = np.isfinite(areas)
         areas, clusters = areas[there], self.labels[there].astype(float)
         if not len(areas):
-            note = join_notes(self.note, Why.NOTHING_SHOWN)
+            note = notes.join(self.note, notes.NOTHING_SHOWN)
             score = replace(ItemScores.kind, n=self.n, note=note)
             return Resampled(score, np.empty(0), clusters, "share")
         ends = item_curves.area_interval(areas, least=-self.chance / (1 - self.chance))

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from fechner.scores import notes
 from fechner.scores.panels import Axis, Flags, Floats, Line, Panel, spans_decades
-from fechner.scores.score import Resampled, Score, Scorer, Why, join_notes, left_out, unmeasured
+from fechner.scores.score import Resampled, Score, Scorer, unmeasured
 from fechner.scores.statistics import cluster_counts, normal_errors, spread
 from fechner.stimuli.colour import DIRECTION_NAMES
 from fechner.stimuli.patterns import in_words
@@ -66,7 +67,7 @@ def _resampled(
             human = error.of(error.moved(), once)
         low, high = spread(human)
         of = unmeasured(error.name, over, higher_is_better=False, best=0.0, chance=error.chance)
-        score = of.with_value(value, n=error.n, note=join_notes(missing, why or error.note))
+        score = of.with_value(value, n=error.n, note=notes.join(missing, why or error.note))
         score = replace(score, human_low=low, human_high=high)
         yield Resampled(score, resamples, places, "error", error.most).with_interval()
 
@@ -102,8 +103,8 @@ class MatchingError(Scorer):
 
     def scores(self, data: xr.Dataset, *others: Any) -> Iterator[Resampled]:
         """Yield the errors of one layer and read-out, with their bootstrap over frequencies."""
-        missing = join_notes(
-            left_out(data["dropped"]), left_out(data["dropped_reference"], "references")
+        missing = notes.join(
+            notes.left_out(data["dropped"]), notes.left_out(data["dropped_reference"], "references")
         )
         data = _shown(data)
         found, candidates = matches(data)
@@ -113,9 +114,9 @@ class MatchingError(Scorer):
         if self.gaps:
             found = np.where(candidates == 0, np.nan, found)
         errors = np.log10(found) - np.log10(human)
-        why = Why.TOO_FEW if np.isnan(found).all() and missing else _why(data, answers)
+        why = notes.TOO_FEW if np.isnan(found).all() and missing else _why(data, answers)
         n = 0 if why else int(np.isfinite(errors).sum())
-        note = join_notes(direct, _count_matches(candidates, self.gaps))
+        note = notes.join(direct, _count_matches(candidates, self.gaps))
 
         def moved() -> Floats:
             noise = normal_errors((len(cluster_counts(errors.shape[1])), *errors.shape))
@@ -190,15 +191,15 @@ def _contrasts(data: xr.Dataset) -> xr.Dataset:
 def _why(data: xr.Dataset, answers: str = "response") -> str:
     """Say why answers to stimuli that were shown tell nothing; empty where they do."""
     if bool((data[answers].isnull() & (data["dropped"] == 0)).any()):
-        return Why.UNDEFINED
-    return Why.SAME_ANSWERS if np.nanmin(data[answers]) == np.nanmax(data[answers]) else ""
+        return notes.UNDEFINED
+    return notes.SAME_ANSWERS if np.nanmin(data[answers]) == np.nanmax(data[answers]) else ""
 
 
 def _count_matches(candidates: NDArray[np.intp], gaps: bool = False) -> str:
     """Say how many matches had no candidate or several; those without may be left out."""
     beyond, several = (candidates == 0).sum(), (candidates > 1).sum()
     what = "left out" if gaps else "taken as the end of it"
-    return join_notes(
+    return notes.join(
         f"{beyond} of {candidates.size} matches out of range, {what}" if beyond else "",
         f"{several} of {candidates.size} matches ambiguous" if several else "",
     )
@@ -352,9 +353,9 @@ class ColourMatchingError(Scorer):
         """Yield the errors of one layer and read-out, with their bootstrap over contrasts."""
         shown = _contrasts(data)
         contrasts = shown["contrast"].values
-        why = _why(shown) if len(contrasts) else Why.NOTHING_SHOWN
+        why = _why(shown) if len(contrasts) else notes.NOTHING_SHOWN
         errors = sorted(self._errors(shown), key=lambda error: error.name != self.main)
-        return _resampled(errors, "contrasts", contrasts, left_out(data["dropped"]), why)
+        return _resampled(errors, "contrasts", contrasts, notes.left_out(data["dropped"]), why)
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
         """Leave the contrasts that both were shown."""

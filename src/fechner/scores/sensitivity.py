@@ -16,18 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from fechner.experiments.base import abscissa
-from fechner.scores import statistics, thresholds
+from fechner.scores import notes, statistics, thresholds
 from fechner.scores.panels import Axis, Bars, Floats, Line, Panel, Points, Surface
-from fechner.scores.score import (
-    Resampled,
-    Score,
-    Scorer,
-    Why,
-    join_notes,
-    left_out,
-    placed,
-    unmeasured,
-)
+from fechner.scores.score import Resampled, Score, Scorer, placed, unmeasured
 from fechner.scores.statistics import Estimate, MeasuredCurve, cluster_counts, wilson
 
 if TYPE_CHECKING:
@@ -113,9 +104,9 @@ class ContrastSensitivity(Scorer):
         curve = found.curve.at(usable)
         enough = bool((usable & found.known).sum() >= FEWEST)
         people, castle = (found.of_people(each)[usable] for each in (found.human, found.castle))
-        why = "" if enough else Why.TOO_FEW
+        why = "" if enough else notes.TOO_FEW
         if found.n.any() and found.k.sum() in (0, found.n.sum()):
-            why = Why.SAME_ANSWERS
+            why = notes.SAME_ANSWERS
         over = "prompts" if found.log10.shape[1] > 1 else "trials"
 
         def score(
@@ -126,8 +117,8 @@ class ContrastSensitivity(Scorer):
             value = estimate.measured if self.published else estimate.value
             words = words if enough else ""
             if abs(value - estimate.measured) > _WORTH_SAYING:
-                words = join_notes(words, f"{estimate.measured:.3f} without correction for error")
-            note = join_notes(left_out(data["dropped"]), found.note, reason, words)
+                words = notes.join(words, f"{estimate.measured:.3f} without correction for error")
+            note = notes.join(notes.left_out(data["dropped"]), found.note, reason, words)
             is_correlation = chance == 0
             of = unmeasured(name, over, is_correlation, 1.0 if is_correlation else 0.0, chance)
             ends = min(estimate.low, value), max(estimate.high, value)
@@ -225,7 +216,7 @@ def shape_in_words(found: Thresholds) -> str:
     if np.isnan(correlation(sensitivity, 1 / people)):
         return bounds
     own, human = (curve_peak(x, each) for each in (sensitivity, 1 / people))
-    return join_notes(bounds, f"peak at {own:.2g} (people {human:.2g})")
+    return notes.join(bounds, f"peak at {own:.2g} (people {human:.2g})")
 
 
 def curve_peak(x: Floats, sensitivity: Floats) -> float:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fechner.scores.score import Score, join_notes, unmeasured
+from fechner.scores import notes
+from fechner.scores.score import Score, unmeasured
 from fechner.scores.statistics import (
     MeasuredCurve,
     cluster_counts,
@@ -166,7 +167,7 @@ def _thresholds(data: xr.Dataset, guess: float | None, by_likelihood: bool) -> T
         "unknown": "not to be found",
     }
     total = censored[is_shown].size
-    notes = (
+    counted = (
         f"{count} of {total} thresholds {text}"
         for kind, text in words.items()
         if (count := int((censored[is_shown] == kind).sum()))
@@ -187,7 +188,7 @@ def _thresholds(data: xr.Dataset, guess: float | None, by_likelihood: bool) -> T
         invalid=np.stack(invalid),
         same_pictures=_same_pictures(yes, level),
         reads=str(data.attrs["reads"]),
-        note=join_notes(*notes),
+        note=notes.join(*counted),
     )
 
 

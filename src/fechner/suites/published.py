@@ -11,8 +11,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from fechner.errors import UnknownNameError
-from fechner.scores import Score
-from fechner.scores.score import join_notes
+from fechner.scores import Score, notes
 
 if TYPE_CHECKING:
     from fechner.scores import Score
@@ -183,7 +182,7 @@ class Baseline:
             return score  # of more curves than these networks have, such as opponent channels
         nearer = max if score.higher_is_better else min
         chance = nearer(score.chance, self.median)
-        return replace(score, chance=chance, note=join_notes(score.note, self._compared(score)))
+        return replace(score, chance=chance, note=notes.join(score.note, self._compared(score)))
 
     def _compared(self, score: Score) -> str:
         """Say where a score is no better than those of untrained networks."""
