@@ -32,7 +32,7 @@ nitpicky = True
 # Names that lead nowhere on this site: other libraries and what is private, aliases of types,
 # words for types.
 _ELSEWHERE = (
-    r"(fechner\.report\.(comparing\.(standings|trends)|trial_lists\.plan)|collections|concurrent"
+    r"(fechner\.report\.(comparing\.(scoring|trends)|trial_lists\.plan)|collections|concurrent"
     r"|numpy|np|pathlib|pd|torch|xr)\..*"
 )
 _TYPES = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 
@@ -69,6 +69,33 @@ class UnknownNameError(FechnerError):
         near = nearest(name, known)
         hint = f"did you mean '{near}'? " if near else ""
         super().__init__(f"there is no {kind} named '{name}'; {hint}{how_to_list}.")
+
+
+def check_names(
+    kind: str, names: Iterable[str] | None, known: Iterable[str], there: str = "there are"
+) -> None:
+    """Raise an error for the first of some names that is not known; it lists those that are.
+
+    Examples
+    --------
+    >>> check_names("test", ["area"], ["area", "luminance"])
+    """
+    every = list(dict.fromkeys(known))
+    for name in names or ():
+        if name not in every:
+            raise UnknownNameError(kind, name, every, f"{there} {listed(every)}")
+
+
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """Return names in a sentence, and how many more there are.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c", "d"], most=2)
+    'a, b and 2 more'
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 class MissingExtraError(FechnerError):

@@ -61,9 +61,9 @@ def test_a_reader_sees_which_differences_are_significant(fechner: Call) -> None:
         "frequency-noise; not told apart in 1 of 2 tests."
     )
     heading, header, _, noise, matching = table.splitlines()
-    assert heading == "pixels against standard-observer"
+    assert heading == "pixels (first) against standard-observer (second)"
     assert header.split("  ")[-1].strip() == "closer to people"
-    assert noise.split()[-3:] == ["<0.001", "<0.001", "standard-observer"]
+    assert noise.split()[-3:] == ["<0.001", "<0.001", "second"]
     assert matching.split()[-1] == "·"
     assert "corrected for the 2 differences tested" in out
 
@@ -145,7 +145,7 @@ def test_other_formats(fechner: Call, format: str) -> None:
         (["a", "--readout", "angel"], "did you mean 'angle'?"),
         (["a", "--out", "it.gif"], "should end in .pdf, .png or .svg"),
         (["a", "--out", "no/such/it.pdf"], "cannot be written"),
-        (["@cai2025", "--against", "nothing.csv"], "there is no file 'nothing.csv'."),
+        (["@cai2025", "--against", "nothing.csv"], "nothing.csv cannot be read: No such file"),
         (["@cai2025", "--against", "figures.csv"], "has top1, text: choose by --column."),
         (["@cai2025", "--against", "figures.csv", "--column", "top5"], "did you mean 'top1'?"),
         (["@cai2025", "--against", "figures.csv", "--column", "text"], "'x' in column 'text'"),

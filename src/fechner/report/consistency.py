@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fechner.errors import FechnerError, UnknownNameError
-from fechner.report.contenders import Contender, read_answers
+from fechner.report.contenders import Contender
 from fechner.report.tables import Summary, Table, interval, number
 from fechner.runs import Run
 from fechner.runs.manifest import parameters
@@ -149,7 +149,7 @@ def _answers(
             continue
         (own_test,) = [each for each in run.tests if each.id == test]
         for observer in run.observers:
-            data = read_answers(Contender(observer, run, observer), own_test, problems)
+            data = Contender(observer, run, observer).read(own_test, problems)
             if data is None:
                 continue
             name = observer if observer not in taken else f"{observer} ({run.folder.name})"

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
-from fechner.errors import FechnerError, RunFolderError, UnknownNameError
+from fechner.errors import FechnerError, RunFolderError, check_names
 from fechner.observers.abilities import LACKS
 from fechner.observers.names import take_apart
 from fechner.runs import Result, Run
+from fechner.runs.manifest import ObserverRecord
 from fechner.suites import PRESETS, Options, Suite, Test, preset, suite
-from fechner.suites.base import not_asked
 from fechner.suites.published import Row, printed_score
 
 if TYPE_CHECKING:
@@ -51,19 +51,35 @@ class Contender:
         """Return its answers to the tests that a test uses, None where there are none."""
         return [self.run.answers(self.observer, name) for name in test.uses]
 
-    def answers(self, tests: Sequence[str], problems: list[str]) -> dict[str, xr.Dataset]:
-        """Return its answers by test, and add what is not there to the problems."""
-        found = {
-            test.id: read_answers(self, test, problems, for_scores=True)
-            for test in self.tests
-            if test.id in tests
-        }
-        return {name: data for name, data in found.items() if data is not None}
+    def read(
+        self, test: Test, problems: list[str], for_scores: bool | None = None
+    ) -> xr.Dataset | None:
+        """Return its answers to a test; None if there are none, and why goes to the problems."""
+        if not self.run.asked(self.observer, test):
+            return None
+        try:
+            data = self.run.data(self.observer, test.id, for_scores)
+            why = "" if data is not None else self.run.why_incomplete(self.observer, test.id)
+        except RunFolderError as error:
+            data, why = None, str(error)
+        if why:
+            problems.append(f"{self.label} {test.id}: {why}")
+        return data
 
     @property
     def tests(self) -> list[Test]:
         """The tests of its run that are scored: those with somebody to compare with."""
         return [test for test in self.run.tests if test.experiment.reference]
+
+    @property
+    def known(self) -> ObserverRecord:
+        """What the manifest knows of it."""
+        return self.run.manifest.observers[self.observer]
+
+    @property
+    def asked(self) -> str:
+        """What it was asked: the suite and what differs from its defaults."""
+        return ", ".join([self.run.suite.name, *self.run.options.words()])
 
     @property
     def row(self) -> Row | None:
@@ -76,55 +92,24 @@ class Contender:
     @property
     def family(self) -> str:
         """What kind of observer it says it is, or a published table does; empty if neither."""
-        return str(self._about.get("kind", "")) or (self.row.family if self.row else "")
+        return str(self.known.about.get("kind", "")) or (self.row.family if self.row else "")
 
     @property
     def csf_based(self) -> str:
         """Whether a contrast sensitivity function is built in: yes, no, or empty if unknown."""
-        if "csf_based" in self._about:
-            return "yes" if self._about["csf_based"] else "no"
+        if "csf_based" in self.known.about:
+            return "yes" if self.known.about["csf_based"] else "no"
         return self.row.csf_based if self.row else ""
 
     @property
     def complexity(self) -> Mapping[str, float | None]:
         """What was counted of a network, by name; empty for others."""
-        return self.run.manifest.observers[self.observer].complexity
-
-    @property
-    def _about(self) -> dict[str, Any]:
-        known: dict[str, Any] = self.run.manifest.observers[self.observer].about
-        return known
-
-    @property
-    def _lacks(self) -> list[Any]:
-        return self.run.manifest.observers[self.observer].lacks
+        return self.known.complexity
 
     def why_not_asked(self, test: Test) -> str:
         """Say what it lacks that a test needs; empty if it was asked."""
         needs = (*test.experiment.needs, test.experiment.asks)
-        return next((LACKS[need] for need in needs if need in self._lacks), "")
-
-    def not_asked(self, tests: Sequence[str]) -> list[str]:
-        """Say which of some tests need what it lacks."""
-        own = [test for test in self.tests if test.id in tests]
-        return list(not_asked(self.label, own, self._lacks))
-
-
-def read_answers(
-    contender: Contender, test: Test, problems: list[str], for_scores: bool | None = None
-) -> xr.Dataset | None:
-    """Return answers to a test; None if there are none, and why is added to the problems."""
-    run, observer = contender.run, contender.observer
-    if not run.asked(observer, test):
-        return None
-    try:
-        data = run.data(observer, test.id, for_scores)
-        why = run.why_incomplete(observer, test.id) if data is None else ""
-    except RunFolderError as error:
-        data, why = None, str(error)
-    if why:
-        problems.append(f"{contender.label} {test.id}: {why}")
-    return data
+        return next((LACKS[need] for need in needs if need in self.known.lacks), "")
 
 
 @dataclass(frozen=True)
@@ -134,16 +119,12 @@ class Printed:
     label: str
     table: str
     row: Row
+    complexity: Mapping[str, float | None] = field(default_factory=dict)
 
     @property
     def observer(self) -> str:
         """Its name."""
         return self.row.label
-
-    @property
-    def complexity(self) -> Mapping[str, float | None]:
-        """Nothing was counted."""
-        return {}
 
     @property
     def tests(self) -> list[Test]:
@@ -153,6 +134,7 @@ class Printed:
 
 
 Entrant = Contender | Printed
+Someone = TypeVar("Someone", Contender, Entrant)
 
 
 @dataclass(frozen=True)
@@ -166,7 +148,7 @@ class Group:
 
     @property
     def title(self) -> str:
-        """The suite and what differs from its defaults."""
+        """What they were asked: the suite and what differs from its defaults."""
         return ", ".join([self.suite.name, *self.options.words()])
 
     @cached_property
@@ -185,19 +167,40 @@ def same_questions(first: Test, second: Test) -> bool:
     return own == other
 
 
-def contenders(runs: Sequence[Run]) -> list[Contender]:
+def run_names(runs: Sequence[Run]) -> list[str]:
+    """Return the names of run folders, or their paths where several have the same name."""
+    names = [run.folder.resolve().name for run in runs]
+    often = Counter(names)
+    return [
+        name if often[name] == 1 else str(run.folder) for name, run in zip(names, runs, strict=True)
+    ]
+
+
+def entrants(sources: Sequence[Source]) -> list[Entrant]:
+    """Return the observers of runs and of published tables, each once."""
+    tables = dict.fromkeys(str(each)[1:] for each in sources if str(each).startswith("@"))
+    opened = [
+        each if isinstance(each, Run) else Run(each)
+        for each in sources
+        if not str(each).startswith("@")
+    ]
+    runs = list({run.folder.resolve(): run for run in opened}.values())
+    found: list[tuple[str, Entrant]] = [
+        (name, Contender(observer, run, observer))
+        for name, run in zip(run_names(runs), runs, strict=True)
+        for observer in run.observers
+    ]
+    found += [(f"@{table}", Printed(r.label, table, r)) for table in tables for r in preset(table)]
+    often = Counter(each.observer for _, each in found)
+    return [
+        each if often[each.observer] == 1 else replace(each, label=f"{each.observer} ({where})")
+        for where, each in found
+    ]
+
+
+def contenders(runs: Sequence[Run | Path | str]) -> list[Contender]:
     """Return the observers of all runs, in order."""
-    every = [(run, observer) for run in runs for observer in run.observers]
-    often = Counter(observer for _, observer in every)
-    folders = Counter(run.folder.name for run in runs)
-
-    def label(run: Run, observer: str) -> str:
-        if often[observer] == 1:
-            return observer
-        where = run.folder.name if folders[run.folder.name] == 1 else str(run.folder)
-        return f"{observer} ({where})"
-
-    return [Contender(label(run, observer), run, observer) for run, observer in every]
+    return [each for each in entrants(runs) if isinstance(each, Contender)]
 
 
 def groups(runs: Sequence[Run]) -> list[Group]:
@@ -218,66 +221,42 @@ def groups(runs: Sequence[Run]) -> list[Group]:
     ]
 
 
-def entrants(sources: Sequence[Source]) -> list[Entrant]:
-    """Return the observers of runs and of published tables, each once."""
-    tables = dict.fromkeys(str(each)[1:] for each in sources if str(each).startswith("@"))
-    runs = [
-        each if isinstance(each, Run) else Run(each)
-        for each in sources
-        if not str(each).startswith("@")
-    ]
-    measured = contenders(list({run.folder.resolve(): run for run in runs}.values()))
-    printed = [Printed(row.label, table, row) for table in tables for row in preset(table)]
-    every: list[Entrant] = [*measured, *printed]
-    often = Counter(each.observer for each in every)
-
-    def told_apart(each: Any, where: str) -> Any:
-        if each.label != each.observer or often[each.observer] == 1:
-            return each
-        return replace(each, label=f"{each.observer} ({where})")
-
-    return [
-        *(told_apart(each, each.run.folder.name) for each in measured),
-        *(told_apart(each, f"@{each.table}") for each in printed),
-    ]
+# What is chosen
 
 
-def choose(every: Sequence[Entrant], names: Sequence[str]) -> list[Entrant]:
-    """Return the entrants that names stand for, in this order.
+def choose(every: Sequence[Someone], names: Sequence[str] | None) -> list[Someone]:
+    """Return the entrants that names stand for, in this order; all if None.
 
     A label says which of several of the same name is meant, a name means all of them.
     """
-    found: list[Entrant] = []
+    if names is None:
+        return list(every)
+    observers = {each.observer for each in every}
+    unknown = [name for name in names if name not in observers]
+    check_names("observer", unknown, [each.label for each in every])
+    found: list[Someone] = []
     for name in names:
-        same = [each for each in every if name == each.label] or [
-            each for each in every if name == each.observer
-        ]
-        if not same:
-            labels = [each.label for each in every]
-            raise UnknownNameError("observer", name, labels, f"there are {listed(labels)}")
+        same = [each for each in every if name == each.label]
+        same = same or [each for each in every if name == each.observer]
         found += [each for each in same if each not in found]
     return found
+
+
+def choose_observers(
+    runs: Sequence[Run | Path | str], names: Sequence[str] | None
+) -> list[Contender]:
+    """Return the observers of runs to show, each run once, however it was given."""
+    every = contenders(runs)
+    if not every:
+        raise FechnerError(f"{runs[0]} has no observers yet.")
+    return choose(every, names or None)
 
 
 def choose_tests(every: Sequence[Entrant], names: Sequence[str] | None) -> list[str]:
     """Return the tests to compare in: those that were named, or all that anyone took."""
     known = list(dict.fromkeys(test.id for each in every for test in each.tests))
-    for name in names or ():
-        if name not in known:
-            raise UnknownNameError("test", name, known, f"there are {', '.join(known)}")
+    check_names("test", names, known)
     return [test for test in known if names is None or test in names]
-
-
-def listed(names: Sequence[str], most: int = 12) -> str:
-    """Return names in a sentence, and how many more there are.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c", "d"], most=2)
-    'a, b and 2 more'
-    """
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def choose_place(what: str, name: str | None, there: Mapping[str, Sequence[str]]) -> dict[str, str]:
@@ -295,28 +274,15 @@ def choose_place(what: str, name: str | None, there: Mapping[str, Sequence[str]]
     >>> choose_place("layer", "b", {"pixels": ["pixels"], "net": ["a", "b"]})
     {'pixels': 'pixels', 'net': 'b'}
     """
-    for label, known in there.items():
-        if name is not None and len(known) > 1 and name not in known:
-            raise UnknownNameError(what, name, known, f"{label} has {', '.join(known)}")
-    every = dict.fromkeys(each for known in there.values() for each in known)
-    if name is not None and name not in every:
-        raise UnknownNameError(what, name, every, f"there are {', '.join(every)}")
+    if name is not None:
+        for label, known in there.items():
+            if len(known) > 1:
+                check_names(what, [name], known, f"{label} has")
+        check_names(what, [name], [each for known in there.values() for each in known])
     return {
         label: name if name is not None and name in known else known[0]
         for label, known in there.items()
     }
-
-
-def choose_observers(
-    many: Sequence[Run | Path | str], names: Sequence[str] | None
-) -> list[Contender]:
-    """Return the observers of runs to show, each run once, however it was given."""
-    runs = [run if isinstance(run, Run) else Run(run) for run in many]
-    every = contenders(list({run.folder.resolve(): run for run in runs}.values()))
-    if not every:
-        raise FechnerError(f"{runs[0].folder} has no observers yet.")
-    chosen = choose(every, names) if names else every
-    return [each for each in chosen if isinstance(each, Contender)]
 
 
 def names_in(data: xr.Dataset, what: str) -> list[str]:
@@ -368,9 +334,7 @@ class Selection:
         if self.test is None:
             order = dict.fromkeys(t.id for g in together for t in g.suite.build(g.options))
             return [known[name] for name in order if name in known]
-        if self.test not in known:
-            where = f"there are {', '.join(known)}"
-            raise UnknownNameError("test", self.test, known, where)
+        check_names("test", [self.test], known)
         return [known[self.test]]
 
     def results(self) -> list[tuple[Contender, Result]]:
@@ -380,15 +344,13 @@ class Selection:
         """
         found: list[tuple[Contender, Result]] = []
         for contender in self.contenders:
-            run, observer = contender.run, contender.observer
-            for test in (test for test in self.tests if test.id in run.manifest.tests):
-                try:
-                    # What is for figures only has no part in main scores.
-                    data = run.data(observer, test.id, for_scores=True)
-                except RunFolderError:
-                    continue
-                results = [] if data is None else run.score(observer, test, data)
-                found += [(contender, result) for result in results if result.main]
+            own = [test for test in self.tests if test.id in contender.run.manifest.tests]
+            for test in own:
+                # What is for figures only has no part in main scores.
+                data = contender.read(test, [], for_scores=True)
+                if data is not None:
+                    results = contender.run.score(contender.observer, test, data)
+                    found += [(contender, result) for result in results if result.main]
         return found
 
     def places(self, data: xr.Dataset) -> list[tuple[str, str]]:

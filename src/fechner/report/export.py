@@ -8,29 +8,16 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple, get_args
 
-from fechner.errors import FechnerError, UnknownNameError
-from fechner.report.contenders import groups
-from fechner.report.frames import (
-    FOR_SCORES,
-    OF_ANSWERS,
-    OF_SCORES,
-    OF_TRIALS,
-    What,
-    answers,
-    answers_frame,
-    check_what,
-    fitted,
-    merged,
-    schema,
-    scores_frame,
-    trials_frame,
-)
-from fechner.report.score_tables import format_scores
-from fechner.report.tables import WRITERS, Schema, as_latex, as_markdown, import_pyarrow
+from fechner.errors import FechnerError, check_names
+from fechner.report import frames
+from fechner.report.contenders import groups, run_names
+from fechner.report.frames import What
+from fechner.report.score_tables import summarise_scores
+from fechner.report.tables import WRITERS, Schema, import_pyarrow, on_one_line
 from fechner.runs import Result, Run
 from fechner.runs.manifest import FILE
 from fechner.runs.progress import followed
@@ -42,11 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-#: Scores for people to read have tables of their own, with a title where there are several.
-_TABLES: dict[str, tuple[str, Callable[[str], str]]] = {
-    ".md": ("md", lambda title: f"**{as_markdown(title)}**\n\n"),
-    ".tex": ("latex", lambda title: rf"\noindent\textbf{{{as_latex(title)}}}\par" + "\n"),
-}
+#: Formats of scores as people read them.
+_TABLES = {".md": "md", ".tex": "latex"}
 
 
 def export(
@@ -64,8 +48,9 @@ def export(
     Parameters
     ----------
     out
-        File, whose suffix says the format: .csv, .json, .md, .parquet, .tex or .nc; a folder, for a
-        netCDF file for each observer and test; or - for CSV on stdout.
+        File, whose suffix says the format: .csv, .json or .parquet; .md or .tex for scores; .nc for
+        raw answers. Or a folder, for a netCDF file for each observer and test; or - for CSV on
+        stdout.
     what
         ``"scores"`` if None; netCDF files hold raw answers, all that there are if None.
     observers, tests
@@ -74,234 +59,130 @@ def export(
         Takes a line about each observer that is not complete.
     """
     if what is not None:
-        check_what(what)
-    suffix = ".csv" if out == "-" else _suffix(out, [*WRITERS, ".nc"])
-    chosen = _Export(runs, what, observers, tests, tell, progress)
-    if suffix in WRITERS:
-        if suffix == ".parquet":
-            import_pyarrow()
-        stream: AbstractContextManager[IO[bytes]] = (
-            # Taken before there is a progress bar, which turns stdout to the terminal.
-            nullcontext(sys.stdout.buffer) if out == "-" else _whole_file(out, chosen.runs)
-        )
-        with stream as file:
-            return f"{out}: {_write(chosen, file, suffix)}"
-    if what in ("scores", "trials"):
+        check_names("frame", [what], get_args(What))
+    suffix = ".csv" if out == "-" else _suffix(out)
+    if suffix == ".parquet":
+        import_pyarrow()
+    if suffix in _TABLES and what not in (None, "scores"):
+        raise FechnerError(f"{suffix} files hold scores; choose {', '.join(WRITERS)} for {what}.")
+    if suffix in (".nc", "") and what in ("scores", "trials"):
         raise FechnerError(
             f"netCDF files hold raw answers, not {what}; choose responses or surfaces, or a file "
             f"that ends in {', '.join(WRITERS)}."
         )
-    return _write_datasets(chosen, out, single=suffix == ".nc")
+    chosen = _Chosen(runs, what or "scores", observers, tests, tell, progress)
+    if suffix in (".nc", ""):
+        return _write_datasets(chosen, out, single=suffix == ".nc")
+    stream: AbstractContextManager[IO[bytes]] = (
+        # Taken before there is a progress bar, which turns stdout to the terminal.
+        nullcontext(sys.stdout.buffer) if out == "-" else _whole_file(out, chosen.runs)
+    )
+    with stream as file:
+        write = _write_tables if suffix in _TABLES else _write_frames
+        return f"{out}: {write(chosen, file, suffix)}"
 
 
-def _suffix(out: str, known: Sequence[str]) -> str:
+def _suffix(out: str) -> str:
     """Return the suffix of a file, empty for a folder."""
+    path, known = Path(out), (*WRITERS, *_TABLES, ".nc")
     if not out:
         raise FechnerError(f"name a file to write, ending in one of {', '.join(known)}.")
-    path = Path(out)
-    suffix = path.suffix.lower()
-    if suffix in known and not out.endswith(("/", os.sep)):
-        return suffix
-    if not suffix or out.endswith(("/", os.sep)) or path.is_dir():
+    if not path.suffix or out.endswith(("/", os.sep)):
         return ""
+    if path.suffix.lower() in known:
+        return path.suffix.lower()
     raise FechnerError(
         f"'{path.name}' ends in none of {', '.join(known)}; a folder, for netCDF files, has a name "
         "without a suffix."
     )
 
 
-@dataclass(frozen=True)
-class _Place:
-    """An observer in a test of a run; ``label`` tells runs apart."""
+class _Place(NamedTuple):
+    """An observer in a test of a run, and what the run is called."""
 
     run: Run
-    label: str
+    run_name: str
     observer: str
     test: Test
 
-    def answers(self, what: What) -> xr.Dataset | str:
-        """Return its raw answers, or why there are none."""
-        return answers(self.run, self.observer, self.test, FOR_SCORES[what])
 
-    def frame(self, data: xr.Dataset) -> pd.DataFrame:
-        """Return raw answers, one per row."""
-        return answers_frame(self.run, self.observer, self.test, data)
-
-
-class _Export:
-    """What is taken from runs, and how much of it there is."""
+class _Chosen:
+    """What is taken from runs."""
 
     def __init__(
         self,
         runs: Sequence[Run],
-        what: What | None,
+        what: What,
         observers: Sequence[str] | None,
         tests: Sequence[str] | None,
         tell: Callable[[str], None],
         progress: bool,
     ) -> None:
         self.runs = list({run.folder.resolve(): run for run in runs}.values())
-        self.what: What = what or "scores"
-        self.tests = tests
-        for run in self.runs:
-            run.entries()  # a damaged ledger is told once, and not of each observer
-        every = _places(self.runs, observers, tests)
-        self.places = [place for place in every if place.run.asked(place.observer, place.test)]
         self.several = len(self.runs) > 1
-        self._not_asked = _not_asked(every)
-        self._left_out = [line for run in self.runs for line in run.left_out if not observers]
-        self._tell = tell
-        self._progress = progress
+        self.what, self.tests, self.tell, self.progress = what, tests, tell, progress
+        check_names("observer", observers, [name for run in self.runs for name in run.observers])
+        check_names("test", tests, [test.id for run in self.runs for test in run.tests])
+        self.places: list[_Place] = []
+        #: Lines about whom nothing is taken from.
+        self.left_out = [line for run in self.runs for line in run.left_out if not observers]
+        self.not_asked: list[str] = []
+        for run, name in zip(self.runs, run_names(self.runs), strict=True):
+            run.entries()  # a damaged ledger is told once, and not of each observer
+            own = [test for test in run.tests if tests is None or test.id in tests]
+            for observer in run.observers:
+                if observers is None or observer in observers:
+                    asked = [test for test in own if run.asked(observer, test)]
+                    self.places += [_Place(run, name, observer, test) for test in asked]
+                    lacks = run.manifest.observers[observer].lacks
+                    self.not_asked += not_asked(observer, own, lacks)
 
-    def found(self, doing: str) -> Iterator[tuple[_Place, xr.Dataset]]:
+    def complete(self, doing: str) -> Iterator[tuple[_Place, xr.Dataset]]:
         """Go through what is complete; at the end, tell what is not."""
         missing: dict[tuple[str, str], list[str]] = {}
         anything = False
         for place in self.followed(self.places, doing):
-            data = place.answers(self.what)
+            data = self.answers(place)
             if not isinstance(data, str):
                 anything = True
                 yield place, data
             elif data:
-                whose = f"{place.observer} of {place.label}" if self.several else place.observer
-                missing.setdefault((whose, data), []).append(place.test.id)
+                of_run = f" of {place.run_name}" if self.several else ""
+                missing.setdefault((place.observer + of_run, data), []).append(place.test.id)
         lines = [
             f"{who} is left out of {', '.join(of)}: {why}" for (who, why), of in missing.items()
         ]
-        for line in (*self._left_out, *lines, *self._not_asked):
-            self._tell(" ".join(line.split()))  # names may hold ends of lines
+        for line in (*self.left_out, *lines, *dict.fromkeys(self.not_asked)):
+            self.tell(on_one_line(line))
         if not anything:
-            none_at_all = self.places and not missing
-            reason = f"these tests have no {self.what}" if none_at_all else "nothing is there yet"
-            if not self.places and self._not_asked:
-                reason = self._not_asked[0].rstrip(".")
+            reason = "nothing is there yet"
+            if self.places and not missing:
+                reason = f"these tests have no {self.what}"
+            elif not self.places and self.not_asked:
+                reason = self.not_asked[0].rstrip(".")
             raise FechnerError(f"there is nothing to export: {reason}.")
+
+    def answers(self, place: _Place) -> xr.Dataset | str:
+        """Return raw answers, or why there are none."""
+        return frames.answers(place.run, place.observer, place.test, frames.FOR_SCORES[self.what])
 
     def followed(self, places: Sequence[_Place], doing: str) -> Iterable[_Place]:
         """Go through places, with a progress bar if one is wanted."""
-        return followed(places, doing) if self._progress else places
+        return followed(places, doing) if self.progress else places
+
+    def scored(self) -> list[tuple[_Place, list[Result]]]:
+        """Return the scores of what is complete."""
+        return [
+            (place, place.run.score(place.observer, place.test, data))
+            for place, data in self.complete("scoring")
+        ]
 
 
-def _places(
-    runs: Sequence[Run], observers: Sequence[str] | None, tests: Sequence[str] | None
-) -> list[_Place]:
-    names = [run.folder.resolve().name for run in runs]
-    every = [
-        _Place(run, name if names.count(name) == 1 else str(run.folder), observer, test)
-        for name, run in zip(names, runs, strict=True)
-        for observer in run.observers
-        for test in run.tests
-    ]
-    known = {
-        "observer": (observers, [name for run in runs for name in run.observers]),
-        "test": (tests, [test.id for run in runs for test in run.tests]),
-    }
-    for kind, (chosen, there) in known.items():
-        for name in chosen or ():
-            if name not in there:
-                listed = f"there are {', '.join(dict.fromkeys(there))}"
-                raise UnknownNameError(kind, name, there, listed)
-    return [
-        place
-        for place in every
-        if (observers is None or place.observer in observers)
-        and (tests is None or place.test.id in tests)
-    ]
-
-
-def _not_asked(places: Sequence[_Place]) -> list[str]:
-    """Say which tests need what observers lack, in a line for each reason."""
-    whose: dict[tuple[str, str], list[_Place]] = {}
-    for place in places:
-        whose.setdefault((place.label, place.observer), []).append(place)
-    lines = [
-        line
-        for (_, observer), own in whose.items()
-        for line in not_asked(
-            observer,
-            [place.test for place in own],
-            own[0].run.manifest.observers[observer].lacks,
-        )
-    ]
-    return list(dict.fromkeys(lines))
-
-
-def _write(chosen: _Export, file: IO[bytes], suffix: str) -> str:
-    """Write what was chosen, and say how much it was."""
-    if chosen.what == "scores" and suffix in _TABLES:
-        scored = _scored(chosen)
-        file.write(_score_tables(chosen.runs, scored, suffix).encode())
-        observers = {(place.label, place.observer) for place, _ in scored}
-        tests = {place.test.id for place, _ in scored}
-        return f"{len(observers)} observers, {len(tests)} tests"
-    own: Schema
-    parts: Iterable[tuple[_Place, pd.DataFrame]]
-    if chosen.what == "scores":
-        own, parts = OF_SCORES, [(place, scores_frame(found)) for place, found in _scored(chosen)]
-    elif chosen.what == "trials":
-        own, parts = OF_TRIALS, _trials(chosen)
-    else:
-        own, parts = _answers(chosen)
-    columns = {**({"run": "str"} if chosen.several else {}), **own}
-    rows = 0
-
-    def frames() -> Iterator[pd.DataFrame]:
-        nonlocal rows
-        for place, frame in parts:
-            rows += len(frame)
-            if chosen.several:
-                frame.insert(0, "run", place.label)
-            yield fitted(frame, columns)
-
-    WRITERS[suffix](file, columns, frames())
-    kind = {"scores": "scores", "trials": "answers"}.get(chosen.what, "rows")
-    return f"{rows} {kind}, {len(columns)} columns"
-
-
-def _scored(chosen: _Export) -> list[tuple[_Place, list[Result]]]:
-    return [
-        (place, place.run.score(place.observer, place.test, data))
-        for place, data in chosen.found("scoring")
-    ]
-
-
-def _trials(chosen: _Export) -> list[tuple[_Place, pd.DataFrame]]:
-    """Return answers in words, those of unfinished tests included."""
-    parts = []
-    for run in chosen.runs:
-        own = [place for place in chosen.places if place.run is run]
-        if own:
-            observers = list(dict.fromkeys(place.observer for place in own))
-            parts.append((own[0], trials_frame(run, observers, chosen.tests)))
-    if not any(len(frame) for _, frame in parts):
-        raise FechnerError("there is nothing to export: no observer answered in words.")
-    return parts
-
-
-def _answers(chosen: _Export) -> tuple[Schema, Iterator[tuple[_Place, pd.DataFrame]]]:
-    # A look at all of it first: the columns of a file must be known before its first row.
-    schemas, complete = [], []
-    for place, data in chosen.found("looking"):
-        schemas.append(schema(place.frame(data.isel({dim: slice(1) for dim in data.dims}))))
-        complete.append(place)
-
-    def parts() -> Iterator[tuple[_Place, pd.DataFrame]]:
-        for place in chosen.followed(complete, "writing"):
-            data = place.answers(chosen.what)
-            if isinstance(data, str):
-                raise FechnerError(f"{place.run.folder} was changed while it was read: {data}")
-            yield place, place.frame(data)
-
-    return merged([OF_ANSWERS, *schemas]), parts()
-
-
-def _score_tables(
-    runs: Sequence[Run], scored: Sequence[tuple[_Place, list[Result]]], suffix: str
-) -> str:
-    """Return a table for each set of questions, with observers under names that tell them apart."""
-    format, titled = _TABLES[suffix]
-    tables = []
-    for group in groups(runs):
+def _write_tables(chosen: _Chosen, file: IO[bytes], suffix: str) -> str:
+    """Write a table for each set of questions, with observers under names that tell them apart."""
+    scored = chosen.scored()
+    tables = {}
+    for group in groups(chosen.runs):
         results = [
             replace(result, observer=contender.label)
             for contender in group.contenders
@@ -310,31 +191,89 @@ def _score_tables(
             for result in found
         ]
         if results:
-            tables.append((group.title, format_scores(results, format)))
-    if len(tables) == 1:
-        return tables[0][1]
-    return "\n".join(titled(title) + table for title, table in tables)
+            tables[group.title] = results
+    texts = [
+        summarise_scores(results, title if len(tables) > 1 else "").write(_TABLES[suffix])
+        for title, results in tables.items()
+    ]
+    file.write("\n".join(texts).encode())
+    observers = {(place.run_name, place.observer) for place, _ in scored}
+    return f"{len(observers)} observers, {len({place.test.id for place, _ in scored})} tests"
 
 
-def _write_datasets(chosen: _Export, out: str, single: bool) -> str:
+def _write_frames(chosen: _Chosen, file: IO[bytes], suffix: str) -> str:
+    """Write what was chosen, and say how much it was."""
+    columns, parts = _frames(chosen)
+    if chosen.several:
+        columns = {"run": "str", **columns}
+    rows = 0
+
+    def fitted() -> Iterator[pd.DataFrame]:
+        nonlocal rows
+        for place, frame in parts:
+            rows += len(frame)
+            if chosen.several:
+                frame.insert(0, "run", place.run_name)
+            yield frames.fitted(frame, columns)
+
+    WRITERS[suffix](file, columns, fitted())
+    kind = {"scores": "scores", "trials": "answers"}.get(chosen.what, "rows")
+    return f"{rows} {kind}, {len(columns)} columns"
+
+
+def _frames(chosen: _Chosen) -> tuple[Schema, Iterable[tuple[_Place, pd.DataFrame]]]:
+    """Return the columns of what was chosen, and frames that are made when their turn comes."""
+    if chosen.what == "scores":
+        scored = chosen.scored()
+        return frames.OF_SCORES, [(place, frames.scores_frame(found)) for place, found in scored]
+    if chosen.what == "trials":  # those of unfinished tests included
+        trials = []
+        for run in chosen.runs:
+            if own := [place for place in chosen.places if place.run is run]:
+                observers = [place.observer for place in own]
+                trials.append((own[0], frames.trials_frame(run, observers, chosen.tests)))
+        if not any(len(frame) for _, frame in trials):
+            raise FechnerError("there is nothing to export: no observer answered in words.")
+        return frames.OF_TRIALS, trials
+
+    def framed(place: _Place, data: xr.Dataset) -> pd.DataFrame:
+        return frames.answers_frame(place.run, place.observer, place.test, data)
+
+    # A look at all of it first: the columns of a file must be known before its first row.
+    schemas, complete = [], []
+    for place, data in chosen.complete("looking"):
+        schemas.append(frames.schema(framed(place, data.isel({d: slice(1) for d in data.dims}))))
+        complete.append(place)
+
+    def parts() -> Iterator[tuple[_Place, pd.DataFrame]]:
+        for place in chosen.followed(complete, "writing"):
+            data = chosen.answers(place)
+            if isinstance(data, str):
+                raise FechnerError(f"{place.run.folder} was changed while it was read: {data}")
+            yield place, framed(place, data)
+
+    return frames.merged([frames.OF_ANSWERS, *schemas]), parts()
+
+
+def _write_datasets(chosen: _Chosen, out: str, single: bool) -> str:
     if single:
         if len(chosen.places) > 1:
             raise FechnerError(
                 f"a .nc file holds one observer in one test, not {len(chosen.places)}; choose "
                 "with --observers and --tests, or name a folder instead of a file."
             )
-        path = _checked_file(out, chosen.runs)
-        ((place, data),) = chosen.found("writing")
+        path = _checked(out, chosen.runs)
+        ((place, data),) = chosen.complete("writing")
         write_dataset(path, _signed(place, data))
         return f"{out}: {place.observer} in {place.test.id}"
 
     def name(place: _Place) -> Path:
-        run = [slug(place.label)] if chosen.several else []
+        run = [slug(place.run_name)] if chosen.several else []
         return Path(*run, slug(place.observer), f"{slug(place.test.id)}.nc")
 
     files = 0
     with whole_folder(out, chosen.runs, [name(place) for place in chosen.places]) as folder:
-        for place, data in chosen.found("writing"):
+        for place, data in chosen.complete("writing"):
             write_dataset(folder / name(place), _signed(place, data))
             files += 1
     return f"{out}: {files} files"
@@ -346,14 +285,13 @@ def _signed(place: _Place, data: xr.Dataset) -> xr.Dataset:
     They have names of their own: a bare ``mode`` would change how scipy writes the file.
     """
     manifest = place.run.manifest
+    record = manifest.observers[place.observer]
     return data.assign_attrs(
         fechner_observer=place.observer,
         fechner_suite=manifest.suite,
         fechner_mode=manifest.mode,
         fechner_test=place.test.id,
-        fechner_fingerprint=manifest.observers[place.observer].fingerprint_for(
-            place.test.experiment.asks
-        ),
+        fechner_fingerprint=record.fingerprint_for(place.test.experiment.asks),
         fechner_version=manifest.versions["fechner"],
     )
 
@@ -361,17 +299,8 @@ def _signed(place: _Place, data: xr.Dataset) -> xr.Dataset:
 # Files and folders that are there whole or not at all
 
 
-def _checked_file(out: str, runs: Sequence[Run]) -> Path:
-    """Return where a file is to be written, or say why it is not."""
-    path = _checked(out, runs)
-    if path.exists() and not path.is_file():
-        kind = "a folder" if path.is_dir() else "no ordinary file"
-        raise FechnerError(f"{out} is {kind}; choose another name.")
-    return path
-
-
-def _checked(out: str, runs: Sequence[Run]) -> Path:
-    """Keep away from what a run has written, and ask for a place that is there."""
+def _checked(out: str, runs: Sequence[Run], folder: bool = False) -> Path:
+    """Return where to write; keep away from what a run has written, and from other things."""
     path = Path(out).resolve()  # a link stays one
     for run in runs:
         own = run.folder.resolve()
@@ -379,13 +308,15 @@ def _checked(out: str, runs: Sequence[Run]) -> Path:
             raise FechnerError(f"{out} belongs to the run in {run.folder}; choose another place.")
     if not path.parent.is_dir():
         raise FechnerError(f"{out} cannot be written: there is no folder {path.parent}.")
+    if path.exists() and not (path.is_dir() if folder else path.is_file()):
+        raise FechnerError(f"{out} is no {'folder' if folder else 'file'}; choose another name.")
     return path
 
 
 @contextmanager
 def _whole_file(out: str, runs: Sequence[Run]) -> Iterator[IO[bytes]]:
     """Give a file to write, which takes its place when it is complete."""
-    path = _checked_file(out, runs)
+    path = _checked(out, runs)
     temporary = path.with_name(f".export.{os.getpid()}.tmp")
     with _errors_in_a_sentence(out):
         try:
@@ -410,12 +341,9 @@ def whole_folder(out: str, runs: Sequence[Run], names: Sequence[Path] = ()) -> I
     names
         What one that exists may hold, from an earlier export of the same: it is replaced.
     """
-    path = _checked(out, runs)
-    if path.exists() and not path.is_dir():
-        raise FechnerError(f"{out} is a file; a folder is needed.")
-    inside = [each.relative_to(path) for each in path.rglob("*") if not each.is_dir()]
-    others = sorted(str(name) for name in set(inside) - set(names))
-    if others:
+    path = _checked(out, runs, folder=True)
+    inside = {each.relative_to(path) for each in path.rglob("*") if not each.is_dir()}
+    if others := sorted(map(str, inside - set(names))):
         raise FechnerError(
             f"{out} holds other things ({others[0]}); choose a folder that is new or empty."
         )
@@ -424,17 +352,12 @@ def whole_folder(out: str, runs: Sequence[Run], names: Sequence[Path] = ()) -> I
         try:
             temporary.mkdir()
             yield temporary
-            if path.is_dir():
-                for name in names:  # complete when it was exported before, and perhaps no longer
-                    (path / name).unlink(missing_ok=True)
-                for each in sorted(temporary.rglob("*")):
-                    target = path / each.relative_to(temporary)
-                    if each.is_dir():
-                        target.mkdir(exist_ok=True)
-                    else:
-                        each.replace(target)
-            else:
-                temporary.replace(path)
+            path.mkdir(exist_ok=True)
+            for name in inside:  # complete when it was exported before, and perhaps no longer
+                (path / name).unlink()
+            for each in temporary.iterdir():
+                shutil.rmtree(path / each.name, ignore_errors=True)  # its folders are empty
+                each.replace(path / each.name)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
 

@@ -8,12 +8,12 @@ varies along the same dimensions. Nothing is known here of any experiment.
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from fechner.errors import RunFolderError, UnknownNameError
+from fechner.errors import RunFolderError, check_names
 from fechner.report.score_tables import COLUMNS, records
 from fechner.report.tables import Schema
 
@@ -67,8 +67,8 @@ OF_TRIALS: Schema = {
     "cost": "float64",
 }
 
-#: Types of raw answers, each able to hold what those before it hold; all know missing values.
-_KINDS = ("boolean", "Int64", "float64", "str")
+#: Types of columns, each able to hold what those before it hold.
+_KINDS = ("bool", "boolean", "int64", "Int64", "float64", "str")
 
 #: Dimensions of an answer; whatever lacks one of them was set by the experiment.
 _PLACES = ("layer", "readout")
@@ -85,7 +85,7 @@ _TOLD = ("name", "unit")
 
 def to_dataframe(run: Run, what: What = "scores") -> pd.DataFrame:
     """Return what is complete of a run as one frame; see `fechner.Run.to_dataframe`."""
-    check_what(what)
+    check_names("frame", [what], get_args(What))
     if what == "scores":
         return scores_frame(run.scores())
     if what == "trials":
@@ -98,12 +98,6 @@ def to_dataframe(run: Run, what: What = "scores") -> pd.DataFrame:
         if not isinstance(data := answers(run, observer, test, FOR_SCORES[what]), str)
     )
     return together(list(found))
-
-
-def check_what(what: str) -> None:
-    """Say which kinds of frames there are if this is none."""
-    if what not in get_args(What):
-        raise UnknownNameError("frame", what, get_args(What), f"there are {get_args(What)}")
 
 
 def answers(run: Run, observer: str, test: Test, for_scores: bool | None) -> xr.Dataset | str:
@@ -196,73 +190,60 @@ def _of_quantity(
     import xarray as xr
 
     answer = data[quantity].variable
-    sizes = dict(zip(answer.dims, answer.shape, strict=True))
-    values, words = answer.values.ravel(), _words(answer)
-    columns: dict[str, Any] = {
-        **{name: _repeated(text, answer.size) for name, text in whose.items()},
-        **{name: _repeated("", answer.size) for name in _PLACES},
-        "quantity": _repeated(quantity, answer.size),
-        "value": values,
-    }
-    if _kind(values) == "str":
-        columns |= {"value": np.full(answer.size, np.nan), "text": values}
+    columns: dict[str, Any] = {**whose, "layer": "", "readout": "", "quantity": quantity}
+    columns["value"], words = answer, _words(answer)
+    if _kind(answer) == "str":
+        columns |= {"value": np.nan, "text": answer}
     elif words is not None:
-        columns["text"] = words.ravel()
+        columns["text"] = words
+    sizes = answer.sizes
+    others = {
+        str(dim): xr.Variable((dim,), np.arange(n))
+        for dim, n in sizes.items()
+        if dim not in data.variables
+    }
+    others |= {name: data[name].variable for name in beside if set(data[name].dims) <= set(sizes)}
+    for name, variable in [("value", answer), *others.items()]:
+        words = _words(variable)
+        added: dict[str, Any] = (
+            {} if variable is answer else {name: variable if words is None else words}
+        )
+        units = {f"{name}_{each}": variable.attrs.get(each) for each in _TOLD}
+        added |= {key: text for key, text in units.items() if isinstance(text, str)}
+        for key, column in added.items():
+            taken = key not in _PLACES and (key in columns or key in _RESERVED)
+            columns[f"{key}_" if taken else key] = column
 
-    def put(name: str, variable: xr.Variable) -> None:
-        """Add a column; one whose name is taken has it with a stroke."""
-        taken = name not in _PLACES and (name in columns or name in _RESERVED)
-        columns[f"{name}_" if taken else name] = _spread(variable, sizes)
+    def spread(column: Any) -> Any:
+        if not isinstance(column, xr.Variable):
+            column = xr.Variable((), np.array(column, dtype=object))  # numpy's own text is copied
+        return column.set_dims(sizes).values.ravel()
 
-    def tell(name: str, attributes: Mapping[Any, Any]) -> None:
-        for each in _TOLD:
-            if isinstance(attributes.get(each), str):
-                put(f"{name}_{each}", xr.Variable((), _repeated(attributes[each], 1)[0]))
-
-    tell("value", answer.attrs)
-    for dim, size in sizes.items():
-        if dim not in data.variables:
-            put(str(dim), xr.Variable((dim,), np.arange(size)))
-    for name in beside:
-        variable = data[name].variable
-        if set(variable.dims) <= set(sizes):
-            words = _words(variable)
-            put(name, variable if words is None else xr.Variable(variable.dims, words))
-            tell(name, variable.attrs)
     return pd.DataFrame(
         {
-            name: _typed(column, OF_ANSWERS.get(name) or _kind(column))
+            name: _typed(spread(column), OF_ANSWERS.get(name) or _kind(column))
             for name, column in columns.items()
         }
     )
 
 
-def _spread(variable: xr.Variable, sizes: Mapping[Hashable, int]) -> Any:
-    """Return a variable's values for every cell of a grid that has its dimensions and others."""
-    shape = [size if dim in variable.dims else 1 for dim, size in sizes.items()]
-    values = variable.transpose(*(dim for dim in sizes if dim in variable.dims)).values
-    return np.broadcast_to(values.reshape(shape), tuple(sizes.values())).ravel()
-
-
-def _repeated(text: str, n: int) -> Any:
-    return np.full(n, text, dtype=object)  # one text, n times; numpy's own text is copied n times
-
-
-def _words(variable: xr.Variable) -> Any | None:
+def _words(variable: xr.Variable) -> xr.Variable | None:
     """Return numbers that stand for words as these, None if they do not."""
     if variable.dtype.kind not in "iu":
         return None
     for attribute, sign in _SPELT_OUT.items():
         if isinstance(variable.attrs.get(attribute), str):
             words = [*variable.attrs[attribute].split(sign), ""]  # nothing for what is below 0
-            return np.array(words, dtype=object)[np.maximum(variable.values, -1)]
+            return variable.copy(
+                data=np.array(words, dtype=object)[np.maximum(variable.values, -1)]
+            )
     return None
 
 
 def _kind(values: Any) -> str:
-    return {"b": "boolean", "i": "Int64", "u": "Int64", "f": "float64"}.get(
-        np.asarray(values).dtype.kind, "str"
-    )
+    """Return the type of a column, by that of an array or variable; text otherwise."""
+    letter = getattr(getattr(values, "dtype", None), "kind", "")
+    return {"b": "boolean", "i": "Int64", "u": "Int64", "f": "float64"}.get(letter, "str")
 
 
 def _typed(values: Any, kind: str) -> Any:
@@ -294,35 +275,28 @@ def merged(schemas: Iterable[Schema]) -> Schema:
     found: Schema = {}
     for each in schemas:
         for name, kind in each.items():
-            found[name] = max(found.get(name, kind), kind, key=_width)
+            found[name] = max(found.get(name, kind), kind, key=_KINDS.index)
     return found
-
-
-def _width(kind: str) -> int:
-    return _KINDS.index(kind) if kind in _KINDS else -1
 
 
 def fitted(frame: pd.DataFrame, columns: Schema) -> pd.DataFrame:
     """Return a frame with the columns and types of a schema; what it lacks is missing."""
     import pandas as pd
 
-    return pd.DataFrame(
-        {
-            name: _cast(frame[name], kind)
-            if name in frame
-            else pd.Series(pd.NA if kind in ("boolean", "Int64") else np.nan, frame.index, kind)
-            for name, kind in columns.items()
-        }
-    )
-
-
-def _cast(column: pd.Series, kind: str) -> Any:
-    if schema(column.to_frame("it"))["it"] == kind:
-        return column
-    if kind == "str":  # numbers keep every digit
-        cells = zip(column.tolist(), column.isna(), strict=True)
-        return _typed(["" if missing else repr(value) for value, missing in cells], kind)
-    return column.astype(kind)
+    own = schema(frame)
+    found: dict[str, Any] = {}
+    for name, kind in columns.items():
+        if name not in own:
+            missing = pd.NA if kind in ("boolean", "Int64") else np.nan
+            found[name] = pd.Series(missing, frame.index, kind)
+        elif own[name] == kind:
+            found[name] = frame[name]
+        elif kind == "str":  # numbers keep every digit
+            texts = frame[name].astype(object).map(str).where(frame[name].notna(), "")
+            found[name] = _typed(texts, kind)
+        else:
+            found[name] = frame[name].astype(kind)
+    return pd.DataFrame(found)
 
 
 def together(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -50,7 +50,7 @@ def records(results: Sequence[Result]) -> list[dict[str, Any]]:
     return rows
 
 
-def summarise_scores(results: Sequence[Result]) -> Summary:
+def summarise_scores(results: Sequence[Result], heading: str = "") -> Summary:
     """Return main scores of the last layer measured, observers across.
 
     A test has a row for each read-out and layer that is not the natural one, named. Published
@@ -58,7 +58,7 @@ def summarise_scores(results: Sequence[Result]) -> Summary:
     """
     cells: dict[tuple[str, str], dict[str, str]] = {}
     notes: dict[str, list[str]] = {}
-    for result in _shown(results):
+    for result in (each for each in results if each.main and each.last):
         scores = [score for score in (result.score, result.score.beside) if score is not None]
         for score in scores:
             label = f"{score.name} {score.arrow} {result.place}".strip()
@@ -75,7 +75,7 @@ def summarise_scores(results: Sequence[Result]) -> Summary:
     rows = records(results)
     of_result = ("name", "main", "last", "place")
     return Summary(
-        [_crossed(("test", "score"), cells)],
+        [_crossed(("test", "score"), cells, heading)],
         notes=_with_names(notes),
         columns=COLUMNS,
         rows=rows,
@@ -83,15 +83,13 @@ def summarise_scores(results: Sequence[Result]) -> Summary:
     )
 
 
-def _shown(results: Sequence[Result]) -> list[Result]:
-    return [result for result in results if result.main and result.last]
-
-
-def _crossed(header: Sequence[str], cells: dict[tuple[str, str], dict[str, str]]) -> Table:
+def _crossed(
+    header: Sequence[str], cells: dict[tuple[str, str], dict[str, str]], heading: str = ""
+) -> Table:
     """Return a table of rows with two names, and a column for whatever any row has."""
     across = list(dict.fromkeys(name for row in cells.values() for name in row))
     rows = [[*names, *(row.get(name, "") for name in across)] for names, row in cells.items()]
-    return Table([*header, *across], rows)
+    return Table([*header, *across], rows, heading)
 
 
 def _with_names(notes: dict[str, list[str]]) -> list[str]:
@@ -106,8 +104,7 @@ def _layers(results: Sequence[Result]) -> Summary:
             if each.observer == observer and each.main:
                 place = (each.score.layer, each.score.readout)
                 cells.setdefault(place, {})[each.test] = number(each.score.value)
-        table = _crossed(("layer", "read-out"), cells)
-        tables.append(Table(table.header, table.rows, observer))
+        tables.append(_crossed(("layer", "read-out"), cells, observer))
     return Summary(tables)
 
 
@@ -138,9 +135,10 @@ def compare_seeds(runs: Sequence[Sequence[Result]]) -> str:
     ``inside`` says whether all of them lie within the interval of the first run.
     """
     found: dict[tuple[str, str, str], list[Result]] = {}
-    for result in (result for results in runs for result in _shown(results)):
-        place = (result.observer, result.test, result.score.readout)
-        found.setdefault(place, []).append(result)
+    for result in (result for results in runs for result in results):
+        if result.main and result.last:
+            place = (result.observer, result.test, result.score.readout)
+            found.setdefault(place, []).append(result)
     rows = []
     for place, results in found.items():
         values = [result.score.value for result in results]

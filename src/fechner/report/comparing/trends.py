@@ -9,24 +9,24 @@ import csv
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fechner.errors import FechnerError, UnknownNameError
-from fechner.report.comparing.standings import (
+from fechner.errors import FechnerError, check_names, listed
+from fechner.report.comparing.scoring import (
     NOTHING,
-    Standing,
+    ScoredObserver,
     correction_note,
     goal_of,
     p_header,
     p_values,
-    signed,
-    stand,
+    score_observers,
 )
-from fechner.report.contenders import Entrant, Source, choose, choose_tests, entrants, listed
-from fechner.report.tables import Summary, Table, interval
+from fechner.report.contenders import Entrant, Source, choose, choose_tests, entrants
+from fechner.report.tables import Summary, Table, interval, signed
 from fechner.scores import Score
 from fechner.scores.comparisons import LEVEL, Correction, Regression, corrected, regress
 from fechner.scores.panels import Floats
@@ -66,7 +66,7 @@ class Trend:
     suite: str
     test: str
     score: Score
-    observers: tuple[Standing, ...]
+    observers: tuple[ScoredObserver, ...]
     regression: Regression
     corrected: float = float("nan")
     log: bool = False
@@ -138,28 +138,27 @@ def find_trends(
     tuple of Trends and list of str
         And what could not be scored or matched, in one line each.
     """
-    every = entrants(sources)
-    chosen = choose(every, observers) if observers is not None else every
+    chosen = choose(entrants(sources), observers)
     if not chosen:
         raise FechnerError("this run has no results yet; run some observers first.")
     figures, unmatched = _figures(file, columns, chosen)
     known = [each for each in chosen if any(each.label in own.values for own in figures)]
-    standings, problems = stand(known, choose_tests(chosen, tests), layer, readout, progress)
+    scored, problems = score_observers(known, choose_tests(chosen, tests), layer, readout, progress)
     found = [
         trend
         for own in figures
         for trend in _trends(
             own,
             [
-                (standing, own.values.get(each.label, np.nan))
-                for each, standing in zip(known, standings, strict=True)
+                (observer, own.values[each.label])
+                for each, observer in zip(known, scored, strict=True)
                 if each.label in own.values
             ],
         )
     ]
-    name = next((own.file for own in figures if own.file), "")
+    name = "" if all(own.log for own in figures) else Path(file).name
     if not found:
-        reasons = [*problems, *(line for each in standings for line in each.not_asked)]
+        reasons = [*problems, *(line for each in scored for line in each.not_asked)]
         why = f": {reasons[0].rstrip('.')}" if reasons else ""
         raise FechnerError(f"no observer in {name or 'these runs'} has finished a test{why}.")
     p = corrected([each.regression.p for each in found], correction)
@@ -169,42 +168,33 @@ def find_trends(
     return Trends(name, trends, correction), [*problems, *unmatched]
 
 
-@dataclass(frozen=True)
-class _Figure:
-    """A figure by the labels of observers, and the file that it is from, if it is from one."""
+class _Figure(NamedTuple):
+    """A figure by the labels of observers; logarithms of what runs counted, not those of files."""
 
     name: str
     values: Mapping[str, float]
-    file: str = ""
+    log: bool
 
 
 def _figures(
     file: Path | str, columns: Sequence[str] | None, every: Sequence[Entrant]
 ) -> tuple[list[_Figure], list[str]]:
     """Return figures of a file and of runs; and who has none, in one line each."""
-    names = [part.strip() for part in str(file).split(",")]
     found: list[_Figure] = []
     lines: list[str] = []
+    counts = [part.strip() for part in str(file).split(",")]
     if Path(file).exists() or Path(file).suffix:
-        outside = read_figures(file, columns)
-        names = [name for name in columns or () if name not in outside]
-        if len(outside.columns):
-            matched, lines = match(Path(file).name, list(outside.index), every)
-            found = [
-                _Figure(
-                    name,
-                    {label: float(outside[name][own]) for label, own in matched.items()},
-                    Path(file).name,
-                )
-                for name in outside
-            ]
+        table = read_figures(file, columns)
+        counts = [name for name in columns or () if name not in table]
+        if len(table.columns):
+            matched, lines = match(Path(file).name, list(table.index), every)
+            for name in table:
+                values = {label: float(table[name][own]) for label, own in matched.items()}
+                found.append(_Figure(name, values, log=False))
     elif columns is not None:
         raise FechnerError(f"--column is for CSV files; leave it out with --against {file}.")
-    for name in names:
-        if name not in COUNTED:
-            there = f"give a CSV file, or {' or '.join(COUNTED)}"
-            raise UnknownNameError("figure", name, COUNTED, there)
-    for name in dict.fromkeys(names):
+    check_names("figure", counts, COUNTED, "give a CSV file, or")
+    for name in dict.fromkeys(counts):
         counted = {each.label: each.complexity.get(name) for each in every}
         values = {label: math.log10(value) for label, value in counted.items() if value}
         if not values:
@@ -212,39 +202,26 @@ def _figures(
                 f"no {COUNTED[name]} were counted of any observer here; only networks that a run "
                 "measured have them."
             )
-        found.append(_Figure(COUNTED[name], values))
+        found.append(_Figure(COUNTED[name], values, log=True))
         if left := [label for label in counted if label not in values]:
             lines.append(f"No {COUNTED[name]} were counted of {', '.join(left)}.")
     return found, lines
 
 
-def _trends(own: _Figure, matched: Sequence[tuple[Standing, float]]) -> list[Trend]:
-    found, figure = [], own.name
+def _trends(figure: _Figure, matched: Sequence[tuple[ScoredObserver, float]]) -> list[Trend]:
+    found = []
     tests = dict.fromkeys((each.suite, test) for each, _ in matched for test in each.scores)
     for suite, test in tests:
-        points = [
-            (each, value, each.scores[test])
-            for each, value in matched
-            if each.suite == suite and test in each.scores
-        ]
+        own = [(e, x) for e, x in matched if e.suite == suite and test in e.scores]
         known = [
-            (each, value, score)
-            for each, value, score in points
-            if np.isfinite(value) and np.isfinite(score.value)
+            (each, value)
+            for each, value in own
+            if np.isfinite(value) and np.isfinite(each.scores[test].value)
         ]
-        line = regress([value for _, value, _ in known], [score.value for _, _, score in known])
-        note = line.note.replace("the figure", figure)
-        found.append(
-            Trend(
-                figure,
-                suite,
-                test,
-                points[0][2],
-                tuple(each for each, _, _ in known),
-                replace(line, note=note),
-                log=not own.file,
-            )
-        )
+        line = regress([x for _, x in known], [each.scores[test].value for each, _ in known])
+        line = replace(line, note=line.note.replace("the figure", figure.name))
+        score, observers = own[0][0].scores[test], tuple(each for each, _ in known)
+        found.append(Trend(figure.name, suite, test, score, observers, line, log=figure.log))
     return found
 
 
@@ -261,72 +238,40 @@ def read_figures(path: Path | str, columns: Sequence[str] | None = None) -> pd.D
     """
     import pandas as pd
 
-    path = Path(path)
-    (_, first), *rows = _lines(path) or [(0, [""])]
-    header = [cell.strip() for cell in first]
-    if _NAME not in header:
-        there = listed(header) if any(header) else "nothing"
+    try:
+        # Spreadsheets put a mark before the first character.
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            lines = [[cell.strip() for cell in row] for row in csv.reader(file, strict=True)]
+        header, *rows = [row for row in lines if any(row) and row[0][:1] != "#"] or [[""]]
+        padded = [row + [""] * (len(header) - len(row)) for row in rows]
+        table = pd.DataFrame(padded, columns=header, dtype=object)
+    except OSError as error:
+        raise FechnerError(f"{path} cannot be read: {error.strerror}.") from error
+    except (ValueError, csv.Error) as error:
+        raise FechnerError(f"{path} is no CSV in UTF-8 ({error}).") from error
+    others = [name for name in header if name and name != _NAME]
+    if _NAME not in header or not others:
         raise FechnerError(
             f"{path} needs a column '{_NAME}' and others with numbers, separated by commas; its "
-            f"first line has {there}."
+            f"first line has {listed(header) or 'nothing'}."
         )
-    repeated = next((name for name in header if header.count(name) > 1), None)
-    if repeated is not None:
-        raise FechnerError(f"{path} has two columns named '{repeated}'.")
-    others = [name for name in header if name and name != _NAME]
-    if not others:
-        raise FechnerError(f"{path} has no column beside '{_NAME}'; add one with numbers.")
+    for names in (header, list(table[_NAME]) if header.count(_NAME) == 1 else []):
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise FechnerError(f"{path} has '{twice[0]}' twice: keep one.")
     if columns is None and len(others) > 1:
         raise FechnerError(f"{path} has {listed(others)}: choose by --column.")
     asked = others if columns is None else dict.fromkeys(columns)
     chosen = [name for name in asked if name in others or name not in COUNTED]
-    for name in chosen:
-        if name not in others:
-            raise UnknownNameError("column", name, others, f"{path} has {listed(others)}")
-    found: dict[str, list[float]] = {}
-    for line, cells in rows:
-        if len(cells) > len(header):
-            raise FechnerError(
-                f"{path}, line {line}: {len(cells)} cells under {len(header)} columns; put what "
-                "holds a comma in quotes."
-            )
-        row = dict.fromkeys(header, "")
-        row |= {name: cell.strip() for name, cell in zip(header, cells, strict=False)}
-        if row[_NAME] in found:
-            raise FechnerError(f"{path}, line {line}: '{row[_NAME]}' is there twice.")
-        found[row[_NAME]] = [_number(row[name], f"{path}, line {line}", name) for name in chosen]
-    return pd.DataFrame.from_dict(found, "index", columns=chosen)
-
-
-def _lines(path: Path) -> list[tuple[int, list[str]]]:
-    """Return the rows that hold something, with the number of the line each ends on."""
-    try:
-        # Spreadsheets put a mark before the first character.
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            return [
-                (reader.line_num, cells)
-                for cells in reader
-                if any(cell.strip() for cell in cells) and not cells[0].startswith("#")
-            ]
-    except FileNotFoundError:
-        raise FechnerError(f"there is no file '{path}'.") from None
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise FechnerError(f"{path} is no CSV in UTF-8 ({error}).") from error
-    except OSError as error:
-        raise FechnerError(f"{path} cannot be read: {error.strerror}.") from error
-
-
-def _number(text: str, where: str, column: str) -> float:
-    try:
-        value = float(text or "nan")
-    except ValueError:
-        value = math.inf
-    if math.isinf(value):
+    check_names("column", chosen, others, f"{path} has")
+    texts = table.set_index(_NAME)[chosen]
+    numbers = texts.apply(pd.to_numeric, errors="coerce").astype(float)
+    unknown = texts.isin(["", "nan"])
+    for row, column in np.argwhere(~(np.isfinite(numbers) | unknown).to_numpy(bool)):
         raise FechnerError(
-            f"{where}: '{text}' in column '{column}' is not a number; leave unknown ones empty."
+            f"{path}: '{texts.iloc[row, column]}' in column '{chosen[column]}' is not a number; "
+            "leave unknown ones empty."
         )
-    return value
+    return numbers
 
 
 def match(
@@ -346,6 +291,7 @@ def match(
     found: dict[str, str] = {}
     unknown: list[str] = []
     several: list[str] = []
+    labels = [each.label for each in every]
     for name in names:
         same = _named(name, every)
         if not same:
@@ -363,33 +309,27 @@ def match(
     if not found:
         raise FechnerError(
             f"no name in column '{_NAME}' of {file} is that of an observer here; it has "
-            f"{listed(names, 3) or 'none'}, and there are "
-            f"{listed([each.label for each in every], 3)}."
+            f"{listed(names, 3) or 'none'}, and there are {listed(labels, 3)}."
         )
-    left = [each.label for each in every if each.label not in found]
-    lines = [
-        f"In {file} but not here: {', '.join(unknown)}." if unknown else "",
-        f"Names that could be several, left out: {', '.join(several)}." if several else "",
-        f"Here but not in {file}: {', '.join(left)}." if left else "",
-    ]
-    return found, [line for line in lines if line]
+    lines = {
+        f"In {file} but not here: ": unknown,
+        "Names that could be several, left out: ": several,
+        f"Here but not in {file}: ": [label for label in labels if label not in found],
+    }
+    return found, [f"{words}{', '.join(which)}." for words, which in lines.items() if which]
 
 
 def _named(name: str, every: Sequence[Entrant]) -> list[Entrant]:
-    """Return whom a name stands for; what comes first among the names of an observer wins."""
-    for place in range(4):
-        same = [each for each in every if _names(each)[place] == name]
-        if same:
-            return same
-    return []
+    """Return whom a name stands for: the surest kind of name that anyone has wins."""
 
+    def called(each: Entrant) -> tuple[str, ...]:
+        row = each.row
+        if row is None or not any(map(str.isalnum, row.architecture)):
+            return (each.label, each.observer, "", "")
+        return (each.label, each.observer, row.architecture, f"{row.family} {row.architecture}")
 
-def _names(each: Entrant) -> tuple[str, ...]:
-    """Return the names under which a file may know an observer, the surest first."""
-    row = each.row
-    if row is None or not any(map(str.isalnum, row.architecture)):
-        return (each.label, each.observer, "", "")
-    return (each.label, each.observer, row.architecture, f"{row.family} {row.architecture}")
+    same = ([each for each in every if called(each)[kind] == name] for kind in range(4))
+    return next(filter(None, same), [])
 
 
 # Tables
@@ -397,51 +337,51 @@ def _names(each: Entrant) -> tuple[str, ...]:
 
 def summarise_trends(found: Trends) -> Summary:
     """Put trends into sentences and tables."""
-    by_figure = {
-        name: [each for each in found.trends if each.title == name] for name in found.figures
-    }
+    p = p_header(found.correction)[-1]
     notes = [
         "r is Pearson's correlation, and the slope that of the score, each with a 95 % interval "
         "that holds as far as these observers are a fair sample of others.",
         "p and the slope's interval are by Student's t; r's interval is by Fisher's z, as wide as "
         "leaves out 0 just where p < 0.05.",
         f"{correction_note(found.correction, found.tested, 'trends')} A trend is significant by "
-        f"{p_header(found.correction)[-1]} < {LEVEL:g}; {NOTHING} stands where it is not.",
+        f"{p} < {LEVEL:g}; {NOTHING} stands where it is not.",
     ]
+    tables, findings = [], []
+    for name in found.figures:
+        own = [each for each in found.trends if each.title == name]
+        tables.append(_table(name, own, found))
+        findings.append(_verdict(name, own))
     rows = [_record(each) for each in found.trends]
-    return Summary(
-        [_table(name, trends, found) for name, trends in by_figure.items()],
-        [_verdict(name, trends) for name, trends in by_figure.items()],
-        notes,
-        columns=COLUMNS,
-        rows=rows,
-        details={
-            "file": found.file,
-            "correction": found.correction,
-            "tested": found.tested,
-            "trends": [
-                {**row, "points": _points(each)}
-                for row, each in zip(rows, found.trends, strict=True)
-            ],
-        },
-    )
+    points = [
+        {
+            "points": [
+                {"observer": who.label, "figure": float(x), "score": float(y)}
+                for who, x, y in zip(
+                    each.observers, each.regression.x, each.regression.y, strict=True
+                )
+            ]
+        }
+        for each in found.trends
+    ]
+    details = {
+        "file": found.file,
+        "correction": found.correction,
+        "tested": found.tested,
+        "trends": [row | more for row, more in zip(rows, points, strict=True)],
+    }
+    return Summary(tables, findings, notes, columns=COLUMNS, rows=rows, details=details)
 
 
 def _verdict(figure: str, trends: list[Trend]) -> str:
-    closer = [each.test for each in trends if each.significant == 1]
-    farther = [each.test for each in trends if each.significant == -1]
-    n = len(trends)
-    tests = f"{n} tests" if n > 1 else "the one test"
     goal = goal_of(each.observers[0].best for each in trends if each.observers)
-    if not closer and not farther:
-        return f"{figure}: no trend is significant in {f'any of {tests}' if n > 1 else tests}."
+    tests = {sign: [t.test for t in trends if t.significant == sign] for sign in (1, -1, 0)}
     said = [
-        f"observers with more of it are {where} {goal} in {', '.join(which)}"
-        for where, which in (("closer to", closer), ("farther from", farther))
-        if which
+        f"observers with more of it are {where} {goal} in {', '.join(tests[sign])}"
+        for where, sign in (("closer to", 1), ("farther from", -1))
+        if tests[sign]
     ]
-    if len(closer) + len(farther) < n:
-        said.append(f"no trend is significant in {n - len(closer) - len(farther)} of {tests}")
+    if tests[0]:
+        said.append(f"no trend is significant in {len(tests[0])} of {len(trends)} tests")
     return f"{figure}: {'; '.join(said)}."
 
 
@@ -459,17 +399,15 @@ def _table(figure: str, trends: list[Trend], found: Trends) -> Table:
                 str(line.n),
                 interval(line.r, line.low, line.high, signed),
                 *p_values(line.p, each.corrected, found.correction),
-                interval(line.slope, line.slope_low, line.slope_high, _three_digits),
+                interval(
+                    line.slope, line.slope_low, line.slope_high, partial(signed, digits=".3g")
+                ),
                 {1: f"closer to {goal}", -1: f"farther from {goal}", 0: NOTHING}[each.significant],
                 *([line.note] if noted else []),
             ]
         )
     source = "" if trends[0].log else f" of {found.file}"
     return Table(header, body, f"Scores against {figure}{source}")
-
-
-def _three_digits(value: float) -> str:
-    return "n/a" if math.isnan(value) else f"{value:+.3g}".replace("-", "−")
 
 
 def _record(each: Trend) -> dict[str, Any]:
@@ -484,11 +422,3 @@ def _record(each: Trend) -> dict[str, Any]:
         "corrected_p": each.corrected,
     }
     return {name: known[name] for name in COLUMNS}
-
-
-def _points(each: Trend) -> list[dict[str, Any]]:
-    line = each.regression
-    return [
-        {"observer": who.label, "figure": float(x), "score": float(y)}
-        for who, x, y in zip(each.observers, line.x, line.y, strict=True)
-    ]

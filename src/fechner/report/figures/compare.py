@@ -11,7 +11,7 @@ import numpy as np
 
 from fechner.errors import FechnerError
 from fechner.report.comparing.comparison import Comparison, Finding, Pair
-from fechner.report.comparing.standings import goal_of, p_header
+from fechner.report.comparing.scoring import goal_of, p_header
 from fechner.report.comparing.trends import Trend, Trends
 from fechner.report.figures.grid import Cell, draw_grid
 from fechner.report.figures.marks import line_sample

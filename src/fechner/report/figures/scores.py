@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from fechner.errors import FechnerError
 from fechner.references import reference
-from fechner.report.comparing.standings import stand
+from fechner.report.comparing.scoring import score_observers
 from fechner.report.contenders import Contender, choose, choose_place, choose_tests, entrants
 from fechner.report.figures.axes import Scale, set_axis
 from fechner.report.figures.grid import draw_legends
@@ -365,11 +365,11 @@ def draw_printed(
     own = suite(PRESETS[name])
     there = choose_tests(every, None if test is None else [test])
     tests = [each.id for each in own.build(published=True) if each.id in there]
-    standings, _ = stand(chosen, tests)
+    scored, _ = score_observers(chosen, tests)
     labels = _printed_names(rows)
     found = [
         Row(labels[each.observer], "", row.family, row.scores)
-        for each, row in zip(chosen, standings, strict=True)
+        for each, row in zip(chosen, scored, strict=True)
         if row.scores or observers is not None
     ]
     return draw_scores(found, tests, columns, dpi, own.best, reference(name).short)

@@ -1,33 +1,30 @@
-"""Standings: how observers of runs and of published tables did, where they are to be compared."""
+"""The scores of observers that are to be compared, at one layer by one read-out each."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fechner.errors import FechnerError
 from fechner.references import reference
-from fechner.report.contenders import Contender, Entrant, Printed, choose_place, groups
-from fechner.report.tables import number
+from fechner.report.contenders import Contender, Entrant, Printed, choose_place
+from fechner.report.tables import p_value
 from fechner.runs.progress import followed
 from fechner.scores import Score
 from fechner.scores.comparisons import NAMES, Correction
 from fechner.scores.score import Resampled
 from fechner.suites import PRESETS, Test, suite
+from fechner.suites.base import not_asked
 from fechner.suites.published import printed_score
 
 if TYPE_CHECKING:
     import xarray as xr
 
-#: What stands where nothing is significant.
-NOTHING = "·"
-
 
 @dataclass(frozen=True)
-class Standing:
-    """How an observer did at one layer by one read-out.
+class ScoredObserver:
+    """An observer at one layer by one read-out, with its scores.
 
     Parameters
     ----------
@@ -53,13 +50,13 @@ class Standing:
     not_asked: Sequence[str] = ()
 
 
-def stand(
+def score_observers(
     every: Sequence[Entrant],
     tests: Sequence[str],
     layer: str | None = None,
     readout: str | None = None,
     progress: bool = False,
-) -> tuple[list[Standing], list[str]]:
+) -> tuple[list[ScoredObserver], list[str]]:
     """Score entrants at one layer by one read-out each; and say what cannot be, in one line each.
 
     By default these are the last layer measured and the suite's read-out, as in tables. Observers
@@ -71,32 +68,48 @@ def stand(
     readouts: dict[str, list[str]] = {}
     for each in every:
         if isinstance(each, Contender):
-            found = answers[each.label] = each.answers(tests, problems)
+            own = [test for test in each.tests if test.id in tests]
+            read = {test.id: each.read(test, problems, for_scores=True) for test in own}
+            found = {name: data for name, data in read.items() if data is not None}
+            answers[each.label] = found
             if found:
                 # Tests that ask other abilities may have one place only. The default comes first.
                 data = max(found.values(), key=lambda each: each.sizes["layer"])
-                own = each.run.suite.readouts
+                of_suite = each.run.suite.readouts
                 names = [str(name) for name in data["readout"].values]
                 layers[each.label] = [str(name) for name in data["layer"].values][::-1]
-                readouts[each.label] = sorted(names, key=lambda name: name not in own)
+                readouts[each.label] = sorted(names, key=lambda name: name not in of_suite)
     if not layers and (layer, readout) != (None, None):
         raise FechnerError("printed scores have one place; leave --layer and --readout out.")
     at = choose_place("layer", layer, layers)
     by = choose_place("read-out", readout, readouts)
-    standings = []
+    scored = []
     for each in followed(every, "scoring") if progress else every:
         if isinstance(each, Printed):
-            standings.append(_printed(each, tests))
+            scored.append(_printed(each, tests))
             continue
-        label, place, there = each.label, "", answers[each.label]
-        if there:
-            natural = each.run.manifest.observers[each.observer].output
-            where = "" if at[label] == natural else f"at {at[label]}"
-            how = f"by {by[label]}" if len(readouts[label]) > 1 else ""
-            place = f"{where} {how}".strip()
-            there = {name: _at(data, at[label], by[label]) for name, data in there.items()}
-        standings.append(_measured(each, there, place, tests))
-    return standings, problems
+        label, place = each.label, ""
+        if label in at:
+            where = "" if at[label] == each.known.output else f" at {at[label]}"
+            place = where + (f" by {by[label]}" if len(readouts[label]) > 1 else "")
+        there = {name: _at(data, at[label], by[label]) for name, data in answers[label].items()}
+        taken = {test.id: test for test in each.tests if test.id in there}
+        resampled = {name: test.resample(there[name]) for name, test in taken.items()}
+        scored.append(
+            ScoredObserver(
+                label + place,
+                each.family,
+                each.run.suite.name,
+                each.run.suite.best,
+                each.asked,
+                {name: found.score for name, found in resampled.items()},
+                taken,
+                there,
+                resampled,
+                list(not_asked(label, [t for t in each.tests if t.id in tests], each.known.lacks)),
+            )
+        )
+    return scored, problems
 
 
 def _at(data: xr.Dataset, layer: str, readout: str) -> xr.Dataset:
@@ -108,30 +121,10 @@ def _at(data: xr.Dataset, layer: str, readout: str) -> xr.Dataset:
     )
 
 
-def _measured(
-    each: Contender, answers: Mapping[str, xr.Dataset], place: str, tests: Sequence[str]
-) -> Standing:
-    own = {test.id: test for test in each.tests if test.id in answers}
-    resampled = {name: test.resample(answers[name]) for name, test in own.items()}
-    (group,) = groups([each.run])
-    return Standing(
-        f"{each.label} {place}".strip(),
-        each.family,
-        group.suite.name,
-        group.suite.best,
-        group.title,
-        {name: found.score for name, found in resampled.items()},
-        own,
-        answers,
-        resampled,
-        each.not_asked(tests),
-    )
-
-
-def _printed(each: Printed, tests: Sequence[str]) -> Standing:
+def _printed(each: Printed, tests: Sequence[str]) -> ScoredObserver:
     found = {test.id: printed_score(each.row, test) for test in each.tests if test.id in tests}
     of = PRESETS[each.table]
-    return Standing(
+    return ScoredObserver(
         each.label,
         each.row.family,
         of,
@@ -141,7 +134,10 @@ def _printed(each: Printed, tests: Sequence[str]) -> Standing:
     )
 
 
-# Words that tables of comparisons and of trends share
+# What tables of comparisons and of trends share
+
+#: What stands where nothing is significant.
+NOTHING = "·"
 
 
 def goal_of(each_best: Iterable[str]) -> str:
@@ -154,35 +150,6 @@ def goal_of(each_best: Iterable[str]) -> str:
     """
     best = set(each_best)
     return "people" if best <= {"human"} else best.pop() if len(best) == 1 else "the best"
-
-
-def signed(value: float) -> str:
-    """Return a difference with its sign.
-
-    Examples
-    --------
-    >>> signed(0.25), signed(-0.25), signed(-0.0001), signed(math.nan)
-    ('+0.250', '−0.250', '0.000', 'n/a')
-    """
-    text = number(value)
-    if not text.strip("-0."):
-        return text.strip("-")
-    return text if math.isnan(value) else f"{value:+.3f}".replace("-", "−")
-
-
-def p_value(p: float) -> str:
-    """Return a p-value as it is printed.
-
-    Examples
-    --------
-    >>> p_value(0.0321), p_value(1e-5), p_value(1.0), p_value(math.nan)
-    ('0.032', '<0.001', '1', 'n/a')
-    """
-    if math.isnan(p):
-        return "n/a"
-    if p < 0.001:
-        return "<0.001"
-    return "1" if p > 0.9995 else f"{p:.3f}"
 
 
 def p_header(correction: Correction) -> list[str]:
@@ -204,20 +171,11 @@ def p_values(p: float, corrected: float, correction: Correction) -> list[str]:
 def correction_note(correction: Correction, tested: int, what: str) -> str:
     """Say how p-values were corrected.
 
-    Parameters
-    ----------
-    what
-        What was tested, in the plural.
-
     Examples
     --------
     >>> correction_note("holm", 27, "differences")
     'p (Holm) is corrected for the 27 differences tested.'
     """
-    if tested == 0:
-        return f"No {what} could be tested."
-    if tested == 1:
-        return f"Only one of the {what} could be tested, so there is nothing to correct for."
     if NAMES[correction]:
         return f"p ({NAMES[correction]}) is corrected for the {tested} {what} tested."
     return f"The p-values of {tested} {what} are not corrected for multiple comparisons."
