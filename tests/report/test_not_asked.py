@@ -16,7 +16,6 @@ from fechner.report.comparing.comparison import compare, summarise_comparison
 from fechner.report.contenders import contenders
 from fechner.report.export import export
 from fechner.report.figures import figure
-from fechner.report.serving import state as words
 from fechner.report.serving.runs import find_runs
 from fechner.report.serving.state import State, read_state
 from fechner.runs.store import Plan, only_writer
@@ -141,16 +140,16 @@ def test_a_live_grid_counts_it_as_done(run: Run, tmp_path: Path) -> None:
     shutil.copytree(run.folder, folder)
     state = state_of(folder)
     assert state.complete
-    assert (words.status(state), words.kind(state)) == ("finished", "good")
+    assert (state.status, state.kind) == ("finished", "good")
     cells = {
         (row.observer, test): (cell.state, cell.of, cell.message)
         for row in state.rows
-        for test, cell in zip(state.tests, row.cells, strict=True)
+        for test, cell in row.cells.items()
     }
     assert cells["psnr-y", "matching-colour"] == ("not asked", 0, COLOUR)
     assert cells["watcher", "flicker"][0] == "done"
     assert state.not_asked == run.not_asked
-    json.dumps(words.as_json(state))
+    json.dumps(state.as_json())
 
 
 def test_nobody_waits_for_what_is_not_asked(run: Run, tmp_path: Path) -> None:

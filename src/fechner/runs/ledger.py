@@ -66,17 +66,21 @@ class Ledger:
         self.path = folder / FILE
 
     @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
+    def _open(self, read_only: bool = False) -> Iterator[sqlite3.Connection]:
+        address = f"{self.path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
+        # Who only looks does not wait: a writer holds the file for milliseconds.
+        timeout_s = 0.3 if read_only else 30
         try:
-            with closing(sqlite3.connect(self.path, timeout=30)) as connection, connection:
-                connection.execute(_SCHEMA)
+            with closing(sqlite3.connect(address, timeout_s, uri=True)) as connection, connection:
+                if not read_only:
+                    connection.execute(_SCHEMA)
                 yield connection
         except sqlite3.DatabaseError as error:
             if error.sqlite_errorcode in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
                 raise full_disk(self.path) from error
             raise RunFolderError(
-                f"the ledger {self.path} cannot be used ({error}); delete that file and run the "
-                "same command again: finished pieces are measured anew."
+                f"the ledger {self.path} cannot be used ({error}); try again in a moment, or else "
+                "delete that file and run the same command again: pieces are measured anew."
             ) from error
 
     def record(self, entry: Entry) -> None:
@@ -87,12 +91,19 @@ class Ledger:
                 f"INSERT OR REPLACE INTO pieces VALUES ({','.join('?' * len(values))})", values
             )
 
-    def entries(self) -> list[Entry]:
-        """Return all entries, ordered by observer, test and piece."""
-        if not self.path.exists():
+    def entries(self, read_only: bool = False) -> list[Entry]:
+        """Return all entries, ordered by observer, test and piece.
+
+        Parameters
+        ----------
+        read_only
+            Whether to leave the file as it is, even one that was left half-written.
+        """
+        # SQLite writes nothing before the first piece is recorded.
+        if not self.path.is_file() or self.path.stat().st_size == 0:
             return []
         columns = ", ".join(Entry.__dataclass_fields__)
-        with self._open() as connection:
+        with self._open(read_only) as connection:
             rows = connection.execute(
                 f"SELECT {columns} FROM pieces ORDER BY observer, test, piece"
             ).fetchall()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fechner.report.serving import runs
-from fechner.report.serving.runs import find_runs, last_lines, size_bytes
+from fechner.report.serving.runs import find_runs, last_lines, size_and_change
 
 
 def make_run(folder: Path, *names: str) -> Path:
@@ -109,4 +109,4 @@ def test_size_counts_no_links(tmp_path: Path) -> None:
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "a").write_bytes(b"x" * 1000)
     (tmp_path / "results" / "b").symlink_to("/dev/zero")
-    assert 1000 <= size_bytes(tmp_path) < 1100
+    assert 1000 <= size_and_change(tmp_path)[0] < 1100

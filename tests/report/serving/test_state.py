@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from measured import HOSTILE, TESTS
 
-from fechner.report.serving import state as words
-from fechner.report.serving.runs import Snapshot, find_runs
+from fechner.report.serving.runs import find_runs
 from fechner.report.serving.state import State, read_state
+from fechner.runs import Run
 from fechner.runs.store import LOCK, Plan, only_writer
 
 
@@ -35,7 +35,7 @@ def states(state: State) -> dict[tuple[str, str], tuple[str, int, int]]:
     return {
         (row.observer, test): (cell.state, cell.done, cell.of)
         for row in state.rows
-        for test, cell in zip(state.tests, row.cells, strict=True)
+        for test, cell in row.cells.items()
     }
 
 
@@ -47,7 +47,7 @@ def test_finished_run(small: Path) -> None:
         for test, pieces in zip(TESTS, (5, 6), strict=True)
     }
     assert (state.done, state.of, state.complete, state.live) == (22, 22, True, False)
-    assert (words.status(state), words.kind(state), words.left(state)) == ("finished", "good", "")
+    assert (state.status, state.kind, state.left_s) == ("finished", "good", 0)
     with sqlite3.connect(small / "ledger.sqlite") as connection:
         ((images, seconds),) = connection.execute("SELECT sum(images), sum(seconds) FROM pieces")
     connection.close()
@@ -65,8 +65,7 @@ def test_looking_leaves_no_trace(small: Path) -> None:
 
     before = everything()
     state_of(small)
-    (found,) = find_runs([small])
-    assert len(Snapshot(found).entries()) == 22
+    assert len(Run(small).entries()) == 22
     assert everything() == before
 
 
@@ -81,7 +80,7 @@ def test_part_of_a_surface_is_not_complete(small: Path) -> None:
     state = state_of(small)
     assert states(state)["pixels", TESTS[0]] == ("part", 4, 5)
     assert states(state)[HOSTILE, TESTS[0]] == ("done", 5, 5)
-    assert (state.complete, words.status(state)) == (False, "not finished")
+    assert (state.complete, state.status) == (False, "not finished")
 
 
 def test_test_that_nobody_asked_for_is_not_missing(small: Path) -> None:
@@ -100,7 +99,7 @@ def test_failure_is_told_once_with_its_tests(small: Path) -> None:
     state = state_of(small)
     assert states(state)["pixels", TESTS[0]] == ("failed", 4, 5)
     assert state.failures == {("pixels", "<b>lamp</b>"): list(TESTS)}
-    assert (words.status(state), words.kind(state)) == ("finished, 2 failed", "bad")
+    assert (state.status, state.kind) == ("finished, 2 failed", "bad")
 
 
 def test_answers_of_an_observer_that_changed_do_not_count(small: Path) -> None:
@@ -121,7 +120,7 @@ def test_plan_of_a_living_process_says_what_is_to_come(small: Path) -> None:
     plan = Plan([HOSTILE, "pixels", "cvvdp", "late"], list(TESTS), scores_only=False)
     with only_writer(small, plan):
         state = state_of(small)
-        assert (state.writing, words.status(state)) == ("now", "being written now")
+        assert (state.writing, state.status) == ("now", "being written now")
         assert states(state)["pixels", TESTS[0]] == ("part", 1, 5)
         assert states(state)["pixels", TESTS[1]] == ("waiting", 0, 6)
         assert states(state)["cvvdp", TESTS[0]] == ("waiting", 0, 5)
@@ -129,12 +128,12 @@ def test_plan_of_a_living_process_says_what_is_to_come(small: Path) -> None:
         # What scores need comes first.
         assert state.now is not None
         assert state.now.observer == "pixels"
-        assert [cell.now for cell in state.now.cells] == [False, True]
+        assert [cell.now for cell in state.now.cells.values()] == [False, True]
         # 90 pictures were shown, 4 x 100, 305 and 5 x 165 are left.
         (row,) = (row for row in state.rows if row.observer == "pixels")
         assert row.left_s == pytest.approx(row.seconds / 90 * 1530)
         assert state.left_s == row.left_s
-        assert words.left(state).endswith("2 observers whose speed is not known yet")
+        assert state.unknown_speed == 2
     assert state_of(small).of == 12
 
 
@@ -149,7 +148,7 @@ def test_observer_that_is_being_loaded_and_one_that_was_left_out(small: Path) ->
     assert (state.done, state.of) == (22, 26)
     after = state_of(small)
     assert (after.done, after.of) == (22, 22)
-    assert (words.status(after), words.kind(after)) == ("finished, 1 left out", "bad")
+    assert (after.status, after.kind) == ("finished, 1 left out", "bad")
 
 
 def test_process_that_was_stopped_leaves_its_plan(small: Path) -> None:
@@ -157,8 +156,7 @@ def test_process_that_was_stopped_leaves_its_plan(small: Path) -> None:
     with pytest.raises(KeyboardInterrupt), only_writer(small, plan):
         raise KeyboardInterrupt
     state = state_of(small)
-    assert (state.writing, words.status(state), state.live) == ("stopped", "stopped", False)
-    assert "run the same command again" in words.advice(state)
+    assert (state.writing, state.status, state.live) == ("stopped", "stopped", False)
     assert state.now is None
     assert (state.done, state.of) == (22, 24)
 
@@ -168,7 +166,7 @@ def test_process_of_another_machine_may_go_on(small: Path) -> None:
         content = json.loads((small / LOCK).read_text()) | {"machine": "another"}
     (small / LOCK).write_text(json.dumps(content))
     state = state_of(small)
-    assert (state.writing, words.status(state), state.live) == (
+    assert (state.writing, state.status, state.live) == (
         "elsewhere",
         "on another machine",
         True,
@@ -199,7 +197,7 @@ def fifo(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
-        (remove("manifest.json"), "it was stopped before it began"),
+        (remove("manifest.json"), "if it was stopped, run it again"),
         (write("manifest.json", b'{"suite": '), "small/manifest.json cannot be read (Expecting"),
         (write("manifest.json", b"\xff\xfe"), "cannot be read ('utf-8' codec"),
         (write("manifest.json", b"[1, 2]"), "cannot be read ("),
@@ -210,11 +208,12 @@ def fifo(folder: Path) -> None:
         (manifest(observers=None), "small/manifest.json cannot be read ("),
         (manifest(observers={"pixels": {}}), "small/manifest.json cannot be read ("),
         (manifest(options=None), "it cannot be understood (AttributeError"),
-        (remove("ledger.sqlite"), "its ledger.sqlite is missing; run the same command again"),
-        (fifo, "its ledger.sqlite is missing"),
-        (write("ledger.sqlite", b"x" * 5000), "ledger.sqlite is damaged (file is not a database)"),
-        (ledger("DROP TABLE pieces"), "ledger.sqlite is damaged (no such table: pieces)"),
-        (ledger("ALTER TABLE pieces DROP COLUMN seconds"), "ledger.sqlite is damaged (no such"),
+        (
+            write("ledger.sqlite", b"x" * 5000),
+            "ledger.sqlite cannot be used (file is not a database)",
+        ),
+        (ledger("DROP TABLE pieces"), "ledger.sqlite cannot be used (no such table: pieces)"),
+        (ledger("ALTER TABLE pieces DROP COLUMN seconds"), "ledger.sqlite cannot be used (no such"),
         (ledger("UPDATE pieces SET images = 'many'"), "it cannot be understood (TypeError"),
     ],
 )
@@ -224,18 +223,18 @@ def test_damage_is_one_sentence(small: Path, damage: Callable[[Path], None], sen
     assert sentence in state.problem
     assert str(small) not in state.problem
     assert "\n" not in state.problem
-    assert (words.status(state), words.kind(state)) == ("cannot be read", "bad")
-    assert json.dumps(words.as_json(state))
+    assert (state.status, state.kind) == ("cannot be read", "bad")
+    assert json.dumps(state.as_json())
 
 
 def test_begun_and_not_yet_anything(tmp_path: Path) -> None:
     with only_writer(tmp_path / "run", Plan(["a"], ["area"], scores_only=True)):
         state = state_of(tmp_path / "run")
-    assert state.problem == "it is just beginning: nothing is written yet."
-    assert (words.status(state), words.kind(state)) == ("being written now", "live")
+    assert state.problem.startswith("nothing is written yet")
+    assert (state.status, state.kind) == ("being written now", "live")
 
 
-@pytest.mark.parametrize("make", [remove("ledger.sqlite"), write("ledger.sqlite", b"")])
+@pytest.mark.parametrize("make", [remove("ledger.sqlite"), write("ledger.sqlite", b""), fifo])
 def test_no_ledger_yet_is_no_damage(small: Path, make: Callable[[Path], None]) -> None:
     make(small)
     with only_writer(small, Plan(["pixels"], list(TESTS), scores_only=True)):
@@ -249,7 +248,7 @@ def test_ledger_that_another_process_holds(small: Path) -> None:
     state = state_of(small)
     connection.rollback()
     connection.close()
-    assert "held by another process just now" in state.problem
+    assert "(database is locked); try again in a moment" in state.problem
     assert state_of(small).problem == ""
 
 
@@ -267,5 +266,5 @@ def test_ledger_of_a_writer_killed_while_it_wrote(small: Path) -> None:
     for name, content in left.items():
         (small / name).write_bytes(content)
     state = state_of(small)
-    assert "left half-written; run the same command again" in state.problem
+    assert "cannot be used (attempt to write a readonly database)" in state.problem
     assert {path.name: path.read_bytes() for path in small.glob("ledger.sqlite*")} == left

@@ -11,12 +11,10 @@ import socket
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from importlib import resources
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-import anyio
-import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -26,19 +24,10 @@ from starlette.routing import Route
 from fechner.errors import FechnerError
 from fechner.report.html import templates
 from fechner.report.serving import explorer
-from fechner.report.serving.runs import (
-    LEDGER,
-    Found,
-    Snapshot,
-    find_runs,
-    last_changed,
-    last_lines,
-    size_bytes,
-    without_path,
-)
-from fechner.report.serving.state import FILTERS, as_json, read_state, state_version
-from fechner.runs.manifest import FILE
-from fechner.runs.people import FILE as PEOPLE
+from fechner.report.serving.runs import Found, find_runs, size_and_change
+from fechner.report.serving.state import FILTERS, State, read_state
+from fechner.runs import Run
+from fechner.suites.options import options_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -70,21 +59,9 @@ _HEADERS = {
 #: A host with an optional port; an IPv6 address stands in brackets.
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[0-9a-z._-]+)(?::[0-9]{1,5})?", re.IGNORECASE)
 
-_OWN_NAMES = ("localhost", "127.0.0.1", "[::1]")
-
-#: Pages of a few megabytes each.
-_KEPT = 4
-
-_Key: TypeAlias = tuple[tuple[str | tuple[int, int], ...], ...]
-
 #: Files of ours that pages load, by name: nothing else of the disk can be asked for.
-_STATIC = {
-    "style.css": "text/css",
-    "explorer.js": "text/javascript",
-    "live.js": "text/javascript",
-    "parts.js": "text/javascript",
-    "icon.svg": "image/svg+xml",
-}
+_STATIC = {file.name: file for file in (Path(__file__).parent / "static").iterdir()}
+_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 #: What Starlette says, and what we say.
 _SAID = {
@@ -94,8 +71,8 @@ _SAID = {
 
 _MOST_RUNS_IN_A_REPORT = 20
 
-#: Pictures drawn at a time.
-_PAINTERS = 2
+#: Reports that are kept, of a few megabytes each.
+_KEPT = 4
 
 
 def make_app(roots: Sequence[Path], host: str = "127.0.0.1") -> ASGIApp:
@@ -106,7 +83,7 @@ def make_app(roots: Sequence[Path], host: str = "127.0.0.1") -> ASGIApp:
             Route("/", pages.index),
             Route("/runs/{id}", pages.run),
             Route("/runs/{id}/state.json", pages.state),
-            Route("/runs/{id}/report", pages.report_of_one),
+            Route("/runs/{id}/report", pages.report),
             Route("/report", pages.report),
             Route("/stimuli", pages.stimuli),
             Route("/stimuli/picture.png", pages.picture),
@@ -128,9 +105,8 @@ class _Pages:
 
     def __init__(self, roots: Sequence[Path]) -> None:
         self.roots = roots
-        self.reports = _Reports()
-        self.painters = anyio.CapacityLimiter(_PAINTERS)
-        self.files = resources.files("fechner.report.serving") / "static"
+        self.making = threading.Lock()
+        self.made = lru_cache(_KEPT)(_make_report)
         self.templates = templates("serving/templates")
         self.templates.filters |= FILTERS
 
@@ -147,108 +123,94 @@ class _Pages:
         raise HTTPException(404, "There is no such run here.")
 
     def index(self, request: Request) -> Response:
-        """List the runs."""
-        entries: list[dict[str, Any]] = [
-            {
-                "state": read_state(run),
-                "size": size_bytes(run.folder),
-                "changed": last_changed(run.folder),
-            }
-            for run in find_runs(self.roots)
-        ]
-        entries.sort(key=lambda each: (not each["state"].live, -(each["changed"] or 0)))
-        return self._page("index.html", entries=entries)
+        """List the runs, those that are being written first and the others by age."""
+
+        def order(entry: tuple[State, int, float]) -> tuple[bool, float]:
+            state, _, changed = entry
+            return not state.live, -changed
+
+        entries = [(read_state(run), *size_and_change(run.folder)) for run in find_runs(self.roots)]
+        return self._page("index.html", entries=sorted(entries, key=order))
 
     def run(self, request: Request) -> Response:
         """Show one run, live."""
-        found = self._found(request.path_params["id"])
-        state = read_state(found)
-        log = last_lines(found.folder)
-        version = state_version(state, log)
-        return self._page("run.html", state=state, log=log, version=version)
+        state = read_state(self._found(request.path_params["id"]))
+        return self._page("run.html", state=state)
 
     def state(self, request: Request) -> Response:
         """Say how far a run is, for programs."""
-        found = self._found(request.path_params["id"])
-        state = read_state(found)
-        log = last_lines(found.folder)
-        content = {**as_json(state), "log": log, "version": state_version(state, log)}
-        return Response(json.dumps(content), media_type="application/json")
-
-    async def report_of_one(self, request: Request) -> Response:
-        """Show the report of one run."""
-        return await self._report([request.path_params["id"]])
+        state = read_state(self._found(request.path_params["id"]))
+        content = json.dumps(state.as_json() | {"version": state.version})
+        return Response(content, media_type="application/json")
 
     async def report(self, request: Request) -> Response:
-        """Show the report of several runs."""
-        chosen = list(dict.fromkeys(request.query_params.getlist("run")))
+        """Show the report of one run or several; the server goes on answering meanwhile."""
+        named = request.path_params.values() or request.query_params.getlist("run")
+        chosen = list(dict.fromkeys(named))
         if not 1 <= len(chosen) <= _MOST_RUNS_IN_A_REPORT:
             raise HTTPException(
                 400, f"A report is about 1 to {_MOST_RUNS_IN_A_REPORT} runs, not {len(chosen)}."
             )
-        return await self._report(chosen)
+        made: Future[bytes] = Future()
+        made.set_running_or_notify_cancel()
 
-    async def _report(self, ids: Sequence[str]) -> Response:
-        runs = [await anyio.to_thread.run_sync(self._found, id) for id in ids]
-        try:
-            page = await self.reports.page(runs)
-        except FechnerError as error:
-            raise HTTPException(409, f"There is no report yet: {error}") from error
+        def work() -> None:
+            try:
+                runs = tuple(map(self._found, chosen))
+                with self.making:  # whoever waits for the same page finds it made
+                    made.set_result(self.made(runs, tuple(run.version for run in runs)))
+            except Exception as error:
+                made.set_exception(error)
+
+        # Of all threads, this kind does not keep the server from ending.
+        threading.Thread(target=work, daemon=True).start()
+        page = await asyncio.wrap_future(made)
         return HTMLResponse(page, headers={"content-security-policy": REPORT_POLICY})
 
-    async def stimuli(self, request: Request) -> Response:
+    def stimuli(self, request: Request) -> Response:
         """Show a stimulus and what people would see of it."""
-        point = _point(request)
 
-        def page() -> Response:
+        def page(point: explorer.Point) -> Response:
             verdict = explorer.judge(point)
             return self._page(
                 "stimuli.html",
                 point=point,
-                settings=explorer.SETTINGS,
-                is_number=lambda setting: isinstance(setting, explorer.Number),
+                settings=options_of(explorer.Point),
+                words=explorer.WORDS,
                 verdict=verdict,
                 warning=explorer.limits(point),
                 plot=explorer.plot(verdict),
                 presets=explorer.PRESETS,
             )
 
-        return await self._drawn(page)
+        return _drawn(request, page)
 
-    async def picture(self, request: Request) -> Response:
+    def picture(self, request: Request) -> Response:
         """Draw a stimulus."""
-        point = _point(request)
+        kept = {"cache-control": "private, max-age=600"}
 
-        def drawn() -> Response:
-            cached = {"cache-control": "private, max-age=600"}
-            return Response(explorer.picture(point), media_type="image/png", headers=cached)
+        def png(point: explorer.Point) -> Response:
+            return Response(explorer.picture(point), media_type="image/png", headers=kept)
 
-        return await self._drawn(drawn)
-
-    async def _drawn(self, make: Callable[[], Response]) -> Response:
-        """Draw in a thread, a few at a time; what cannot be drawn is the asker's mistake."""
-        try:
-            return await anyio.to_thread.run_sync(make, limiter=self.painters)
-        except ValueError as error:
-            raise HTTPException(400, _sentence(str(error))) from error
+        return _drawn(request, png)
 
     def static(self, request: Request) -> Response:
         """Hand out one of our own files."""
-        name = request.path_params["name"]
-        if name not in _STATIC:
+        file = _STATIC.get(request.path_params["name"])
+        if file is None:
             raise HTTPException(404, "There is no such file here.")
-        return Response((self.files / name).read_bytes(), media_type=_STATIC[name])
+        return Response(file.read_bytes(), media_type=_TYPES[file.suffix])
 
     def refused(self, request: Request, error: Exception) -> Response:
         """Say in one sentence why there is no answer."""
         status, sentence, headers = 400, str(error), None
         if isinstance(error, HTTPException):
-            status, sentence, headers = error.status_code, error.detail, error.headers
-        if sentence in _SAID:
-            sentence = _SAID[sentence]
+            status, headers = error.status_code, error.headers
+            sentence = _SAID.get(error.detail, error.detail)
         if request.url.path.endswith((".json", ".png")):
             return PlainTextResponse(sentence + "\n", status, headers)
-        page = self._page("refused.html", status, sentence=_sentence(sentence))
+        sentence = sentence[:1].upper() + sentence[1:]
+        page = self._page("refused.html", status, sentence=sentence)
         page.headers.update(headers or {})
         return page
 
@@ -259,79 +221,25 @@ class _Pages:
         return self._page("refused.html", 500, sentence=sentence)
 
 
-def _point(request: Request) -> explorer.Point:
-    pairs = request.query_params.multi_items()
-    values = dict(pairs)
-    if len(values) != len(pairs):
-        raise HTTPException(400, "Every setting stands in an address once.")
-    return explorer.Point.of(values)
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-# Reports
-
-
-class _Reports:
-    """The reports made last, by the state of the runs they are about."""
-
-    def __init__(self) -> None:
-        self._pages: dict[_Key, bytes] = {}
-        self._making = asyncio.Lock()
-
-    async def page(self, runs: Sequence[Found]) -> bytes:
-        """Return the report of some runs as HTML; the server goes on answering meanwhile."""
-        key: _Key = tuple(
-            (run.id, *(_changed(run.folder / file) for file in (LEDGER, FILE, PEOPLE)))
-            for run in runs
-        )
-        if key not in self._pages:
-            # Whoever waits for the same page finds it made.
-            async with self._making:
-                if key not in self._pages:
-                    self._pages[key] = await _beside(lambda: _make(runs))
-        page = self._pages.pop(key)
-        self._pages[key] = page  # the last one used
-        while len(self._pages) > _KEPT:
-            del self._pages[next(iter(self._pages))]
-        return page
-
-
-def _changed(file: Path) -> tuple[int, int]:
+def _drawn(request: Request, draw: Callable[[explorer.Point], Response]) -> Response:
+    """Draw the stimulus of an address; what cannot be drawn is the asker's mistake."""
     try:
-        found = file.stat()
-    except OSError:
-        return 0, 0
-    return found.st_mtime_ns, found.st_size
+        return draw(explorer.Point.of(dict(request.query_params)))
+    except ValueError as error:
+        raise HTTPException(400, str(error)) from error
 
 
-async def _beside(make: Callable[[], bytes]) -> bytes:
-    """Make a page in a thread that does not keep the server from ending."""
-    made: Future[bytes] = Future()
-
-    def work() -> None:
-        made.set_running_or_notify_cancel()
-        try:
-            made.set_result(make())
-        except BaseException as error:
-            made.set_exception(error)
-
-    threading.Thread(target=work, name="report", daemon=True).start()
-    return await asyncio.wrap_future(made)
-
-
-def _make(runs: Sequence[Found]) -> bytes:
+def _make_report(runs: Sequence[Found], version: object) -> bytes:
+    """Return the report of some runs, of a version that tells it from later ones."""
     from fechner.report.page import make_page
 
     try:
-        page = make_page([Snapshot(run) for run in runs])
+        page = make_page([Run(run.folder) for run in runs])
     except FechnerError as error:
-        sentence = str(error)
+        sentence = f"There is no report yet: {error}"
         for run in runs:
-            sentence = without_path(sentence, run)
-        raise FechnerError(sentence) from error
+            sentence = run.without_path(sentence)
+        raise HTTPException(409, sentence) from error
     return page.encode("utf-8", "replace")
 
 
@@ -368,7 +276,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, host: str) -> None:
         self.app = app
-        self.names = {*_OWN_NAMES, f"[{host}]" if ":" in host else host.lower()}
+        self.names = {"localhost", "127.0.0.1", "::1", host.lower()}
         address = _address(host)
         self.everywhere = address is not None and address.is_unspecified
         if self.everywhere:
@@ -376,36 +284,21 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-
-        begun = False
 
         async def send_with_headers(message: Message) -> None:
-            nonlocal begun
             if message["type"] == "http.response.start":
-                begun = True
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 
         app = self.app
-        if not self._is_own(Headers(scope=scope).get("host", "")):
+        if not self.is_own(Headers(scope=scope).get("host", "")):
             app = PlainTextResponse("This server does not go by that name.\n", 400)
-        try:
-            await app(scope, receive, send_with_headers)
-        except asyncio.CancelledError:
-            # The server ends, and does not wait for what takes long.
-            if begun:
-                raise
-            gone = PlainTextResponse("This server is ending.\n", 503)
-            await gone(scope, receive, send_with_headers)
+        await app(scope, receive, send_with_headers)
 
-    def _is_own(self, header: str) -> bool:
+    def is_own(self, header: str) -> bool:
+        """Whether a header names this server, with or without a port."""
         found = _HOST.fullmatch(header)
-        if found is None:
-            return False
-        name = found[1].lower()
-        return name in self.names or (self.everywhere and _address(name.strip("[]")) is not None)
+        name = found[1].strip("[]").lower() if found else ""
+        return name in self.names or (self.everywhere and _address(name) is not None)

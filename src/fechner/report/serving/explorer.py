@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlencode
 
 import numpy as np
 
 from fechner import human, stimuli
-from fechner.errors import FechnerError
+from fechner.errors import FechnerError, UnknownNameError
 from fechner.experiments import Detection
 from fechner.experiments.base import abscissa
 from fechner.experiments.detection import REASONS, flag_contrasts
 from fechner.references import reference
 from fechner.report.html import as_file
-from fechner.stimuli.colour import DIRECTIONS
 from fechner.stimuli.patterns import area_deg2
+from fechner.suites.options import Checked, option, options_of
 
 if TYPE_CHECKING:
     from fechner.stimuli.contrast import Floats
@@ -26,124 +25,69 @@ if TYPE_CHECKING:
 #: Noise masks hold frequencies up to this one, as those of Gegenfurtner & Kiper (1992) did.
 NOISE_MASK_CPD = 12.0
 
-
-class BadQueryError(FechnerError):
-    """An address that asks for something that cannot be drawn."""
-
-
-@dataclass(frozen=True)
-class Number:
-    """A setting with a range; ``log`` sliders move by ratios."""
-
-    label: str
-    unit: str
-    low: float
-    high: float
-    usual: float
-    log: bool = False
-    whole: bool = False
-
-    def read(self, text: str) -> float:
-        """Return a value from an address, or say what is wrong with it."""
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not self.low <= value <= self.high or (self.whole and value != round(value)):
-            kind = "a whole number" if self.whole else "a number"
-            raise BadQueryError(
-                f"{self.label} is {kind} from {self.low:g} to {self.high:g}, not '{_short(text)}'."
-            )
-        return value
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A setting with a few values, each with words for people."""
-
-    label: str
-    options: Mapping[str, str]
-    usual: str
-
-    def read(self, text: str) -> str:
-        """Return a value from an address, or say what is wrong with it."""
-        if text not in self.options:
-            *most, last = self.options
-            known = f"{', '.join(most)} or {last}"
-            raise BadQueryError(f"{self.label} is {known}, not '{_short(text)}'.")
-        return text
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 40 else text[:40] + "..."
-
-
-_COLOURS = dict(zip(DIRECTIONS, ("achromatic", "red-green", "yellow-violet"), strict=True))
-_PATTERNS = {
-    "gabor": "Gabor",
-    "grating": "grating over the whole field",
-    "noise": "noise, one octave wide",
-    "disc": "disc",
-}
-_MASKS = {
-    "none": "none",
-    "grating": "grating of the same frequency and phase",
-    "noise": f"noise up to {NOISE_MASK_CPD:g} cycles/degree",
+#: What the values of settings are called on the page.
+WORDS = {
+    "pattern": {
+        "gabor": "Gabor",
+        "grating": "grating over the whole field",
+        "noise": "noise, one octave wide",
+        "disc": "disc",
+    },
+    "direction": {"ach": "achromatic", "rg": "red-green", "yv": "yellow-violet"},
+    "mask": {
+        "none": "none",
+        "grating": "grating of the same frequency and phase",
+        "noise": f"noise up to {NOISE_MASK_CPD:g} cycles/degree",
+    },
+    "display": {
+        name: f"{name}: {each.black_cdm2:g} to {each.peak_cdm2:g} cd/m², "
+        + ("no quantisation" if each.bits is None else f"{each.bits} bits")
+        for name, each in stimuli.displays().items()
+    },
 }
 
-#: Every setting of the explorer, in the order of the page.
-SETTINGS: dict[str, Number | Choice] = {
-    "pattern": Choice("Pattern", _PATTERNS, "gabor"),
-    "frequency": Number("Spatial frequency", "cycles/degree", 0.1, 60, 4, log=True),
-    "contrast": Number("Contrast", "", 0.0005, 1, 0.1, log=True),
-    "luminance": Number("Luminance", "cd/m²", 0.01, 1000, 100, log=True),
-    "sigma": Number("Size (sigma, or radius of a disc)", "degrees", 0.05, 10, 0.5, log=True),
-    "orientation": Number("Orientation", "degrees", 0, 180, 0),
-    "phase": Number("Phase", "degrees", 0, 360, 90),
-    "direction": Choice("Colour", _COLOURS, "ach"),
-    "mask": Choice("Mask", _MASKS, "none"),
-    "mask_contrast": Number("Contrast of the mask", "", 0.001, 1, 0.05, log=True),
-    "display": Choice(
-        "Display",
-        {
-            name: f"{name}: {each.black_cdm2:g} to {each.peak_cdm2:g} cd/m², "
-            + ("no quantisation" if each.bits is None else f"{each.bits} bits")
-            for name, each in stimuli.displays().items()
-        },
-        "encoders",
-    ),
-    "ppd": Number("Pixels per degree", "pixels/degree", 8, 240, 60, log=True),
-    "size": Number("Side of the picture", "pixels", 64, 1024, 512, whole=True),
+#: Places to begin, as addresses.
+PRESETS = {
+    "a Gabor": "",
+    "at the limit of sight": "frequency=20&contrast=0.08",
+    "red-green": "direction=rg&frequency=1&sigma=1&contrast=0.08",
+    "noise": "pattern=noise&contrast=0.05",
+    "Foley's masks": "frequency=2&sigma=0.5&luminance=32&mask=grating&mask_contrast=0.05",
+    "Gegenfurtner & Kiper's noise": "frequency=1.2&sigma=0.8&luminance=37&contrast=0.2&mask=noise"
+    "&mask_contrast=0.1",
 }
 
 
-@dataclass(frozen=True)
-class Point:
-    """A stimulus and where it is shown."""
+@dataclass(frozen=True, kw_only=True)
+class Point(Checked):
+    """A stimulus and where it is shown: the settings of the page, in its order."""
 
-    pattern: str
-    frequency: float
-    contrast: float
-    luminance: float
-    sigma: float
-    orientation: float
-    phase: float
-    direction: str
-    mask: str
-    mask_contrast: float
-    display: str
-    ppd: float
-    size: float
+    pattern: Literal["gabor", "grating", "noise", "disc"] = option("gabor", help="Pattern")
+    frequency: float = option(4.0, help="Spatial frequency", unit="cycles/degree", low=0.1, high=60)
+    contrast: float = option(0.1, help="Contrast", low=0.0005, high=1)
+    luminance: float = option(100.0, help="Luminance", unit="cd/m²", low=0.01, high=1000)
+    sigma: float = option(
+        0.5, help="Size (sigma, or radius of a disc)", unit="degrees", low=0.05, high=10
+    )
+    orientation: float = option(0.0, help="Orientation", unit="degrees", low=0, high=180)
+    phase: float = option(90.0, help="Phase", unit="degrees", low=0, high=360)
+    direction: Literal["ach", "rg", "yv"] = option("ach", help="Colour")
+    mask: Literal["none", "grating", "noise"] = option("none", help="Mask")
+    mask_contrast: float = option(0.05, help="Contrast of the mask", low=0.001, high=1)
+    display: str = option("encoders", help="Display", read=lambda name: stimuli.display(name).name)
+    ppd: float = option(60.0, help="Pixels per degree", unit="pixels/degree", low=8, high=240)
+    size: int = option(512, help="Side of the picture", unit="pixels", low=64, high=1024)
 
     def __post_init__(self) -> None:
+        try:
+            super().__post_init__()
+        except FechnerError as error:  # these are no flags
+            raise FechnerError(str(error).removeprefix("--")) from None
         if self.direction != "ach" and "noise" in (self.pattern, self.mask):
-            raise BadQueryError(
-                f"Noise is achromatic here, so the colour with it is {_COLOURS['ach']}, "
-                f"not {_COLOURS[self.direction]}."
-            )
+            raise FechnerError("noise is achromatic here: choose the achromatic colour with it.")
 
     @classmethod
-    def of(cls, query: Mapping[str, str]) -> Point:
+    def of(cls, query: Mapping[str, Any]) -> Point:
         """Return the point that an address names; what it leaves out is as usual.
 
         Examples
@@ -151,27 +95,22 @@ class Point:
         >>> Point.of({"frequency": "2"}).stimulus.layers[0].pattern.frequency_cpd
         2.0
         """
+        known = options_of(cls)
         for name in query:
-            if name not in SETTINGS:
-                raise BadQueryError(
-                    f"there is no setting '{_short(name)}'; there are {', '.join(SETTINGS)}."
-                )
-        values: dict[str, Any] = {
-            name: setting.read(query[name]) if name in query else setting.usual
-            for name, setting in SETTINGS.items()
-        }
-        return cls(**values)
+            if name not in known:
+                raise UnknownNameError("setting", name, known, f"there are {', '.join(known)}")
+        return cls(**query)
 
     @property
     def query(self) -> str:
         """The address of this point."""
-        values = ((name, getattr(self, name)) for name in SETTINGS)
-        return urlencode([(k, v if isinstance(v, str) else f"{v:.12g}") for k, v in values])
+        values = vars(self).items()
+        return urlencode({k: v if isinstance(v, str) else f"{v:.12g}" for k, v in values})
 
     @property
     def field(self) -> stimuli.Field:
         """The field that is drawn."""
-        return stimuli.Field(int(self.size), int(self.size), self.ppd)
+        return stimuli.Field(self.size, self.size, self.ppd)
 
     @property
     def screen(self) -> stimuli.Display:
@@ -190,35 +129,33 @@ class Point:
         """The background with its mask."""
         masks: tuple[stimuli.Layer, ...] = ()
         if self.mask != "none":
-            mask: stimuli.Pattern = (
-                stimuli.Grating(self.frequency, self.orientation, self.phase)
-                if self.mask == "grating"
-                else stimuli.Noise(0.0, NOISE_MASK_CPD, seed=1)
-            )
-            modulation = stimuli.OPPONENT.modulation_xyz(self.direction, self.luminance)
-            masks = (stimuli.Layer(mask, modulation, self.mask_contrast),)
+            mask: stimuli.Pattern = stimuli.Noise(0.0, NOISE_MASK_CPD, seed=1)
+            if self.mask == "grating":
+                mask = stimuli.Grating(self.frequency, self.orientation, self.phase)
+            masks = (stimuli.Layer(mask, self._modulation, self.mask_contrast),)
         return stimuli.Stimulus(stimuli.OPPONENT.background_xyz(self.luminance), masks)
 
     @property
     def target(self) -> stimuli.Layer:
         """What is to be seen."""
-        modulation = stimuli.OPPONENT.modulation_xyz(self.direction, self.luminance)
-        return stimuli.Layer(self._pattern(), modulation, self.contrast)
+        pattern: stimuli.Pattern = stimuli.Disk(self.sigma)
+        if self.pattern == "gabor":
+            pattern = stimuli.Gabor(self.frequency, self.sigma, self.orientation, self.phase)
+        elif self.pattern == "grating":
+            pattern = stimuli.Grating(self.frequency, self.orientation, self.phase)
+        elif self.pattern == "noise":
+            pattern = stimuli.OctaveNoise(self.frequency)
+        return stimuli.Layer(pattern, self._modulation, self.contrast)
+
+    @property
+    def _modulation(self) -> Any:
+        return stimuli.OPPONENT.modulation_xyz(self.direction, self.luminance)
 
     @property
     def stimulus(self) -> stimuli.Stimulus:
         """The target on its reference."""
         reference = self.reference
         return stimuli.Stimulus(reference.background_xyz, (*reference.layers, self.target))
-
-    def _pattern(self) -> stimuli.Pattern:
-        if self.pattern == "gabor":
-            return stimuli.Gabor(self.frequency, self.sigma, self.orientation, self.phase)
-        if self.pattern == "grating":
-            return stimuli.Grating(self.frequency, self.orientation, self.phase)
-        if self.pattern == "noise":
-            return stimuli.OctaveNoise(self.frequency)
-        return stimuli.Disk(self.sigma)
 
 
 def picture(point: Point) -> bytes:
@@ -231,33 +168,27 @@ def picture(point: Point) -> bytes:
 
 def limits(point: Point) -> str:
     """Say what the display or its pixels cannot hold of a point; nothing if they can."""
-    reference, target, display = point.reference, point.target, point.screen
+    reference, target, display, field = point.reference, point.target, point.screen, point.field
     contrast = np.array([point.contrast])
-    (flag,) = flag_contrasts(reference, target, contrast, display, point.field)
-    reason = REASONS[int(flag)]
+    (flag,) = flag_contrasts(reference, target, contrast, display, field)
     highest = max(layer.pattern.highest_cpd for layer in (*reference.layers, target))
     low, high = display.limits_cdm2()
     room = stimuli.gamut_limit(display, reference.background_xyz, target.modulation_xyz)
-    room -= sum(mask.contrast for mask in reference.layers)
-    strongest = (
-        f"the strongest contrast it can show here is {room:.3g}"
-        if room > 0
-        else "there is no room for any contrast here"
-    )
+    room = max(0.0, room - sum(mask.contrast for mask in reference.layers))
     sentences = {
         "kept": "",
-        "aliased": f"{highest:.3g} cycles/degree is above the {point.field.nyquist_cpd:g} that "
+        "aliased": f"{highest:.3g} cycles/degree is above the {field.nyquist_cpd:g} that "
         f"{point.ppd:g} pixels per degree can hold: the picture shows an alias.",
         "out-of-gamut": f"The display goes from {low:g} to {high:g} cd/m² and cannot show this, so "
-        f"the picture is cut: {strongest}.",
+        f"the picture is cut: the strongest contrast it can show here is {room:.3g}.",
         "contrast-above-1": "The contrasts of mask and target add up to more than 1, which would "
         "need less light than none, so the picture is cut.",
         "noise-clipped": f"More than 1 % of the pixels lie outside the {low:g} to {high:g} cd/m² "
         "of the display and are cut.",
-        "window-cut": f"The field of {point.field.width_deg:.3g} x {point.field.height_deg:.3g} "
-        "degrees cuts off more than 10 % of the pattern's energy.",
+        "window-cut": f"The field of {field.width_deg:.3g} x {field.height_deg:.3g} degrees cuts "
+        "off more than 10 % of the pattern's energy.",
     }
-    return sentences[reason]
+    return sentences[REASONS[int(flag)]]
 
 
 # What people see of it
@@ -271,9 +202,6 @@ _SAME = 0.1
 #: Human data for each kind of mask.
 _MASKED = {"grating": "foley1994", "noise": "gegenfurtner_kiper1992"}
 
-#: What thresholds are drawn over, and its setting, for patterns that have no spatial frequency.
-_OVER = {"disc": ("radius_deg", "sigma")}
-
 
 @dataclass(frozen=True)
 class Verdict:
@@ -281,25 +209,25 @@ class Verdict:
 
     Parameters
     ----------
-    threshold, contrast
-        The threshold, and what is shown.
+    contrast, threshold
+        What is shown, and the least that people see.
     source
         Where the threshold comes from, in a sentence.
-    x, thresholds, at, label
-        Thresholds over one setting, where the point lies on it, and what it is called.
+    label, at, x, thresholds
+        Thresholds over one setting, what it is called, and where the point lies on it.
     caveat
         Why the mask could not be taken into account.
     measured
         Whether thresholds are data.
     """
 
-    threshold: float
     contrast: float
+    threshold: float
     source: str
+    label: str
+    at: float
     x: Floats
     thresholds: Floats
-    at: float
-    label: str
     caveat: str = ""
     measured: bool = False
 
@@ -310,10 +238,7 @@ class Verdict:
 
     @property
     def seen(self) -> str:
-        """Whether people would see it, in words.
-
-        A model that is off by up to 4 dB cannot tell closer to the threshold.
-        """
+        """Whether people would see it, in words."""
         if self.ratio > _NEAR:
             return "visible"
         return "about at threshold" if self.ratio >= 1 / _NEAR else "not visible"
@@ -323,49 +248,41 @@ def judge(point: Point) -> Verdict:
     """Return what people would see of a point: by data on its mask, or by castleCSF without one."""
     caveat = ""
     if point.mask != "none":
-        about = human.load(_MASKED[point.mask]).about
+        data = human.load(_MASKED[point.mask]).about
+        study = reference(data.reference_key).short
         measured = human.masking_thresholds(_MASKED[point.mask])
         x, thresholds = np.array(measured.at), np.array(measured.contrasts)
-        if _same_conditions(point, about) and x[0] <= point.mask_contrast <= x[-1]:
+        asked = (point.frequency, point.sigma, point.luminance)
+        had = (data.frequency_cpd, data.sigma_deg, data.luminance_cdm2)
+        if (
+            (point.pattern, point.direction, point.orientation % 180) == ("gabor", "ach", 0)
+            and np.allclose(asked, had, rtol=_SAME, atol=0)  # type: ignore[arg-type]
+            and x[0] <= point.mask_contrast <= x[-1]
+        ):
             # Along straight lines in log-log coordinates.
             log = np.interp(np.log(point.mask_contrast), np.log(x), np.log(thresholds))
             return Verdict(
-                float(np.exp(log)),
                 point.contrast,
-                f"Interpolated between the data of {reference(about.reference_key).short}.",
+                float(np.exp(log)),
+                f"Interpolated between the data of {study}.",
+                "contrast of the mask",
+                point.mask_contrast,
                 x,
                 thresholds,
-                point.mask_contrast,
-                "contrast of the mask",
                 measured=True,
             )
         caveat = (
             f"No human model for this mask is at hand, so the threshold is the one without it. "
-            f"{reference(about.reference_key).short} measured vertical achromatic Gabors of "
-            f"{about.frequency_cpd:g} cycles/degree and sigma {about.sigma_deg:g} degree at "
-            f"{about.luminance_cdm2:g} cd/m², on masks of contrast {x[0]:.2g} to {x[-1]:.2g}."
+            f"{study} measured vertical achromatic Gabors of {data.frequency_cpd:g} cycles/degree "
+            f"and sigma {data.sigma_deg:g} degree at {data.luminance_cdm2:g} cd/m², on masks of "
+            f"contrast {x[0]:.2g} to {x[-1]:.2g}."
         )
-    over, setting = _OVER.get(point.pattern, ("frequency_cpd", "frequency"))
-    at = float(getattr(point, setting))
-    number = SETTINGS[setting]
-    assert isinstance(number, Number)
-    x = np.geomspace(number.low, number.high, 64)
-    area = area_deg2(point.target.pattern, point.field)
-    of = "a disc" if point.pattern == "disc" else f"an area of {area:.3g} square degrees"
-    return Verdict(
-        float(_detected(point, over, np.array([at]))[0]),
-        point.contrast,
-        f"castleCSF ({reference('ashraf2024').short}), for {of}.",
-        x,
-        _detected(point, over, x),
-        at,
-        abscissa(over).label,
-        caveat,
-    )
-
-
-def _detected(point: Point, over: str, x: Floats) -> Floats:
-    """Return castleCSF's thresholds without a mask."""
+    over, setting = ("frequency_cpd", "frequency")
+    of = f"an area of {area_deg2(point.target.pattern, point.field):.3g} square degrees"
+    if point.pattern == "disc":
+        (over, setting), of = ("radius_deg", "sigma"), "a disc"
+    at, about = getattr(point, setting), options_of(Point)[setting]
+    x = np.union1d(np.geomspace(about.low or 0, about.high or 0, 64), at)
     task = Detection(
         over,
         tuple(x.tolist()),
@@ -374,111 +291,59 @@ def _detected(point: Point, over: str, x: Floats) -> Floats:
         direction=point.direction,
         luminance_cdm2=point.luminance,
     )
-    return task.human_thresholds(point.field, stimuli.OPPONENT)
-
-
-def _same_conditions(point: Point, data: human.HumanData) -> bool:
-    asked = (point.frequency, point.sigma, point.luminance)
-    had = (data.frequency_cpd, data.sigma_deg, data.luminance_cdm2)
-    return (
-        (point.pattern, point.direction) == ("gabor", "ach")
-        and point.orientation % 180 == 0
-        and all(b is not None and abs(a / b - 1) <= _SAME for a, b in zip(asked, had, strict=True))
+    thresholds = task.human_thresholds(point.field, stimuli.OPPONENT)
+    return Verdict(
+        point.contrast,
+        float(thresholds[x == at][0]),
+        f"castleCSF ({reference('ashraf2024').short}), for {of}.",
+        abscissa(over).label,
+        at,
+        x,
+        thresholds,
+        caveat,
     )
 
 
-def _preset(**values: object) -> str:
-    return Point.of({name: str(value) for name, value in values.items()}).query
-
-
-def _conditions(key: str, mask: str, mask_contrast: float, contrast: float) -> str:
-    data = human.DATASETS[key]
-    return _preset(
-        frequency=data.frequency_cpd,
-        sigma=data.sigma_deg,
-        luminance=data.luminance_cdm2,
-        mask=mask,
-        mask_contrast=mask_contrast,
-        contrast=contrast,
-    )
-
-
-#: Places to begin, as addresses.
-PRESETS = {
-    "a Gabor": _preset(),
-    "at the limit of sight": _preset(frequency=20, contrast=0.08),
-    "red-green": _preset(direction="rg", frequency=1, sigma=1, contrast=0.08),
-    "noise": _preset(pattern="noise", contrast=0.05),
-    "Foley's masks": _conditions("foley1994", "grating", 0.05, 0.1),
-    "Gegenfurtner & Kiper's noise": _conditions("gegenfurtner_kiper1992", "noise", 0.1, 0.2),
-}
-
-
-# A small plot on logarithmic axes, as numbers that a template makes an SVG of
-
-WIDTH, HEIGHT = 360, 240
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 10, 10, 40
-
-
-@dataclass(frozen=True)
-class Axis:
-    """A logarithmic axis from ``low`` at pixel ``start`` to ``high`` at pixel ``end``."""
-
-    low: float
-    high: float
-    start: float
-    end: float
-
-    def at(self, value: float) -> float:
-        """Return the pixel of a value; what lies outside is put on the edge.
-
-        Examples
-        --------
-        >>> Axis(1, 100, 0, 200).at(10)
-        100.0
-        """
-        share = math.log(value / self.low) / math.log(self.high / self.low)
-        return round(self.start + (self.end - self.start) * min(max(share, 0.0), 1.0), 1)
-
-    @property
-    def ticks(self) -> list[tuple[float, str]]:
-        """Pixels and labels of the powers of ten."""
-        first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high))
-        return [(self.at(10.0**power), f"{10.0**power:g}") for power in range(first, last + 1)]
+#: Where the axes of the plot begin and end, in pixels.
+LEFT, RIGHT, BOTTOM, TOP = 52, 350, 200, 10
 
 
 def plot(verdict: Verdict) -> dict[str, Any]:
-    """Lay out a curve: sensitivity upwards for models, thresholds for data on masks.
+    """Lay out a curve on logarithmic axes, as the numbers that a template makes an SVG of.
 
-    Its path, the side of it on which people see, a dot for the point, and what stands at the axes.
+    Sensitivity goes upwards for models, thresholds for data on masks. There is the path of the
+    curve, the side of it on which people see, and a dot for the point.
     """
-    across, upwards = (_LEFT, WIDTH - _RIGHT), (HEIGHT - _BOTTOM, _TOP)
-    values, value, label = verdict.thresholds, verdict.contrast, "contrast"
-    x, y = Axis(0.001, 1, *across), Axis(0.001, 1, *upwards)
+    x_ends, y_ends, label = (0.001, 1.0), (0.001, 1.0), "contrast"
+    values, value = verdict.thresholds, verdict.contrast
     if not verdict.measured:
-        x = Axis(float(verdict.x[0]), float(verdict.x[-1]), *across)
-        y = Axis(1, 2000, *upwards)
-        values, value, label = 1 / verdict.thresholds, 1 / verdict.contrast, "1 / contrast"
+        x_ends, y_ends, label = (verdict.x[0], verdict.x[-1]), (1.0, 2000.0), "1 / contrast"
+        values, value = 1 / values, 1 / value
+
+    def across(x: Any) -> Any:
+        return np.interp(np.log(x), np.log(x_ends), (LEFT, RIGHT)).round(1).tolist()
+
+    def upwards(y: Any) -> Any:
+        return np.interp(np.log(y), np.log(y_ends), (BOTTOM, TOP)).round(1).tolist()
+
+    def powers(low: float, high: float) -> list[float]:
+        return [each for each in (0.001, 0.01, 0.1, 1, 10, 100, 1000) if low <= each <= high]
+
     # A curve ends where it leaves the plot; a flat line along its edge would say something else.
-    inside = (values >= y.low) & (values <= y.high)
-    places = [
-        (x.at(float(a)), y.at(float(b)))
-        for a, b in zip(verdict.x[inside], values[inside], strict=True)
-    ]
-    path = " ".join(f"{'L' if number else 'M'}{a:g} {b:g}" for number, (a, b) in enumerate(places))
+    inside = (values >= y_ends[0]) & (values <= y_ends[1])
+    places = list(zip(across(verdict.x[inside]), upwards(values[inside]), strict=True))
+    path = "M" + " L".join(f"{x:g} {y:g}" for x, y in places) if places else ""
     # More contrast is downwards where sensitivity is upwards.
-    edge = y.end if verdict.measured else y.start
-    middle = (places[0][0] + places[-1][0]) / 2 if places else (x.start + x.end) / 2
+    edge = TOP if verdict.measured else BOTTOM
+    first, last = (places[0][0], places[-1][0]) if places else (LEFT, RIGHT)
     return {
-        "x": x,
-        "y": y,
+        "x_ticks": [(across(power), f"{power:g}") for power in powers(*x_ends)],
+        "y_ticks": [(upwards(power), f"{power:g}") for power in powers(*y_ends)],
         "path": path,
-        "area": f"{path} L{places[-1][0]:g} {edge:g} L{places[0][0]:g} {edge:g} Z" if path else "",
-        "seen_at": (middle, edge + 16 if verdict.measured else edge - 8),
+        "area": f"{path} L{last:g} {edge:g} L{first:g} {edge:g} Z" if path else "",
+        "seen_at": ((first + last) / 2, edge + 16 if verdict.measured else edge - 8),
         "marks": places if verdict.measured else [],
-        "dot": (x.at(verdict.at), y.at(value)),
+        "dot": (across(verdict.at), upwards(value)),
         "x_label": verdict.label,
         "y_label": label,
-        "width": WIDTH,
-        "height": HEIGHT,
     }

@@ -9,32 +9,28 @@ complete without surfaces.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
 from fechner.errors import FechnerError
-from fechner.experiments import Piece
-from fechner.report.serving.runs import (
-    Found,
-    Writing,
-    read_entries,
-    read_manifest,
-    without_path,
-    writing_of,
-)
-from fechner.runs.ledger import Entry
-from fechner.runs.manifest import Manifest
-from fechner.runs.plan import digest, piece_keys
+from fechner.report.serving.runs import Found, last_lines
+from fechner.runs import Run
+from fechner.runs.ledger import Ledger
+from fechner.runs.manifest import FILE, Manifest
+from fechner.runs.plan import digest, jobs, piece_keys
 from fechner.runs.store import Plan, last_writer
 from fechner.suites.base import not_asked
+
+#: Who writes a run; ``elsewhere``: another machine, as far as anyone here can tell.
+Writing = Literal["now", "elsewhere", "stopped", "ended"]
 
 #: ``unasked``: nobody asked for it; ``not asked``: the test needs what the observer lacks.
 Progress = Literal["done", "part", "waiting", "failed", "unasked", "not asked"]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Cell:
     """One observer in one test; ``now`` if it seems to be looking at that test."""
 
@@ -45,7 +41,7 @@ class Cell:
     now: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass
 class Row:
     """One observer in all tests.
 
@@ -62,10 +58,10 @@ class Row:
     """
 
     observer: str
-    cells: list[Cell]
-    images: int
-    seconds: float
-    left_s: float | None
+    cells: dict[str, Cell] = field(default_factory=dict)
+    images: int = 0
+    seconds: float = 0.0
+    left_s: float | None = 0.0
     loading: bool = False
     left_out: str = ""
 
@@ -89,16 +85,21 @@ class State:
 
     found: Found
     writing: Writing
+    log: Sequence[str] = ()
     manifest: Manifest | None = None
-    tests: Sequence[str] = ()
     rows: Sequence[Row] = ()
     not_asked: Sequence[str] = ()
     problem: str = ""
 
     @property
-    def cells(self) -> Iterable[Cell]:
+    def tests(self) -> list[str]:
+        """Names of the tests."""
+        return list(self.rows[0].cells) if self.rows else []
+
+    @property
+    def cells(self) -> list[Cell]:
         """Every cell of the grid."""
-        return (cell for row in self.rows for cell in row.cells)
+        return [cell for row in self.rows for cell in row.cells.values()]
 
     @property
     def done(self) -> int:
@@ -111,14 +112,24 @@ class State:
         return sum(cell.of for cell in self.cells)
 
     @property
-    def failed(self) -> list[tuple[str, str, str]]:
-        """Observer, test and message of every failure."""
-        return [
-            (row.observer, test, cell.message)
-            for row in self.rows
-            for test, cell in zip(self.tests, row.cells, strict=True)
-            if cell.state == "failed"
-        ]
+    def images(self) -> int:
+        """Pictures that were shown."""
+        return sum(row.images for row in self.rows)
+
+    @property
+    def failed(self) -> int:
+        """Tests of observers that failed."""
+        return sum(cell.state == "failed" for cell in self.cells)
+
+    @property
+    def failures(self) -> dict[tuple[str, str], list[str]]:
+        """The tests that failed, by observer and message."""
+        together: dict[tuple[str, str], list[str]] = {}
+        for row in self.rows:
+            for test, cell in row.cells.items():
+                if cell.state == "failed":
+                    together.setdefault((row.observer, cell.message), []).append(test)
+        return together
 
     @property
     def left_out(self) -> dict[str, str]:
@@ -126,24 +137,10 @@ class State:
         return {row.observer: row.left_out for row in self.rows if row.left_out}
 
     @property
-    def failures(self) -> dict[tuple[str, str], list[str]]:
-        """The tests that failed, by observer and message."""
-        together: dict[tuple[str, str], list[str]] = {}
-        for observer, test, message in self.failed:
-            together.setdefault((observer, message), []).append(test)
-        return together
-
-    @property
-    def images(self) -> int:
-        """Pictures that were shown."""
-        return sum(row.images for row in self.rows)
-
-    @property
     def now(self) -> Row | None:
         """The observer that is looking, as far as can be told from outside."""
-        return next(
-            (row for row in self.rows if row.loading or any(cell.now for cell in row.cells)), None
-        )
+        every = (r for r in self.rows if r.loading or any(c.now for c in r.cells.values()))
+        return next(every, None)
 
     @property
     def left_s(self) -> float:
@@ -165,156 +162,154 @@ class State:
         """Whether it may change while somebody looks."""
         return self.writing in ("now", "elsewhere")
 
+    @property
+    def status(self) -> str:
+        """Where it stands, in words."""
+        if self.live:
+            return "being written now" if self.writing == "now" else "on another machine"
+        if self.problem:
+            return "cannot be read"
+        if self.writing == "stopped":
+            return "stopped"
+        if any(cell.state in ("part", "waiting") for cell in self.cells):
+            return "not finished"
+        counts = {"failed": self.failed, "left out": len(self.left_out)}
+        bad = [f"{number} {what}" for what, number in counts.items() if number]
+        return ", ".join(["finished", *bad]) if self.of or bad else "nothing measured yet"
+
+    @property
+    def kind(self) -> str:
+        """The word that style sheets have for where it stands."""
+        if self.live:
+            return "live"
+        if self.problem or self.failed or self.left_out:
+            return "bad"
+        return "good" if self.complete else "open"
+
+    @property
+    def version(self) -> str:
+        """A mark that changes with anything a page shows."""
+        return digest(json.dumps(self.as_json()))[:16]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "id": self.found.id,
+            "run": self.found.label,
+            "status": self.status,
+            "live": self.live,
+            "problem": self.problem,
+            "suite": self.manifest.suite if self.manifest else None,
+            "mode": self.manifest.mode if self.manifest else None,
+            "pieces": {"done": self.done, "of": self.of},
+            "images": self.images,
+            "seconds_left": self.left_s,
+            "observers_of_unknown_speed": self.unknown_speed,
+            "tests": self.tests,
+            "observers": [
+                {
+                    "observer": row.observer,
+                    "images": row.images,
+                    "seconds": row.seconds,
+                    "left_out": row.left_out,
+                    "cells": [vars(cell) for cell in row.cells.values()],
+                }
+                for row in self.rows
+            ],
+            "log": self.log,
+        }
+
 
 def read_state(found: Found) -> State:
     """Return how far a run is; whatever is wrong with its folder becomes a sentence."""
     writer = last_writer(found.folder)
-    writing = writing_of(writer)
+    writing: Writing = "ended"
+    if writer is not None:
+        writing = {None: "elsewhere", True: "now", False: "stopped"}[writer.lives]  # type: ignore[assignment]
+    log = last_lines(found.folder)
     try:
-        manifest = read_manifest(found, writing)
-        entries = read_entries(found, writing)
+        if not (found.folder / FILE).is_file():
+            raise FechnerError("nothing is written yet; if it was stopped, run it again.")
+        run = Run(found.folder)
         plan = (writer.plan if writer else None) or Plan([], [], scores_only=True)
-        return State(found, writing, manifest, *_grid(manifest, entries, plan, writing))
-    except FechnerError as error:
-        return State(found, writing, problem=without_path(str(error), found))
+        rows = _rows(run, plan, live=writing in ("now", "elsewhere"))
+        return State(found, writing, log, run.manifest, rows, run.not_asked)
     # A manifest may hold anything, and one damaged folder must not hide the others.
     except Exception as error:
-        why = f"it cannot be understood ({type(error).__name__}: {error})."
-        return State(found, writing, problem=without_path(why, found))
+        why = str(error)
+        if not isinstance(error, FechnerError):
+            why = f"it cannot be understood ({type(error).__name__}: {error})."
+        return State(found, writing, log, problem=found.without_path(why))
 
 
-@dataclass(frozen=True)
-class _Part:
-    """What was asked of an observer in a test, and what the ledger has of it.
-
-    Parameters
-    ----------
-    lacking
-        Why it cannot be asked, if so.
-    """
-
-    pieces: Sequence[Piece]
-    entries: Mapping[str, Entry]
-    lacking: str
-
-    @property
-    def failure(self) -> str | None:
-        """The message of what failed last."""
-        failed = [each.message for each in self.entries.values() if each.status == "failed"]
-        return failed[-1] if failed else None
-
-    @property
-    def done(self) -> list[tuple[Piece, Entry]]:
-        """Pieces that are done."""
-        found = [(each, self.entries.get(each.name)) for each in self.pieces]
-        return [(piece, entry) for piece, entry in found if entry and entry.status == "done"]
-
-    def waits(self, for_scores: bool) -> bool:
-        """Whether pieces of a kind are still to be measured."""
-        return self.failure is None and any(
-            each.for_scores == for_scores and each.name not in self.entries for each in self.pieces
-        )
-
-    def cell(self, now: bool) -> Cell:
-        """Return how far it is."""
-        done, of, failure = len(self.done), len(self.pieces), self.failure
-        state: Progress = "done" if done == of else "part" if done else "waiting"
-        if self.lacking:
-            state = "not asked"
-        elif failure is not None:
-            state = "failed"
-        elif not of:
-            state = "unasked"
-        return Cell(state, done, of, self.lacking or failure or "", now)
-
-
-def _grid(
-    manifest: Manifest, entries: Sequence[Entry], plan: Plan, writing: Writing
-) -> tuple[list[str], list[Row], list[str]]:
-    """Return the names of the tests, a row for each observer, and which tests nobody was asked."""
-    own = manifest.find_suite()
-    every = {test.id: test for test in own.build(manifest.suite_options(own))}
+def _rows(run: Run, plan: Plan, live: bool) -> list[Row]:
+    """Return a row for each observer that was measured, left out or planned."""
+    manifest, every = run.manifest, run.all_tests
     tests = {k: test for k, test in every.items() if k in manifest.tests or k in plan.tests}
-    # Entries of an observer or a test that has changed since do not count.
-    keys = {
-        (name, test.id, piece): key
-        for name, record in manifest.observers.items()
-        for test in tests.values()
-        for piece, key in piece_keys(test, every, record).items()
-    }
-    recorded: dict[tuple[str, str], dict[str, Entry]] = {}
-    for entry in entries:
-        if keys.get((entry.observer, entry.test, entry.piece)) == entry.key:
-            recorded.setdefault((entry.observer, entry.test), {})[entry.piece] = entry
-
-    def part(observer: str, name: str) -> _Part:
-        test, has = tests[name], recorded.get((observer, name), {})
-        known = manifest.observers.get(observer)
-        lacking = next(iter(not_asked(observer, [test], known.lacks if known else [])), "")
-        pieces = test.experiment.pieces()
-        planned = observer in plan.observers and observer not in manifest.left_out
-        kinds = {piece.for_scores for piece in pieces if piece.name in has}
-        if planned and name in plan.tests:
-            kinds |= {True} if plan.scores_only else {True, False}
-        kinds |= {True} if kinds else set()
-        asked = [] if lacking else [piece for piece in pieces if piece.for_scores in kinds]
-        return _Part(asked, has, lacking)
-
-    observers = dict.fromkeys([*manifest.observers, *manifest.left_out, *plan.observers])
-    parts = {(each, name): part(each, name) for each in observers for name in tests}
-    now = loading = None
-    if writing in ("now", "elsewhere"):
-        # Observers take turns, what scores need comes first, then tests in the suite's order.
-        order = [
-            (each, name, for_scores)
-            for each in plan.observers
-            if each in manifest.observers
-            for for_scores in (True, False)
-            for name in tests
-        ]
-        now = next((key for *key, kind in order if parts[key[0], key[1]].waits(kind)), None)
-        known = (*manifest.observers, *manifest.left_out)
-        if now is None:
-            loading = next((name for name in plan.observers if name not in known), None)
-    rows = []
-    for observer in observers:
-        of_tests = {name: parts[observer, name] for name in tests}
-        done = [each for part in of_tests.values() for each in part.done]
-        rows.append(
-            Row(
-                observer,
-                [part.cell([observer, name] == now) for name, part in of_tests.items()],
-                images=sum(entry.images for _, entry in done),
-                seconds=sum(entry.seconds for _, entry in done),
-                left_s=_left(list(of_tests.values())),
-                loading=observer == loading,
-                left_out=manifest.left_out.get(observer, ""),
-            )
-        )
-    lines = [
-        line
-        for observer, record in manifest.observers.items()
-        for line in not_asked(observer, list(tests.values()), record.lacks)
-    ]
-    return list(tests), rows, lines
-
-
-def _left(parts: Sequence[_Part]) -> float | None:
-    """Return the seconds left, from the time that the pictures of finished pieces took."""
-    done = [each for part in parts for each in part.done]
-    shown = sum(piece.work for piece, _ in done)
-    # The rest of a test that failed is not tried.
-    waiting = [part for part in parts if part.failure is None]
-    left = sum(
-        sum(piece.work for piece in part.pieces) - sum(piece.work for piece, _ in part.done)
-        for part in waiting
+    to_do = [test for name, test in tests.items() if name in plan.tests]
+    planned = dict.fromkeys(  # in the order in which they are measured
+        (observer, job.test.id, job.piece.name)
+        for observer in plan.observers
+        if observer not in manifest.left_out
+        for job in jobs(observer, to_do, plan.scores_only)
     )
-    if not left:
-        return 0.0
-    return left * sum(entry.seconds for _, entry in done) / shown if shown else None
-
-
-# How numbers and states are said on pages, and to programs
+    recorded = {(e.observer, e.key): e for e in Ledger(run.folder).entries(read_only=True)}
+    rows: dict[str, Row] = {}
+    waiting = set()
+    for observer in dict.fromkeys([*manifest.observers, *manifest.left_out, *plan.observers]):
+        row = rows[observer] = Row(observer, left_out=manifest.left_out.get(observer, ""))
+        record = manifest.observers.get(observer)
+        shown = left = 0
+        for name, test in tests.items():
+            # Entries of an observer or a test that has changed since do not count.
+            keys = piece_keys(test, every, record) if record else {}
+            known = {piece: recorded.get((observer, key)) for piece, key in keys.items()}
+            entries = {piece: entry for piece, entry in known.items() if entry}
+            pieces = test.experiment.pieces()
+            kinds = {piece.for_scores for piece in pieces if piece.name in entries}
+            asked = [
+                piece
+                for piece in pieces
+                if piece.for_scores in kinds
+                or (kinds and piece.for_scores)
+                or (observer, name, piece.name) in planned
+            ]
+            lacking = next(not_asked(observer, [test], record.lacks if record else []), "")
+            if lacking:
+                asked = []
+            failures = [each.message for each in entries.values() if each.status == "failed"]
+            done = [
+                each
+                for each in asked
+                if each.name in entries and entries[each.name].status == "done"
+            ]
+            row.images += sum(entries[each.name].images for each in done)
+            row.seconds += sum(entries[each.name].seconds for each in done)
+            shown += sum(each.work for each in done)
+            if not failures:  # the rest of a test that failed is not tried
+                open_pieces = [each for each in asked if each not in done]
+                left += sum(each.work for each in open_pieces)
+                waiting |= {(observer, name, each.name) for each in open_pieces}
+            state: Progress = "part" if done else "waiting" if asked else "unasked"
+            if lacking:
+                state = "not asked"
+            elif failures:
+                state = "failed"
+            elif asked and len(done) == len(asked):
+                state = "done"
+            message = lacking or (failures[-1] if failures else "")
+            row.cells[name] = Cell(state, len(done), len(asked), message)
+        row.left_s = left * row.seconds / shown if shown else None if left else 0.0
+    if live:
+        for observer, name, piece in planned:
+            if (observer, name, piece) in waiting and observer in manifest.observers:
+                rows[observer].cells[name].now = True
+                return list(rows.values())
+        for observer in plan.observers:
+            if observer not in (*manifest.observers, *manifest.left_out):
+                rows[observer].loading = True
+                break
+    return list(rows.values())
 
 
 def duration(seconds: float) -> str:
@@ -349,91 +344,4 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def status(state: State) -> str:
-    """Say where a run stands."""
-    if state.writing == "now":
-        return "being written now"
-    if state.writing == "elsewhere":
-        return "on another machine"
-    if state.problem:
-        return "cannot be read"
-    if state.writing == "stopped":
-        return "stopped"
-    if any(cell.state in ("part", "waiting") for cell in state.cells):
-        return "not finished"
-    counts = {"failed": len(state.failed), "left out": len(state.left_out)}
-    bad = [f"{number} {what}" for what, number in counts.items() if number]
-    if state.of or bad:
-        return ", ".join(["finished", *bad])
-    return "nothing measured yet"
-
-
-def advice(state: State) -> str:
-    """Say what to do about where a run stands."""
-    if state.writing == "elsewhere":
-        return "It is being written on another machine, or was stopped there: nobody here can tell."
-    if state.writing == "stopped":
-        return "It was stopped before its end; run the same command again to go on."
-    return ""
-
-
-def kind(state: State) -> str:
-    """Return the word that style sheets have for where a run stands."""
-    if state.live:
-        return "live"
-    if state.problem or state.failed or state.left_out:
-        return "bad"
-    return "good" if state.complete else "open"
-
-
-def left(state: State) -> str:
-    """Say how long a run will take."""
-    parts = [f"about {duration(state.left_s)}"] if state.left_s else []
-    if state.unknown_speed:
-        several = "observers" if state.unknown_speed > 1 else "observer"
-        parts.append(f"{state.unknown_speed} {several} whose speed is not known yet")
-    return ", and ".join(parts)
-
-
-def as_json(state: State) -> dict[str, Any]:
-    """Return where a run stands as plain values."""
-    return {
-        "id": state.found.id,
-        "run": state.found.label,
-        "status": status(state),
-        "live": state.live,
-        "problem": state.problem,
-        "suite": state.manifest.suite if state.manifest else None,
-        "mode": state.manifest.mode if state.manifest else None,
-        "pieces": {"done": state.done, "of": state.of},
-        "images": state.images,
-        "seconds_left": state.left_s,
-        "observers_of_unknown_speed": state.unknown_speed,
-        "tests": state.tests,
-        "observers": [
-            {
-                "observer": row.observer,
-                "images": row.images,
-                "seconds": row.seconds,
-                "left_out": row.left_out,
-                "cells": [vars(cell) for cell in row.cells],
-            }
-            for row in state.rows
-        ],
-    }
-
-
-def state_version(state: State, log: list[str]) -> str:
-    """Return a mark that changes with anything a page shows."""
-    return digest(json.dumps([as_json(state), log]))[:16]
-
-
-FILTERS = {
-    "advice": advice,
-    "duration": duration,
-    "kind": kind,
-    "left": left,
-    "moment": moment,
-    "number": number,
-    "status": status,
-}
+FILTERS = {"duration": duration, "moment": moment, "number": number}
