@@ -9,7 +9,7 @@ from . import stimuli as stimuli
 from . import suites as suites
 from .errors import FechnerError as FechnerError
 from .observers.abilities import Wants as Wants
-from .observers.yours import observe as observe
+from .observers.custom import observe as observe
 from .psychometrics.fitting import fit as fit
 from .report.comparing.comparison import compare as compare
 from .report.figures import figure as figure

@@ -86,7 +86,7 @@ def test_numbers_that_are_no_places(own: list[str], asked: list[str], why: str) 
 
 
 def test_names_of_two_classes_stand_for_none() -> None:
-    with pytest.raises(ObserverError, match=r"'crane' \(did you mean n02012849 or n03126707\?\)"):
+    with pytest.raises(ObserverError, match="no class for 'crane'"):
         matching_classes(class_names(1000), ["crane", "tench"])
     with pytest.raises(ObserverError, match="one class for 'tench' and 'n01440764'"):
         matching_classes(class_names(1000), ["tench", "n01440764"])
@@ -113,9 +113,10 @@ def test_classes_without_a_counterpart_are_named() -> None:
         matching_classes(class_names(1000), asked)
     assert str(error.value) == (
         "it has no class for 'thing 0', 'thing 1', 'thing 2', 'thing 3', 'thing 4' and 3 more; "
-        "name classes as it does, such as 'n01440764', or by their ImageNet synset."
+        "name classes as it does, such as 'n01440764', or by their ImageNet synset, or all by "
+        "their numbers."
     )
-    with pytest.raises(ObserverError, match="synset; numbers are known only where all are"):
+    with pytest.raises(ObserverError, match="or all by their numbers"):
         matching_classes(class_names(1000), ["tench", "949"])
 
 

@@ -14,10 +14,10 @@ from torch import nn
 import fechner
 from fechner.errors import ObserverError
 from fechner.observers import Wants, lift, observe
+from fechner.observers.custom import from_file
 from fechner.observers.inputs import KNOWN, grey, prepared
 from fechner.observers.metrics.metric import luma
 from fechner.observers.validation import validate
-from fechner.observers.yours import from_file
 from fechner.physiology import by_jacobian, record
 from fechner.stimuli import OPPONENT, Clips, Field, Flicker, Frames, Gabor, Layer, Stimulus, display
 from fechner.stimuli import paint as painted

@@ -10,8 +10,8 @@ import pytest
 
 import fechner
 from fechner.observers import observe, torchvision_fix
+from fechner.observers.custom import from_file
 from fechner.observers.validation import validate
-from fechner.observers.yours import from_file
 
 #: Imports as torchvision does: parts first, then operators that may be missing.
 PACKAGE = """

@@ -21,10 +21,10 @@ from fechner.observers import (
     observe,
 )
 from fechner.observers.baselines import Pixels
+from fechner.observers.custom import from_file
 from fechner.observers.network import NetworkEncoder
 from fechner.observers.validation import validate
 from fechner.observers.weights import hash_weights
-from fechner.observers.yours import from_file
 from fechner.stimuli import Field, Frames, Stimulus, display, paint
 
 

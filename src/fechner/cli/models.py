@@ -39,7 +39,7 @@ def layers(
     pattern
         Only layers like these: * stays within dots, ** does not.
     """
-    from fechner.observers.abilities import Encodes, LooksInside, abilities
+    from fechner.observers.abilities import Encodes, abilities
     from fechner.observers.taps import choose_layers
 
     observer = load(name, weights, dtype, trust_remote_code)
@@ -49,7 +49,7 @@ def layers(
         )
     assert isinstance(observer, Encodes)
     inside = {}
-    if isinstance(observer, LooksInside):
+    if hasattr(observer, "every_layer"):
         inside = {layer.name: layer for layer in observer.every_layer()}
     print_table(
         {

@@ -16,7 +16,7 @@ import numpy as np
 
 from fechner.errors import ObserverError, PictureError
 from fechner.experiments.base import Scene
-from fechner.observers.abilities import ANY_SIZE, Answers, ComparesWithSeveral, ReadsChannels
+from fechner.observers.abilities import ANY_SIZE, Answers
 from fechner.observers.questions import Answer, Question, Reads
 from fechner.observers.readouts import MAY_BE_UNDEFINED
 from fechner.stimuli import Clips, Display, Frames, Picture, Stimulus, paint
@@ -341,7 +341,7 @@ def channel_changes(
     NaN at layers without such channels; None for observers that have none at all. All tests differ
     from their references in the same place.
     """
-    if not isinstance(presenter.observer, ReadsChannels):
+    if not hasattr(presenter.observer, "channel_changes"):
         return None
     where = _where(presenter, tests[0], references[0], scene)
     ask = partial(presenter.observer.channel_changes, where=where)
@@ -380,7 +380,7 @@ def differences_from_several(
     import torch
 
     observer, outputs = presenter.observer, len(presenter.readouts)
-    several = isinstance(observer, ComparesWithSeveral)
+    several = hasattr(observer, "differences")
     if not several or len(references) > presenter.at_a_time(scene):
         columns = [
             _asked(

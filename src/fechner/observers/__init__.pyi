@@ -14,6 +14,7 @@ from .conversions import LIFTS as LIFTS
 from .conversions import AnswersByCriterion as AnswersByCriterion
 from .conversions import ComparesFeatures as ComparesFeatures
 from .conversions import lift as lift
+from .custom import observe as observe
 from .function_observers import FunctionComparer as FunctionComparer
 from .function_observers import FunctionEncoder as FunctionEncoder
 from .names import resolve as resolve
@@ -23,4 +24,3 @@ from .questions import Question as Question
 from .questions import Reads as Reads
 from .questions import Usage as Usage
 from .readouts import READOUTS as READOUTS
-from .yours import observe as observe

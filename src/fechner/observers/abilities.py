@@ -100,8 +100,7 @@ class Wants:
             if value not in allowed:
                 raise ValueError(f"{name} is one of {', '.join(map(str, allowed))}, not {value!r}.")
         size: Any = self.size_px
-        pair = isinstance(size, tuple) and len(size) == 2 and min(size) > 0
-        if size is not None and not pair:
+        if size is not None and not (isinstance(size, tuple) and len(size) == 2 and min(size) > 0):
             raise ValueError(f"size_px is a pair (height, width) of pixels, not {size!r}.")
         if self.ppd is not None and not 0 < self.ppd < math.inf:
             raise ValueError(f"ppd is a number of pixels per degree above 0, not {self.ppd!r}.")
@@ -112,15 +111,14 @@ class Wants:
                 "layout is made of the letters n (first), c, t, h and w, as in nchw, nhwc, chw or "
                 f"hw, not {self.layout!r}."
             )
-        follows: dict[str, Any] = {"layout": layout}
-        if "c" not in layout:
-            follows["channels"] = 1
-        if follows.get("channels", self.channels) == 1:
-            follows["colour"] = False
-        if "t" in layout:
-            follows["video"] = True
-        for name, value in follows.items():
-            object.__setattr__(self, name, value)
+        channels = self.channels if "c" in layout else 1
+        # What follows from the layout; a frozen dataclass is set in this way.
+        vars(self).update(
+            layout=layout,
+            channels=channels,
+            colour=self.colour and channels == 3,
+            video=self.video or "t" in layout,
+        )
 
     @property
     def batched(self) -> bool:
@@ -154,12 +152,7 @@ def lacks(wants: Wants) -> list[Need]:
     >>> lacks(Wants(colour=False))
     ['colour', 'video']
     """
-    sees: dict[Need, bool] = {
-        "colour": wants.colour,
-        "video": wants.video,
-        "several": wants.several,
-    }
-    return [need for need, there in sees.items() if not there]
+    return [need for need in get_args(Need) if not getattr(wants, need)]
 
 
 @runtime_checkable
@@ -200,7 +193,12 @@ class _ReadOut(Observer, Protocol):
 class Compares(_ReadOut, Protocol):
     """Says how different a test is from a reference; 0 means the same.
 
-    The answer is [n, layers, read-outs]; an observer that is not looked into has one of each.
+    The answer is [n, layers, read-outs]; an observer that is not looked into has one of each. Two
+    methods are optional. ``differences(test, memory, which)`` looks once at a test to compare it
+    with several references, ``which[i, j]``, [n, k, layers, read-outs].
+    ``channel_changes(test, memory, which, where)`` tells how the achromatic, red-green and
+    yellow-blue channels change over pixels of weights ``where``, [h, w]: [n, layers, 3], NaN at
+    layers without such channels.
     """
 
     def remember(self, reference: Frames | Clips) -> Any:
@@ -214,30 +212,14 @@ class Compares(_ReadOut, Protocol):
 
 
 @runtime_checkable
-class ComparesWithSeveral(Compares, Protocol):
-    """A comparer that looks once at a test to compare it with several references."""
-
-    def differences(self, test: Frames, memory: Any, which: Tensor) -> Tensor:
-        """Compare each test with references number ``which[i, j]``, [n, k, layers, read-outs]."""
-
-
-@runtime_checkable
-class ReadsChannels(Compares, Protocol):
-    """A comparer that also tells opponent channels apart: achromatic, red-green, yellow-blue."""
-
-    def channel_changes(self, test: Frames, memory: Any, which: Tensor, where: Tensor) -> Tensor:
-        """Return how each channel changes, [n, layers, 3], NaN at layers without.
-
-        Parameters
-        ----------
-        where
-            Weights of the pixels that are read, [h, w].
-        """
-
-
-@runtime_checkable
 class Encodes(Observer, Protocol):
-    """Turns frames into features, layer by layer."""
+    """Turns frames into features, layer by layer.
+
+    Two members are optional. ``every_layer()`` lists all parts that can be tapped beside the
+    natural stages, in order, as `LayerInfo`. ``opponent_layers`` maps layers of [n, channels, h, w]
+    whose channels are opponent to the number of their groups, of one or several channels each; the
+    first three are achromatic (light positive), red-green (red) and yellow-blue (yellow).
+    """
 
     @property
     def layers(self) -> Sequence[str]:
@@ -269,29 +251,6 @@ class LayerInfo:
     kind: str
     shape: tuple[int, ...]
     batch_axis: int
-
-
-@runtime_checkable
-class LooksInside(Encodes, Protocol):
-    """An encoder whose every part can be tapped, not its natural stages only."""
-
-    def every_layer(self) -> Sequence[LayerInfo]:
-        """List all parts that can be tapped, in order, without the output."""
-
-
-@runtime_checkable
-class HasOpponentChannels(Encodes, Protocol):
-    """An encoder with layers whose first three channels are opponent.
-
-    They are achromatic (light positive), red-green (red) and yellow-blue (yellow).
-    """
-
-    @property
-    def opponent_layers(self) -> Mapping[str, int]:
-        """Such layers, and in how many groups their channels are: [n, channels, h, w].
-
-        The first three groups, of one or several channels each, are the opponent ones.
-        """
 
 
 @runtime_checkable
@@ -353,17 +312,10 @@ ABILITIES: dict[Ability, Any] = {
 
 def abilities(observer: Any) -> tuple[Ability, ...]:
     """Return the abilities an object has; looks at its members without computing any of them."""
-    return tuple(
-        name
-        for name, protocol in ABILITIES.items()
-        if all(_has(observer, member) for member in _members(protocol))
-    )
-
-
-def _members(protocol: type) -> set[str]:
-    return {name for base in protocol.__mro__ for name in vars(base) if name[0] != "_"}
-
-
-def _has(thing: Any, name: str) -> bool:
     nothing = object()
-    return inspect.getattr_static(thing, name, nothing) is not nothing
+    found: list[Ability] = []
+    for ability, protocol in ABILITIES.items():
+        members = {name for base in protocol.__mro__ for name in vars(base) if name[0] != "_"}
+        if all(inspect.getattr_static(observer, name, nothing) is not nothing for name in members):
+            found.append(ability)
+    return tuple(found)

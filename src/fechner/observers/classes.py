@@ -7,8 +7,8 @@ categories put classes together as people name them, such as all dogs.
 from __future__ import annotations
 
 import csv
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
@@ -59,13 +59,13 @@ def _rows(text: str) -> csv.DictReader[str]:
 
 
 @cache
-def _synsets_by_name(whole: bool) -> dict[str, tuple[str, ...]]:
+def _synsets_by_name(whole: bool) -> dict[str, list[str]]:
     """Return the synsets that have a name, or whose names are those, with commas between them."""
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, list[str]] = defaultdict(list)
     for synset, names in _synsets().items():
         for name in {plain_name(name) for name in ([", ".join(names)] if whole else names)}:
-            found[name] = (*found.get(name, ()), synset)
-    return found
+            found[name].append(synset)
+    return dict(found)
 
 
 def class_names(count: int) -> tuple[str, ...]:
@@ -92,9 +92,9 @@ def readable_names(labels: Sequence[str]) -> tuple[str, ...]:
     ('crane (n02012849)', 'crane (n03126707)')
     """
     names = [_synsets().get(label, (label.replace("_", " ").strip(),)) for label in labels]
-    every = [", ".join(each) for each in names]
-    exact = [f"{each[0]} ({label})" for each, label in zip(names, labels, strict=True)]
     found = [each[0] for each in names]
+    every = [", ".join(each) for each in names]
+    exact = [f"{name} ({label})" for name, label in zip(found, labels, strict=True)]
     for longer in (every, exact):
         times = Counter(map(plain_name, found))
         found = [
@@ -134,27 +134,32 @@ def matching_classes(own: Sequence[str], asked: Sequence[str]) -> tuple[int, ...
     """
     if not set(asked) <= set(own):
         asked = _named_as(own, asked)
-    exact = _places(own, lambda name: (name,))
-    plain = _places(own, lambda name: (plain_name(name),))
-    synsets = _places(own, synsets_of)
-    found, missing = [], []
+    # Places of the observer's classes by exact name, by plain name and by synset.
+    places: list[dict[str, set[int]]] = [defaultdict(set) for _ in range(3)]
+    for place, name in enumerate(own):
+        for known, keys in zip(places, _ways_to_name(name), strict=True):
+            for key in keys:
+                known[key].add(place)
+    found: list[int] = []
+    missing: list[str] = []
     for label in asked:
-        candidates = (
-            exact.get(label, []),
-            plain.get(plain_name(label), []),
-            [place for synset in synsets_of(label) for place in synsets.get(synset, [])],
-        )
-        unique = next((each[0] for each in candidates if len(set(each)) == 1), None)
-        if unique is None:
-            missing.append(label)
+        candidates = [
+            {place for key in keys for place in known.get(key, ())}
+            for known, keys in zip(places, _ways_to_name(label), strict=True)
+        ]
+        unique = [each.pop() for each in candidates if len(each) == 1]
+        if unique:
+            found.append(unique[0])
         else:
-            found.append(unique)
+            missing.append(label)
     if missing:
-        named = [f"'{name}'{_suggestion(name, own)}" for name in missing[:5]]
+        # Among a thousand names there is always one that is half alike.
+        names = {each for label in own for each in (label, *_synsets().get(label, ()))}
+        near = nearest(missing[0].replace("_", " "), names, alike=0.7)
+        hint = f" (did you mean '{near}'?)" if near else ""
         raise ObserverError(
-            f"it has no class for {_listed(named, len(missing))}; name classes as it does, such as "
-            f"'{own[0] if own else ''}', or by their ImageNet synset"
-            + ("; numbers are known only where all are." if _numbers(missing) else ".")
+            f"it has no class for {_listed(missing)}{hint}; name classes as it does, such as "
+            f"'{own[0] if own else ''}', or by their ImageNet synset, or all by their numbers."
         )
     twice = [label for label, place in zip(asked, found, strict=True) if found.count(place) > 1]
     if twice:
@@ -162,6 +167,10 @@ def matching_classes(own: Sequence[str], asked: Sequence[str]) -> tuple[int, ...
             f"it has one class for {' and '.join(repr(name) for name in twice)}; make them one."
         )
     return tuple(found)
+
+
+def _ways_to_name(name: str) -> tuple[tuple[str, ...], ...]:
+    return (name,), (plain_name(name),), synsets_of(name)
 
 
 def _named_as(own: Sequence[str], asked: Sequence[str]) -> Sequence[str]:
@@ -182,27 +191,9 @@ def _numbers(labels: Sequence[str]) -> list[int]:
     return [int(label) for label in labels]
 
 
-def _suggestion(name: str, own: Sequence[str]) -> str:
-    """Return which of an observer's classes may be meant, empty if none is spelt alike."""
-    several = [each for each in _synsets_by_name(False).get(plain_name(name), ()) if each in own]
-    if len(several) > 1:
-        return f" (did you mean {' or '.join(several)}?)"
-    known = {each for label in own for each in (label, *_synsets().get(label, ()))}
-    # Among a thousand names there is always one that is half alike.
-    near = nearest(name.replace("_", " "), known, alike=0.7)
-    return f" (did you mean '{near}'?)" if near else ""
-
-
-def _listed(some: Sequence[str], of: int) -> str:
-    return ", ".join(some) + (f" and {of - len(some)} more" if of > len(some) else "")
-
-
-def _places(names: Sequence[str], keys: Callable[[str], Sequence[str]]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
-    for place, name in enumerate(names):
-        for key in keys(name):
-            found.setdefault(key, []).append(place)
-    return found
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(f"'{name}'" for name in names[:5]) + more
 
 
 def synsets_of(name: str) -> tuple[str, ...]:
@@ -210,9 +201,9 @@ def synsets_of(name: str) -> tuple[str, ...]:
     if name in _synsets():
         return (name,)
     for whole in (True, False):
-        found = _synsets_by_name(whole).get(plain_name(name), ())
+        found = _synsets_by_name(whole).get(plain_name(name), [])
         if len(found) == 1:
-            return found
+            return tuple(found)
     return ()
 
 
@@ -233,8 +224,6 @@ class Categories:
 
     Parameters
     ----------
-    name
-        What it is called.
     members
         Each category with its classes: synsets of ImageNet, or names.
     reference
@@ -276,11 +265,6 @@ class Categories:
     def indices(self, own: Sequence[str]) -> dict[str, list[int]]:
         """Return which of an observer's own classes belong to each category; each needs one.
 
-        Parameters
-        ----------
-        own
-            The observer's classes: synsets, names, numbers of ImageNet's, or categories.
-
         Examples
         --------
         >>> categories("16-class").indices(class_names(1000))["bicycle"]
@@ -288,8 +272,7 @@ class Categories:
         """
         found: dict[str, list[int]] = {category: [] for category in self.names}
         for place, category in enumerate(self.categories_of(own)):
-            if category in found:
-                found[category].append(place)
+            found.get(category, []).append(place)
         if missing := [category for category, places in found.items() if not places]:
             raise ObserverError(
                 f"it has no class of {', '.join(missing)} in the categories '{self.name}'; ask "
@@ -315,6 +298,11 @@ class Categories:
         return {**found, **{plain_name(category): category for category in self.names}}
 
 
+@cache
+def _built_in(name: str) -> Categories:
+    return Categories(name, _members(_data(_BUILT_IN[name]), name), "geirhos2018")
+
+
 def categories(name: Path | str) -> Categories:
     """Return categories that come with the package, or a user's own.
 
@@ -336,11 +324,6 @@ def categories(name: Path | str) -> Categories:
         return read_categories(path)
     listed = f"there are {', '.join(_BUILT_IN)}, or the path of a CSV file"
     raise UnknownNameError("set of categories", str(name), _BUILT_IN, listed)
-
-
-@cache
-def _built_in(name: str) -> Categories:
-    return Categories(name, _members(_data(_BUILT_IN[name]), name), "geirhos2018")
 
 
 def read_categories(path: Path | str) -> Categories:
@@ -426,23 +409,18 @@ class Choices:
         """
         import torch
 
-        scores = scores.double()
-        if self.groups is not None and all(len(group) == 1 for group in self.groups):
+        shares, groups = scores.double(), self.groups
+        only_one = groups is not None and all(len(group) == 1 for group in groups)
+        if groups is not None and only_one:
             # Nothing else can be chosen, so nothing else takes a share.
-            return _shares(scores[..., [group[0] for group in self.groups]])
-        shares = _shares(scores)
-        if self.groups is None:
+            shares = shares[..., [group[0] for group in groups]]
+        total = shares.sum(dim=-1)
+        if not ((shares >= 0).all() and ((total - 1).abs() < _ROUNDING).all()):
+            shares = shares.softmax(dim=-1)
+        if groups is None or only_one:
             return shares
-        means = torch.stack([shares[..., list(group)].mean(dim=-1) for group in self.groups], -1)
+        means = torch.stack([shares[..., list(group)].mean(dim=-1) for group in groups], -1)
         return means / means.sum(dim=-1, keepdim=True)
-
-
-def _shares(scores: Tensor) -> Tensor:
-    """Return the softmax of scores; those that are probabilities are left as they are."""
-    total = scores.sum(dim=-1)
-    if bool((scores >= 0).all()) and bool(((total - 1).abs() < _ROUNDING).all()):
-        return scores
-    return scores.softmax(dim=-1)
 
 
 def choices_for(
@@ -470,10 +448,10 @@ def choices_for(
     """
     if categories is not None:
         wanted = categories.categories_of(shown)
-        if lost := [repr(label) for label, name in zip(shown, wanted, strict=True) if not name]:
+        if lost := [label for label, name in zip(shown, wanted, strict=True) if not name]:
             raise ObserverError(
-                f"{_listed(lost[:5], len(lost))} belong to no category of '{categories.name}'; "
-                "leave them out of the pictures."
+                f"{_listed(lost)} belong to no category of '{categories.name}'; leave them out of "
+                "the pictures."
             )
         names = tuple(dict.fromkeys(wanted)) if own is None else categories.names
         groups = None if own is None else tuple(map(tuple, categories.indices(own).values()))

@@ -18,7 +18,6 @@ from fechner.observers.abilities import (
     Ability,
     Compares,
     Encodes,
-    HasOpponentChannels,
     Recognises,
     Tap,
     Wants,
@@ -104,7 +103,7 @@ class ComparesFeatures:
 class ComparesChannels(ComparesFeatures):
     """The same of an encoder some of whose layers have opponent channels."""
 
-    encoder: HasOpponentChannels
+    encoder: Any
 
     def channel_changes(self, test: Frames, memory: Memory, which: Tensor, where: Tensor) -> Tensor:
         """Return how the mean of each opponent channel over some pixels changes, [n, layers, 3].
@@ -263,7 +262,7 @@ class Lift:
 
 
 def _features(encoder: Any, readouts: Sequence[str], layers: Sequence[str] | None) -> Any:
-    kind = ComparesChannels if isinstance(encoder, HasOpponentChannels) else ComparesFeatures
+    kind = ComparesChannels if hasattr(encoder, "opponent_layers") else ComparesFeatures
     return kind(encoder, readouts, layers)
 
 

@@ -67,7 +67,7 @@ class FunctionObserver:
     def call(self, function: Callable[..., Any], *batches: Frames | Clips) -> Any:
         """Call a function of pictures, once for all of them or once for each."""
         known = self.known(batches[0])
-        arguments = [self.prepared(frames) for frames in batches]
+        arguments = list(map(self.prepared, batches))
         if self.wants.batched:
             return function(*arguments, **known)
         return stacked([function(*one, **known) for one in zip(*arguments, strict=True)])

@@ -38,11 +38,9 @@ class Normalisation:
 
     def __call__(self, pixels: Tensor) -> Tensor:
         """Normalise [n, 3, h, w], or [n, 3, t, h, w]."""
-        if self == NONE:
-            return pixels
-        shape = (-1, *(1 for _ in pixels.shape[2:]))
-        mean, std = (pixels.new_tensor(v).reshape(shape) for v in (self.mean, self.std))
-        return (pixels - mean) / std
+        shape = (-1, *[1] * (pixels.ndim - 2))
+        mean = pixels.new_tensor(self.mean).reshape(shape)
+        return (pixels - mean) / pixels.new_tensor(self.std).reshape(shape)
 
 
 NONE = Normalisation()
@@ -145,7 +143,8 @@ def prepared(
     pixels = frames.pixels
     if wants.channels == 1:
         pixels = (luma(pixels) if frames.light == "display" else frames.luminance()).unsqueeze(1)
-    pixels = normalise(pixels)
+    if normalise != NONE:
+        pixels = normalise(pixels)
     if dtype is not None:
         pixels = pixels.to(dtype)
     axes, layout = "nchw", wants.layout

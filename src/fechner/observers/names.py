@@ -13,9 +13,9 @@ from typing import Any, Literal, get_args, get_origin
 from fechner.errors import FechnerError, MissingExtraError, ObserverError, UnknownNameError
 from fechner.observers.abilities import Observer
 from fechner.observers.catalogue import Entry, Family, at, catalogue, families
+from fechner.observers.custom import FACTORY, from_file
 from fechner.observers.network import Network, encoder
 from fechner.observers.questions import Reads
-from fechner.observers.yours import FACTORY, from_file
 from fechner.python_files import is_python_file, split_spec
 
 #: Settings that are not the loader's business.

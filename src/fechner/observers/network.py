@@ -281,46 +281,38 @@ def encoder(
     """
     check_dtype(dtype)
     normalisation(normalise, NONE)  # which says what is wrong with it now, not when it is used
+    device = check_device(device)
 
     @cache
     def see() -> NetworkEncoder:
-        found = network.later() if network.later else network
-        return _encoder(found, name, check_device(device), normalise, dtype)
+        import torch
+
+        seen = network.later() if network.later else network
+        assert seen.module is not None
+        if dtype in ("bfloat16", "float16") and next(seen.module.parameters(), None) is None:
+            raise ObserverError(
+                f"the precision of '{name}' is fixed in its file; leave --dtype out."
+            )
+        weights = seen.weights_id or hash_weights(seen.module)
+        seen.module.to(device=device, dtype=getattr(torch, dtype)).eval()
+        if normalise != "own":
+            seen = replace(seen, normalise=normalisation(normalise, NONE), unsure="")
+        wants = Wants(size_px=seen.size_px, dtype="float64" if dtype == "float64" else "float32")
+        fingerprint = (
+            f"{name} {seen.library} {seen.settings} weights={weights} {wants} {seen.normalise} "
+            f"{dtype}"
+        )
+        kind = NetworkEncoder if seen.classify is None else NetworkClassifier
+        return kind(seen, name=name, wants=wants, fingerprint=fingerprint)
 
     if network.answering is None:
         return see()
-    answer = partial(network.answering, LoadOptions(name, check_device(device), dtype, see))
+    answer = partial(network.answering, LoadOptions(name, device, dtype, see))
     if network.module is None and network.later is None:
         return answer()
     if network.module is not None:
         see()
     return NetworkThatAnswers(name, see, answer)
-
-
-def _encoder(
-    network: Network, name: str, device: str, normalise: NormalisationName, dtype: Dtype
-) -> NetworkEncoder:
-    import torch
-
-    assert network.module is not None
-    half = dtype in ("bfloat16", "float16")
-    if half and next(network.module.parameters(), None) is None:
-        raise ObserverError(f"the precision of '{name}' is fixed in its file; leave --dtype out.")
-    network = replace(
-        network,
-        normalise=normalisation(normalise, network.normalise),
-        unsure=network.unsure if normalise == "own" else "",
-    )
-    assert network.module is not None
-    weights = network.weights_id or hash_weights(network.module)
-    network.module.to(device=device, dtype=getattr(torch, dtype)).eval()
-    wants = Wants(size_px=network.size_px, dtype="float64" if dtype == "float64" else "float32")
-    fingerprint = (
-        f"{name} {network.library} {network.settings} weights={weights} {wants} "
-        f"{network.normalise} {dtype}"
-    )
-    kind = NetworkEncoder if network.classify is None else NetworkClassifier
-    return kind(network, name=name, wants=wants, fingerprint=fingerprint)
 
 
 def head_of(module: nn.Module, look: Callable[[], object], classes: int) -> str | None:

@@ -90,7 +90,8 @@ def _root(square: Tensor) -> Tensor:
 
 def l2(diff: Difference) -> Tensor:
     """Euclidean length."""
-    return _root(diff.energy)
+    zero = diff.energy == 0  # where a square root has no gradient
+    return diff.energy.masked_fill(zero, 1.0).sqrt().masked_fill(zero, 0.0)
 
 
 def l1(diff: Difference) -> Tensor:

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fechner.errors import ObserverError, UnknownNameError
-from fechner.observers.abilities import Encodes, LayerInfo, LooksInside, Tap
+from fechner.observers.abilities import Encodes, LayerInfo, Tap
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -211,8 +211,8 @@ def choose_layers(encoder: Encodes, patterns: Sequence[str] | None) -> tuple[str
     known = tuple(encoder.layers)
     if patterns is None:
         return known
-    only = len(known) == 1 and not isinstance(encoder, LooksInside)
-    if isinstance(encoder, LooksInside):
+    only = len(known) == 1 and not hasattr(encoder, "every_layer")
+    if hasattr(encoder, "every_layer"):
         known = (*(layer.name for layer in encoder.every_layer()), OUTPUT)
     others = [pattern for pattern in patterns if pattern != OUTPUT]
     chosen = {name for name in known for pattern in others if _matches(pattern, name)}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 
 from fechner.errors import FechnerError, ObserverError
-from fechner.observers.abilities import Encodes, LooksInside, abilities
+from fechner.observers.abilities import Encodes, abilities
 from fechner.observers.devices import free_memory
 from fechner.observers.taps import OUTPUT, choose_layers, every_layer
 from fechner.physiology.conditions import Conditions, Window
@@ -161,7 +161,7 @@ def _shape(encoder: Encodes, layer: str, conditions: Conditions, device: str) ->
         look(1, {layer: tap})
         shape = seen[layer]
         # What is tapped inside a network arrives flattened.
-        if len(shape) > 1 or layer == OUTPUT or not isinstance(encoder, LooksInside):
+        if len(shape) > 1 or layer == OUTPUT or not hasattr(encoder, "every_layer"):
             return shape
         known = {info.name: info.shape for info in encoder.every_layer()}
         module = getattr(encoder, "module", None)

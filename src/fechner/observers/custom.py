@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,11 @@ import numpy as np
 from fechner.errors import ObserverError, described
 from fechner.observers.abilities import Observer, Wants, abilities
 from fechner.observers.devices import check_device
-from fechner.observers.function_observers import FunctionComparer, FunctionEncoder
+from fechner.observers.function_observers import (
+    FunctionComparer,
+    FunctionEncoder,
+    FunctionObserver,
+)
 from fechner.observers.inputs import KNOWN, NONE, Normalisation, PerChannel, Signature, grey
 from fechner.observers.network import (
     Network,
@@ -29,6 +32,14 @@ from fechner.stimuli import Frames
 
 if TYPE_CHECKING:
     from torch import nn
+
+#: What a name in a file stands for, and an example of one.
+FACTORY = ("observer", "make")
+
+_SHOWN_LUMA = (
+    "its first convolution takes one channel, so it is shown luma and sees no colour; confirm this "
+    "with wants=fechner.Wants(channels=1)"
+)
 
 
 def observe(
@@ -93,127 +104,108 @@ def observe(
         found: Observer = thing
         return found
     name = str(name or getattr(thing, "__name__", type(thing).__name__))
-    fingerprint = f"{name}/{version}" if version else None
-    normalise = Normalisation(mean, std)
     if not callable(thing) or isinstance(thing, type):
         raise ObserverError(
             f"'{name}' is a {'class' if isinstance(thing, type) else type(thing).__name__}; an "
             "observer is a torch module, a function of pictures, or an object with one of the four "
             "abilities."
         )
-    signature = Signature.of(thing)
+    is_module, signature = _is_module(thing), Signature.of(thing)
+    compares = signature.pictures == 2
+    normalise = Normalisation(mean, std)
+    problem = ""
     if signature.unknown:
-        raise ObserverError(
-            f"'{name}' needs an argument '{signature.unknown}' that fechner does not know: beside "
-            f"one or two batches of pictures it fills in {', '.join(KNOWN)}; give "
-            f"'{signature.unknown}' a default."
+        problem = (
+            f"needs an argument '{signature.unknown}' that fechner does not know: beside one or "
+            f"two batches of pictures it fills in {', '.join(KNOWN)}; give '{signature.unknown}' "
+            "a default"
         )
-    if classes is not None and not (_is_module(thing) and signature.pictures == 1):
-        raise ObserverError(
-            f"'{name}' is no torch module of one batch of pictures; classes are for those that "
-            "give scores to each."
+    elif classes is not None and not (is_module and signature.pictures == 1):
+        problem = (
+            "is no torch module of one batch of pictures; classes are for those that give scores "
+            "to each"
         )
-    if _is_module(thing):
+    elif compares and (normalise != NONE or read is not None):
+        problem = (
+            "compares two batches; mean, std and read are for encoders, so do that inside the "
+            "function"
+        )
+    if problem:
+        raise ObserverError(f"'{name}' {problem}.")
+    fingerprint = f"{name}/{version}" if version else None
+    if is_module:
         thing = thing.to(check_device(device)).eval()
-        if fingerprint is not None:
-            fingerprint += f"/{hash_weights(thing)}"
-        if signature.pictures != 2:
-            known = signature.known
-            return _module(thing, name, wants, normalise, read, classes, fingerprint, known)
-    if signature.pictures == 2:
-        if normalise != NONE or read is not None:
-            raise ObserverError(
-                f"'{name}' compares two batches; mean, std and read are for encoders, so do that "
-                "inside the function."
-            )
-        make = partial(
-            FunctionComparer,
-            thing,
-            name=name,
-            higher_is_better=higher_is_better,
-            best=best,
-            known=signature.known,
-            fingerprint=fingerprint,
-        )
-        metric = make(wants=wants)
-        if _is_module(thing) and _takes_one_channel(
-            thing, metric.wants, lambda grey: metric.scores(grey, grey)
+        fingerprint = fingerprint and f"{fingerprint}/{hash_weights(thing)}"
+    function = thing if read is None else lambda *given, **known: read(thing(*given, **known))
+    options: dict[str, Any] = {
+        "name": name,
+        "wants": wants,
+        "known": signature.known,
+        "fingerprint": fingerprint,
+    }
+    if compares:
+        options |= {"higher_is_better": higher_is_better, "best": best}
+        metric = FunctionComparer(function, **options)
+        if is_module and _takes_one_channel(
+            thing, metric.wants, lambda picture: metric.scores(picture, picture)
         ):
-            metric = make(wants=replace(metric.wants, channels=1), unsure=_SHOWN_LUMA)
+            options["wants"] = replace(metric.wants, channels=1)
+            return FunctionComparer(function, **options, unsure=_SHOWN_LUMA)
         return metric
+    if is_module:
+        call = None if read is None else function
+        network = Network(thing, call, normalise=normalise, known=signature.known)
+        return _module(network, name, wants, classes, fingerprint)
     _check_channels(normalise, wants or Wants(), name)
-    return FunctionEncoder(
-        thing if read is None else _reading(thing, read),
-        name=name,
-        wants=wants,
-        normalise=normalise,
-        known=signature.known,
-        fingerprint=fingerprint,
-    )
+    return FunctionEncoder(function, normalise=normalise, **options)
 
 
 def _module(
-    module: nn.Module,
+    network: Network,
     name: str,
     wants: Wants | None,
-    normalise: Normalisation,
-    read: Callable[[Any], Any] | None,
     classes: Sequence[str] | None,
     fingerprint: str | None,
-    known: tuple[str, ...],
 ) -> Observer:
     """Make an observer of a user's module, in its own precision."""
     import torch
 
+    module, normalise = network.module, network.normalise
+    assert module is not None
     if wants is None:
         first = next((p.dtype for p in module.parameters() if p.is_floating_point()), None)
-        double = first == torch.float64
-        wants = Wants(dtype="float64" if double else "float32")
-    call = None if read is None else _reading(module, read)
-    network = Network(module, call, size_px=wants.size_px, normalise=normalise, known=known)
-    look = NetworkEncoder(replace(network, normalise=NONE), name=name, wants=wants).features
-    if _takes_one_channel(module, wants, lambda grey: look(grey, {})):
-        wants, network = replace(wants, channels=1), replace(network, unsure=_SHOWN_LUMA)
+        wants = Wants(dtype="float64" if first == torch.float64 else "float32")
+    guesses = []
+    plain = NetworkEncoder(replace(network, normalise=NONE), name=name, wants=wants)
+    if _takes_one_channel(module, wants, lambda picture: plain.features(picture, {})):
+        wants = replace(wants, channels=1)
+        guesses.append(_SHOWN_LUMA)
     _check_channels(normalise, wants, name)
     settings = [f"{wants} {normalise}"]
-    kind = NetworkEncoder
     if classes is not None:
-        kind = NetworkClassifier
         settings.append(f"{tuple(classes)}")
-        network = replace(network, classify=call or module, classes=tuple(classes))
-        head = _head(network, wants)
-        said = _FEATURES.format(head) if head else _SCORES
-        network = replace(network, unsure="; ".join(filter(None, (network.unsure, said))))
+        network = replace(network, classify=network.call or module, classes=tuple(classes))
+        encoder = NetworkEncoder(network, name=name, wants=wants)
+        picture = grey(wants, 1, next(module.parameters(), torch.empty(0)).device)
+        head = None
+        # What may be wrong with it is told when it is looked over.
+        with torch.no_grad(), suppress(Exception):
+            head = head_of(module, lambda: encoder.features(picture, {}), len(classes))
         if head:
             network = replace(network, call=before_head(module, head))
             settings.append(f"before {head}")
+            guesses.append(
+                f"its features are what goes into '{head}', which makes its class scores"
+            )
+        else:
+            guesses.append(
+                "no last layer that makes its class scores was found, so its features are the "
+                "scores themselves; --layers names others"
+            )
+    network = replace(network, size_px=wants.size_px, unsure="; ".join(guesses))
+    kind = NetworkEncoder if classes is None else NetworkClassifier
     fingerprint = fingerprint and " ".join([fingerprint, *settings])
     return kind(network, name=name, wants=wants, fingerprint=fingerprint)
-
-
-def _head(network: Network, wants: Wants) -> str | None:
-    """Return the part that makes the class scores, None if none is found."""
-    import torch
-
-    module = network.module
-    assert module is not None
-    # What may be wrong with it is told when it is looked over.
-    with torch.no_grad(), suppress(Exception):
-        picture = grey(wants, 1, next(module.parameters(), torch.empty(0)).device)
-        encoder = NetworkEncoder(network, name="", wants=wants)
-        return head_of(module, lambda: encoder.features(picture, {}), len(network.classes))
-    return None
-
-
-_FEATURES = "its features are what goes into '{}', which makes its class scores"
-_SCORES = (
-    "no last layer that makes its class scores was found, so its features are the scores "
-    "themselves; --layers names others"
-)
-
-
-def _reading(model: Callable[..., Any], read: Callable[[Any], Any]) -> Callable[..., Any]:
-    return lambda pictures, **known: read(model(pictures, **known))
 
 
 def _check_channels(normalise: Normalisation, wants: Wants, name: str) -> None:
@@ -223,12 +215,6 @@ def _check_channels(normalise: Normalisation, wants: Wants, name: str) -> None:
                 f"'{name}' has {wants.channels} channel{'s' * (wants.channels > 1)}, so {what} is "
                 f"one number or one for each, not {values}."
             )
-
-
-_SHOWN_LUMA = (
-    "its first convolution takes one channel, so it is shown luma and sees no colour; confirm this "
-    "with wants=fechner.Wants(channels=1)"
-)
 
 
 def _takes_one_channel(module: nn.Module, wants: Wants, look: Callable[[Frames], object]) -> bool:
@@ -253,10 +239,6 @@ def _takes_one_channel(module: nn.Module, wants: Wants, look: Callable[[Frames],
     return reached[:1] == [3]
 
 
-#: What a name in a file stands for, and an example of one.
-FACTORY = ("observer", "make")
-
-
 def from_file(spec: str, device: str = "cpu") -> Observer:
     """Make an observer of ``path/to/file.py:name``.
 
@@ -266,37 +248,29 @@ def from_file(spec: str, device: str = "cpu") -> Observer:
     path, _ = split_spec(spec, *FACTORY)
     mend_torchvision()
     thing = load_from_file(spec, *FACTORY)
-    if isinstance(thing, type) or (_is_function(thing) and Signature.of(thing).pictures == 0):
+    is_function = callable(thing) and not _is_module(thing) and not abilities(thing)
+    if isinstance(thing, type) or (is_function and Signature.of(thing).pictures == 0):
         try:
             thing = thing()
         except Exception as error:
-            raise ObserverError(
-                f"observer '{spec}' could not be made: {described(error)}."
-            ) from error
+            why = described(error)
+            raise ObserverError(f"observer '{spec}' could not be made: {why}.") from error
     file_hash = hash_file(path)
-    observer = observe(thing, name=spec, version=file_hash, device=device)
-    if observer is thing:
-        _claim(observer, spec, file_hash)
-    return observer
-
-
-def _claim(observer: Any, spec: str, file_hash: str) -> None:
-    """Name an observer that was made in a file after it; it depends on the file, too."""
-    own = observer.fingerprint
-    if isinstance(observer, NetworkEncoder | FunctionEncoder | FunctionComparer):
-        observer.name = spec
-        own = own or observer.settings
-        if isinstance(observer, NetworkEncoder):
-            own += hash_weights(observer.module)
-    if own is not None:
-        observer.fingerprint = f"{own}/{file_hash}"
+    found = observe(thing, name=spec, version=file_hash, device=device)
+    if found is thing:  # made in the file: it is named after that, and depends on it, too
+        observer: Any = found
+        own = observer.fingerprint
+        if isinstance(observer, FunctionObserver):
+            observer.name = spec
+            own = own or observer.settings
+            if isinstance(observer, NetworkEncoder):
+                own += hash_weights(observer.module)
+        if own is not None:
+            observer.fingerprint = f"{own}/{file_hash}"
+    return found
 
 
 def _is_module(thing: Any) -> bool:
     import torch
 
     return isinstance(thing, torch.nn.Module)
-
-
-def _is_function(thing: Any) -> bool:
-    return callable(thing) and not _is_module(thing) and not abilities(thing)
