@@ -13,18 +13,11 @@ import numpy as np
 from fechner.errors import FechnerError, RunFolderError
 from fechner.report.figures.grid import Cell, draw_grid
 from fechner.report.figures.style import check_path, paper_style, save
-from fechner.report.tables import Summary, Table, interval
+from fechner.report.tables import Summary, crossed, interval
 from fechner.runs.people import given_to_people, people_of
+from fechner.scores import consistency
 from fechner.scores.conditions import answers_in, conditions_of, scored_conditions, shape_panel
-from fechner.scores.consistency import (
-    Consistency,
-    Estimate,
-    GivenAnswers,
-    consistency_of,
-    mean_of,
-    people_in,
-    pooled,
-)
+from fechner.scores.consistency import GivenAnswers
 
 if TYPE_CHECKING:
     from fechner.runs import Run
@@ -34,14 +27,6 @@ PEOPLE = "people"
 
 #: The experiment of a mean over all of them.
 MEAN = "mean"
-
-_FIGURES = (
-    "accuracy",
-    "accuracy-difference",
-    "observed-consistency",
-    "error-consistency",
-    "shape-bias",
-)
 
 
 @dataclass(frozen=True)
@@ -90,24 +75,18 @@ def experiments_in(
     found, problems = [], []
     for test, experiment in given.items():
         answers: dict[str, GivenAnswers] = {}
-        conditions = experiment.pictures.conditions
-        for name in observers or run.observers:
+        name, conditions = experiment.pictures.experiment, experiment.pictures.conditions
+        for observer in observers or run.observers:
             try:
-                data = run.data(name, test)
+                data = run.data(observer, test)
             except RunFolderError as error:
-                problems.append(f"{name} {test}: {error}")
+                problems.append(f"{observer} {test}: {error}")
                 continue
             if data is not None:
-                answers[name] = answers_in(data.isel(layer=-1, readout=0), name)
+                answers[observer] = answers_in(data.isel(layer=-1, readout=0), observer)
                 conditions = conditions_of(data)
-        found.append(
-            Experiment(
-                experiment.pictures.experiment,
-                scored_conditions(experiment.pictures.experiment, conditions),
-                answers,
-                people_in(people.of_test(test)) if people is not None else [],
-            )
-        )
+        humans = consistency.people_in(people.of_test(test)) if people is not None else []
+        found.append(Experiment(name, scored_conditions(name, conditions), answers, humans))
     return found, problems
 
 
@@ -123,66 +102,58 @@ def condition_figures(
     undefined
         Kappa of two who are both always right (`consistency_of`).
     """
-    found: dict[tuple[str, str], list[tuple[str, Estimate]]] = {}
-
-    def add(name: str, experiment: Experiment, answers: GivenAnswers, with_: Consistency) -> None:
-        own = answers.within(experiment.conditions)
-        estimates = {
-            "accuracy": own.accuracy(),
-            "accuracy-difference": with_.difference,
-            "observed-consistency": with_.observed,
-            "error-consistency": with_.error,
-        }
-        if own.has_conflict:
-            estimates["shape-bias"] = own.shape_bias()
-        for figure, estimate in estimates.items():
-            found.setdefault((name, figure), []).append((experiment.name, estimate))
-
+    found: dict[tuple[str, str], dict[str, consistency.Estimate]] = {}
     for each in experiments:
         people = list(each.people)
-        for name, answers in each.observers.items():
-            pairs = [(answers, person) for person in people]
-            add(name, each, answers, consistency_of(pairs, each.conditions, undefined))
+        compared = [
+            (name, own, [(own, person) for person in people])
+            for name, own in each.observers.items()
+        ]
         if people:
-            among = consistency_of(combinations(people, 2), each.conditions, undefined)
-            add(PEOPLE, each, pooled(people), among)
+            compared.append((PEOPLE, consistency.pooled(people), list(combinations(people, 2))))
         for person in people if each_person else ():
             pairs = [(person, other) for other in people if other is not person]
-            add(person.name, each, person, consistency_of(pairs, each.conditions, undefined))
+            compared.append((person.name, person, pairs))
+        for name, answers, pairs in compared:
+            own = answers.within(each.conditions)
+            with_people = consistency.consistency_of(pairs, each.conditions, undefined)
+            figures = {
+                "accuracy": own.accuracy(),
+                "accuracy-difference": with_people.difference,
+                "observed-consistency": with_people.observed,
+                "error-consistency": with_people.error,
+            }
+            if own.has_conflict:
+                figures["shape-bias"] = own.shape_bias()
+            for figure, estimate in figures.items():
+                if not np.isnan(estimate.value):
+                    found.setdefault((name, figure), {})[each.name] = estimate
     rows = []
-    for (name, figure), estimates in found.items():
-        known = [(experiment, each) for experiment, each in estimates if not np.isnan(each.value)]
+    for (name, figure), known in found.items():
         if len(known) > 1 and len(known) == len(experiments):
-            known.append((MEAN, mean_of([each for _, each in known])))
+            known[MEAN] = consistency.mean_of(list(known.values()))
         rows += [
-            ConditionFigure(name, experiment, figure, each.value, *each.ends)
-            for experiment, each in known
+            ConditionFigure(name, experiment, figure, estimate.value, *estimate.ends)
+            for experiment, estimate in known.items()
         ]
     return rows
 
 
 def summarise_conditions(found: Sequence[ConditionFigure]) -> Summary:
     """Return a table for each experiment, and one of the means over them."""
-    tables = []
-    experiments = list(dict.fromkeys(row.experiment for row in found if row.experiment != MEAN))
-    for name in [*experiments, MEAN]:
-        own = {
-            (row.observer, row.figure): interval(row.value, row.low, row.high)
-            for row in found
-            if row.experiment == name
-        }
-        if own:
-            title = f"mean of {len(experiments)} experiments" if name == MEAN else name
-            figures = [each for each in _FIGURES if any(figure == each for _, figure in own)]
-            names = dict.fromkeys(observer for observer, _ in own)
-            rows = [[who, *(own.get((who, figure), "") for figure in figures)] for who in names]
-            tables.append(Table([title, *figures], rows))
+    tables: dict[str, dict[tuple[str, ...], dict[str, str]]] = {}
+    for row in sorted(found, key=lambda row: row.experiment == MEAN):
+        cells = tables.setdefault(row.experiment, {}).setdefault((row.observer,), {})
+        cells[row.figure] = interval(row.value, row.low, row.high)
     note = (
         "95 % intervals over categories. Conditions that the benchmark of Geirhos et al. (2021) "
         "leaves out are left out. Consistency is with people, each condition and person by itself."
     )
     return Summary(
-        tables,
+        [
+            crossed([name if name != MEAN else f"mean of {len(tables) - 1} experiments"], cells)
+            for name, cells in tables.items()
+        ],
         notes=[note],
         columns=[each.name for each in fields(ConditionFigure)],
         rows=[vars(row) for row in found],

@@ -285,6 +285,12 @@ def choose_place(what: str, name: str | None, there: Mapping[str, Sequence[str]]
     }
 
 
+def at_output(data: xr.Dataset, output: str | None) -> xr.Dataset:
+    """Return answers at the layer that an observer hands on, or the last, by its first read-out."""
+    layers = data["layer"].values
+    return data.sel(layer=output if output in layers else layers[-1]).isel(readout=0)
+
+
 def names_in(data: xr.Dataset, what: str) -> list[str]:
     """Return the layers of an observer from the last on, or its read-outs from the first on."""
     return [str(name) for name in data[what].values][:: -1 if what == "layer" else 1]

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fechner.report.tables import FORMATS, Summary, Table, interval, number
+from fechner.report.tables import FORMATS, Summary, Table, crossed, interval, number
 
 if TYPE_CHECKING:
     from fechner.runs import Result
@@ -56,7 +56,7 @@ def summarise_scores(results: Sequence[Result], heading: str = "") -> Summary:
     A test has a row for each read-out and layer that is not the natural one, named. Published
     numbers stand beside those of the same protocol.
     """
-    cells: dict[tuple[str, str], dict[str, str]] = {}
+    cells: dict[tuple[str, ...], dict[str, str]] = {}
     notes: dict[str, list[str]] = {}
     for result in (each for each in results if each.main and each.last):
         scores = [score for score in (result.score, result.score.beside) if score is not None]
@@ -75,21 +75,12 @@ def summarise_scores(results: Sequence[Result], heading: str = "") -> Summary:
     rows = records(results)
     of_result = ("name", "main", "last", "place")
     return Summary(
-        [_crossed(("test", "score"), cells, heading)],
+        [crossed(("test", "score"), cells, heading)],
         notes=_with_names(notes),
         columns=COLUMNS,
         rows=rows,
         details=[{k: v for k, v in row.items() if k not in of_result} for row in rows],
     )
-
-
-def _crossed(
-    header: Sequence[str], cells: dict[tuple[str, str], dict[str, str]], heading: str = ""
-) -> Table:
-    """Return a table of rows with two names, and a column for whatever any row has."""
-    across = list(dict.fromkeys(name for row in cells.values() for name in row))
-    rows = [[*names, *(row.get(name, "") for name in across)] for names, row in cells.items()]
-    return Table([*header, *across], rows, heading)
 
 
 def _with_names(notes: dict[str, list[str]]) -> list[str]:
@@ -99,17 +90,17 @@ def _with_names(notes: dict[str, list[str]]) -> list[str]:
 def _layers(results: Sequence[Result]) -> Summary:
     tables = []
     for observer in dict.fromkeys(result.observer for result in results):
-        cells: dict[tuple[str, str], dict[str, str]] = {}
+        cells: dict[tuple[str, ...], dict[str, str]] = {}
         for each in results:
             if each.observer == observer and each.main:
                 place = (each.score.layer, each.score.readout)
                 cells.setdefault(place, {})[each.test] = number(each.score.value)
-        tables.append(_crossed(("layer", "read-out"), cells, observer))
+        tables.append(crossed(("layer", "read-out"), cells, observer))
     return Summary(tables)
 
 
 def _checks(results: Sequence[Result]) -> Summary:
-    cells: dict[tuple[str, str], dict[str, str]] = {}
+    cells: dict[tuple[str, ...], dict[str, str]] = {}
     rules: dict[str, list[str]] = {}
     for result in results:
         score = result.score
@@ -120,7 +111,7 @@ def _checks(results: Sequence[Result]) -> Summary:
             rules.setdefault(f"{score.claim}: {score.rule}", []).append(result.test)
     if not cells:
         return Summary([], notes=["nothing is asked by yes or no in these tests."])
-    return Summary([_crossed(("test", "claim"), cells)], notes=_with_names(rules))
+    return Summary([crossed(("test", "claim"), cells)], notes=_with_names(rules))
 
 
 _OTHERS: dict[str, Callable[[Sequence[Result]], Summary]] = {"layers": _layers, "checks": _checks}

@@ -156,6 +156,21 @@ class Table:
     heading: str = ""
 
 
+def crossed(
+    header: Sequence[str], cells: Mapping[tuple[str, ...], Mapping[str, str]], heading: str = ""
+) -> Table:
+    """Return a table of named rows, with a column for whatever any row has.
+
+    Examples
+    --------
+    >>> crossed(["who"], {("a",): {"x": "1"}, ("b",): {"y": "2"}}).rows
+    [['a', '1', ''], ['b', '', '2']]
+    """
+    across = list(dict.fromkeys(name for row in cells.values() for name in row))
+    rows = [[*names, *(row.get(name, "") for name in across)] for names, row in cells.items()]
+    return Table([*header, *across], rows, heading)
+
+
 def _text_table(table: Table) -> list[str]:
     cells = [[on_one_line(cell) for cell in row] for row in (table.header, *table.rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
