@@ -260,8 +260,8 @@ def test_observers_without_gradients() -> None:
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        (lambda o: record(o, units=[4], conditions=SMALL), "no unit at channel 4: it is 4 x 5 x 5"),
-        (lambda o: record(o, units=[(0, 5, 0)], conditions=SMALL), "no unit at index"),
+        (lambda o: record(o, units=[4], conditions=SMALL), "no unit at 4: it is 4 x 5 x 5"),
+        (lambda o: record(o, units=[(0, 5, 0)], conditions=SMALL), r"no unit at \("),
         (lambda o: record(o, units=[], conditions=SMALL), "at least one unit"),
         (lambda o: record(o, units=0, conditions=SMALL), "units must"),
         (lambda o: record(o, "nothing", conditions=SMALL), "there is no layer named 'nothing'"),

@@ -106,9 +106,8 @@ class Conditions:
 
     def seen_by(self, wants: Wants) -> Conditions:
         """Return the conditions with a field of the size that an observer wants."""
-        if wants.size_px is None:
-            return self
-        return replace(self, field=self.field.resized(wants.size_px))
+        size = wants.size_px
+        return self if size is None else replace(self, field=self.field.resized(size))
 
     def uniform(self, n: int, dtype: str, device: str = "cpu") -> Tensor:
         """Return n pictures of the grey, as light or pixels: [n, 3, h, w]."""
@@ -120,11 +119,11 @@ class Conditions:
 
     def frames(self, values: Tensor, wants: Wants) -> Frames:
         """Return pictures, of light or pixels, as frames for an observer; gradients flow."""
+        is_light = self.of == "light"
         if wants.light == "display":
-            pixels = self.display.encode(values) if self.of == "light" else values
+            pixels = self.display.encode(values) if is_light else values
         else:
-            of_light = self.of == "light"
-            pixels = self.display.show(values) if of_light else self.display.decode(values)
+            pixels = self.display.show(values) if is_light else self.display.decode(values)
         return Frames(pixels, self.field, self.display, wants.light)
 
 
@@ -175,21 +174,8 @@ class Window:
 
     def within(self, outer: Window) -> Window:
         """Return the same pixels, counted from the corner of another window."""
-        return Window(
-            self.top - outer.top,
-            self.bottom - outer.top,
-            self.left - outer.left,
-            self.right - outer.left,
-        )
-
-    def joined(self, other: Window) -> Window:
-        """Return the smallest window that holds both."""
-        return Window(
-            min(self.top, other.top),
-            max(self.bottom, other.bottom),
-            min(self.left, other.left),
-            max(self.right, other.right),
-        )
+        y, x = outer.top, outer.left
+        return Window(self.top - y, self.bottom - y, self.left - x, self.right - x)
 
     def check(self, field: Field) -> None:
         """Raise an error unless it lies within a field."""

@@ -7,7 +7,7 @@ several places, the most promising of which are followed to the end.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
@@ -212,13 +212,12 @@ class _Formula:
     x: Floats
     y: Floats
 
-    def shapes(self, p: Floats) -> tuple[Floats, Floats]:
+    def shapes(self, p: Floats) -> Any:
         raise NotImplementedError
 
     def __call__(self, p: Floats) -> Floats:
         one, other = self.shapes(p)
-        drawn: Floats = p[0] * one + p[1] * other
-        return drawn
+        return np.asarray(p[0] * one + p[1] * other)
 
 
 @dataclass(frozen=True)
@@ -259,17 +258,9 @@ class _Gabor(_Formula):
 
     @staticmethod
     def named(p: Floats) -> GaborFit:
-        return GaborFit(
-            amplitude=math.hypot(p[0], p[1]),
-            frequency_cpd=float(p[2]),
-            orientation_deg=math.degrees(p[3]),
-            phase_deg=math.degrees(math.atan2(p[0], p[1])),
-            sigma_deg=math.exp(p[4]),
-            sigma_along_deg=math.exp(p[5]),
-            x_deg=float(p[6]),
-            y_deg=float(p[7]),
-            r2=math.nan,
-        )
+        orientation, phase = math.degrees(p[3]), math.degrees(math.atan2(p[0], p[1]))
+        wave = math.hypot(p[0], p[1]), float(p[2]), orientation, phase
+        return GaborFit(*wave, math.exp(p[4]), math.exp(p[5]), float(p[6]), float(p[7]), math.nan)
 
 
 @dataclass(frozen=True)
@@ -327,9 +318,16 @@ def fit_gabor(profile: Profile) -> GaborFit:
     bound = 10 * float(np.abs(profile.values).max()) * math.sqrt(profile.values.size)
     low = np.array([-bound, -bound, 0.0, -20.0, smallest, smallest, x - half, y - half])
     high = np.array([bound, bound, 0.75 / pixel, 20.0, largest, largest, x + half, y + half])
+    starts = []
+    for fx, fy in _peaks(profile):
+        frequency, angle = math.hypot(fx, fy), math.atan2(fy, fx)
+        for across, along in _PERIODS:
+            sigmas = across / frequency, along / frequency
+            place = profile.place(fx, fy, sigmas[0])
+            starts.append((frequency, angle, *map(math.log, sigmas), *place))
     derived = ("bandwidth_octaves", "n_x", "n_y", "aspect")
     formula = _Gabor(profile.x, profile.y)
-    found: GaborFit = _best_fit(formula, profile, _gabor_starts(profile), low, high, derived)
+    found: GaborFit = _best_fit(formula, profile, starts, low, high, derived)
     # A sine seen from behind: half a turn of the bars mirrors its phase.
     turned = found.orientation_deg % 360 >= 180
     phase = 180 - found.phase_deg if turned else found.phase_deg
@@ -359,29 +357,27 @@ def fit_dog(profile: Profile) -> DogFit:
     bound = 20 * float(np.abs(profile.values).sum())
     low = np.array([-bound, -bound, smallest, math.log(_RATIOS[0]), x - half, y - half])
     high = np.array([bound, bound, largest, math.log(_RATIOS[1]), x + half, y + half])
-    formula = _Dog(profile.x, profile.y, profile.ppd)
-    found: DogFit = _best_fit(formula, profile, _dog_starts(profile), low, high)
+    starts = []
+    for share in _SIGMAS:
+        sigma = max(share * size, 0.5 * pixel)
+        place = profile.place(0.0, 0.0, sigma)
+        starts += [(math.log(sigma), math.log(ratio), *place) for ratio in (1.6, 3.0)]
+    found: DogFit = _best_fit(_Dog(profile.x, profile.y, profile.ppd), profile, starts, low, high)
     return found
 
 
 def _best_fit(
     formula: _Gabor | _Dog,
     profile: Profile,
-    starts: Iterable[tuple[float, ...]],
+    starts: Sequence[tuple[float, ...]],
     low: Floats,
     high: Floats,
     derived: tuple[str, ...] = (),
 ) -> Any:
     """Fit by least squares from the most promising starts, and keep the best.
 
-    Parameters
-    ----------
-    starts
-        Parameters after the first two, which follow from them.
-    low, high
-        Bounds of parameters.
-    derived
-        Properties of the fit that have errors, too.
+    Starts are parameters after the first two, which follow from them. Properties of the fit that
+    are derived have errors, too.
     """
     from scipy.optimize import least_squares
 
@@ -426,25 +422,6 @@ def _best_fit(
     variances = np.einsum("ij,jk,ik->i", by, covariance, by)
     errors = dict(zip(names, np.sqrt(np.maximum(variances, 0.0)).tolist(), strict=True))
     return replace(found, r2=1 - left / values.size, errors=errors)
-
-
-def _gabor_starts(profile: Profile) -> Iterator[tuple[float, ...]]:
-    """Yield parameters at peaks of the spectrum, where their energy is."""
-    for fx, fy in _peaks(profile):
-        frequency, angle = math.hypot(fx, fy), math.atan2(fy, fx)
-        for across, along in _PERIODS:
-            sigma = across / frequency
-            place = profile.place(fx, fy, sigma)
-            yield frequency, angle, math.log(sigma), math.log(along / frequency), *place
-
-
-def _dog_starts(profile: Profile) -> Iterator[tuple[float, ...]]:
-    """Yield parameters where the profile has most of a blob of each size."""
-    for share in _SIGMAS:
-        sigma = max(share * profile.size_deg, 0.5 / profile.ppd)
-        place = profile.place(0.0, 0.0, sigma)
-        for ratio in (1.6, 3.0):
-            yield math.log(sigma), math.log(ratio), *place
 
 
 def _peaks(profile: Profile) -> list[tuple[float, float]]:

@@ -313,23 +313,23 @@ def _fields(
     """Return weights of all units as receptive fields, each in its layer's window."""
     made: list[ReceptiveField] = []
     for site, own in zip(recording.sites, recording.windows, strict=True):
-        rows, columns = own.within(recording.window).slices
+        at = (slice(None), *own.within(recording.window).slices)
         for unit in site.units:
             k = len(made)
             made.append(
                 ReceptiveField(
-                    observer=recording.encoder.name,
-                    layer=site.layer,
-                    unit=unit,
-                    by=by,
-                    weights=weights[k][:, rows, columns],
-                    conditions=recording.conditions,
-                    window=own,
-                    pictures=pictures,
-                    contrast=contrast,
-                    errors=None if errors is None else errors[k][:, rows, columns],
-                    linear=None if linear is None else float(linear[k]),
-                    channels=site.shape[site.channel_axis],
+                    recording.encoder.name,
+                    site.layer,
+                    unit,
+                    by,
+                    weights[k][at],
+                    recording.conditions,
+                    own,
+                    pictures,
+                    contrast,
+                    None if errors is None else errors[k][at],
+                    None if linear is None else float(linear[k]),
+                    site.shape[site.channel_axis],
                 )
             )
     return tuple(made)

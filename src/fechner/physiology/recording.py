@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial, reduce
+from dataclasses import astuple, dataclass
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -104,44 +104,33 @@ def find_sites(
     encoder: Any,
     layers: str | Sequence[str] | None,
     conditions: Conditions,
-    units: Sequence[int | tuple[int, ...]] | None,
+    units: Any,
     device: str,
 ) -> tuple[Site, ...]:
     """Return units of the layers that names or patterns stand for, as of `record`."""
     if "encodes" not in abilities(encoder):
         name = getattr(encoder, "name", type(encoder).__name__)
         raise ObserverError(f"observer '{name}' is not an encoder, so it has no layers to record.")
-    patterns = [layers] if isinstance(layers, str) else layers
-    chosen = choose_layers(encoder, patterns)
-    return tuple(_site(encoder, layer, conditions, units, device) for layer in chosen)
-
-
-def _site(
-    encoder: Encodes,
-    layer: str,
-    conditions: Conditions,
-    units: Sequence[int | tuple[int, ...]] | None,
-    device: str,
-) -> Site:
-    shape = _shape(encoder, layer, conditions, device)
-    axis = channel_axis(shape, (conditions.field.height_px, conditions.field.width_px))
-    centre = central_place(shape[:axis] + shape[axis + 1 :])
-    wanted = range(shape[axis]) if units is None else units
-    found = []
-    for each in wanted:
-        at = each if isinstance(each, tuple) else (*centre[:axis], each, *centre[axis:])
-        inside = len(at) == len(shape) and all(0 <= k < n for k, n in zip(at, shape, strict=True))
-        if not inside:
-            named = f"index {each}" if isinstance(each, tuple) else f"channel {each}"
-            raise FechnerError(
-                f"layer '{layer}' has no unit at {named}: it is "
-                f"{' x '.join(map(str, shape))}, with {shape[axis]} channels, from 0 on."
-            )
-        index = int(np.ravel_multi_index(at, shape))
-        found.append(Unit(at[axis], at[:axis] + at[axis + 1 :], index))
-    if not found:
-        raise FechnerError(f"name at least one unit of layer '{layer}'.")
-    return Site(layer, shape, axis, tuple(found))
+    sites = []
+    for layer in choose_layers(encoder, [layers] if isinstance(layers, str) else layers):
+        shape = _shape(encoder, layer, conditions, device)
+        axis = channel_axis(shape, (conditions.field.height_px, conditions.field.width_px))
+        centre = central_place(shape[:axis] + shape[axis + 1 :])
+        wanted = range(shape[axis])[:units] if units is None or isinstance(units, int) else units
+        found = []
+        for each in wanted:
+            at = each if isinstance(each, tuple) else (*centre[:axis], each, *centre[axis:])
+            if len(at) != len(shape) or not all(0 <= k < n for k, n in zip(at, shape, strict=True)):
+                raise FechnerError(
+                    f"layer '{layer}' has no unit at {each}: it is {' x '.join(map(str, shape))}, "
+                    f"with {shape[axis]} channels, from 0 on."
+                )
+            index = int(np.ravel_multi_index(at, shape))
+            found.append(Unit(at[axis], at[:axis] + at[axis + 1 :], index))
+        if not found:
+            raise FechnerError(f"name at least one unit of layer '{layer}'.")
+        sites.append(Site(layer, shape, axis, tuple(found)))
+    return tuple(sites)
 
 
 def _shape(encoder: Encodes, layer: str, conditions: Conditions, device: str) -> tuple[int, ...]:
@@ -178,11 +167,9 @@ class Progress(Protocol):
 
     def start(self, images: int) -> None:
         """Start; this many pictures will be shown."""
-        ...
 
     def images(self, n: int) -> None:
         """Count n more pictures."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -255,8 +242,9 @@ class Recording:
 
     @property
     def window(self) -> Window:
-        """Where the weights of any layer are found."""
-        return reduce(Window.joined, self.windows)
+        """Where the weights of any layer are found: the smallest that holds all windows."""
+        top, bottom, left, right = zip(*map(astuple, self.windows), strict=True)
+        return Window(min(top), max(bottom), min(left), max(right))
 
     def _reached(self) -> list[NDArray[np.bool_]]:
         """Return which pixels change any unit of each layer, around two pictures of noise.
@@ -277,27 +265,17 @@ class Recording:
                 return [np.ones(size, dtype=bool)] * len(self.sites)
             # Random factors, so that units do not cancel.
             mixed = said * torch.as_tensor(random.normal(size=tuple(said.shape))).to(said)
-            found, first = [], 0
-            for site in self.sites:
-                part = mixed[:, first : first + len(site.units)].sum()
-                first += len(site.units)
-                more = first < self.n_units
-                (slope,) = torch.autograd.grad(part, pictures, retain_graph=more)
+            found = []
+            for part in torch.split(mixed, [len(site.units) for site in self.sites], dim=1):
+                (slope,) = torch.autograd.grad(part.sum(), pictures, retain_graph=True)
                 found.append((slope != 0).any(dim=0).any(dim=0).cpu().numpy())
         return found
 
     def empty(self, arrays: int = 1) -> NDArray[np.float64]:
-        """Return zeros for the weights of all units.
-
-        Parameters
-        ----------
-        arrays
-            How many arrays of that size will be held at a time.
-        """
+        """Return zeros for the weights of all units; so many such arrays must fit into memory."""
         height, width = self.window.size_px
         shape = (self.n_units, 3, height, width)
-        needed = 8 * arrays * int(np.prod(shape))
-        free = free_memory()
+        needed, free = 8 * arrays * math.prod(shape), free_memory()
         if needed > _SHARE * free:
             raise FechnerError(
                 f"the weights of {self.n_units} units in {height} x {width} px take "
@@ -331,9 +309,5 @@ def record(
     if isinstance(units, int) and units < 1:
         raise FechnerError(f"units must be at least 1, not {units}.")
     seen = (conditions or Conditions()).seen_by(encoder.wants)
-    if isinstance(units, int):
-        found = find_sites(encoder, layers, seen, None, device)
-        found = tuple(replace(site, units=site.units[:units]) for site in found)
-    else:
-        found = find_sites(encoder, layers, seen, units, device)
+    found = find_sites(encoder, layers, seen, units, device)
     return Recording(encoder, seen, found, window, device)

@@ -76,7 +76,7 @@ def mutual_information(x: ArrayLike, y: ArrayLike, neighbours: int = 3) -> float
     1.2
     """
     from scipy.spatial import cKDTree
-    from scipy.special import digamma
+    from scipy.special import digamma, ndtri
 
     first, second = (np.asarray(each, dtype=np.float64).ravel() for each in (x, y))
     n = len(first)
@@ -86,11 +86,22 @@ def mutual_information(x: ArrayLike, y: ArrayLike, neighbours: int = 3) -> float
             f"{len(second)}."
         )
     draw = np.random.default_rng(0)
-    pairs = np.stack([_normal_scores(each, draw) for each in (first, second)], axis=1)
+    scores = []
+    for values in (first, second):
+        ranks = np.empty(n)
+        ranks[np.lexsort((draw.random(n), values))] = np.arange(1, n + 1)
+        scores.append(ndtri(ranks / (n + 1)))
     # The nearest of all is the sample itself.
+    pairs = np.stack(scores, axis=1)
     distance = cKDTree(pairs).query(pairs, neighbours + 1, p=math.inf)[0][:, -1]
-    counts = [_nearer(column, distance) for column in pairs.T]
-    nats = digamma(neighbours) + digamma(n) - sum(digamma(count).mean() for count in counts)
+    nats = digamma(neighbours) + digamma(n)
+    for values in scores:
+        # How many are nearer than that, itself among them. Rounding must not count the neighbour
+        # that set the distance.
+        ordered, within = np.sort(values), distance - _ROUNDING
+        above = np.searchsorted(ordered, values + within, "right")
+        below = np.searchsorted(ordered, values - within, "left")
+        nats -= digamma((above - below).astype(np.float64)).mean()
     return float(nats / math.log(2))
 
 
@@ -110,16 +121,12 @@ def mean_interval(values: Floats) -> Estimate:
     >>> [round(value, 3) for value in mean_interval(np.array([1.0, 2.0, 3.0]))]
     [2.0, -0.484, 4.484]
     """
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     known = values[np.isfinite(values)]
-    n = len(known)
-    if n == 0:
-        return Estimate(math.nan, math.nan, math.nan)
-    mean = float(known.mean())
-    if n == 1:
-        return Estimate(mean, math.nan, math.nan)
-    half = float(t.ppf(0.975, n - 1) * known.std(ddof=1) / math.sqrt(n))
+    n, mean, half = len(known), _mean(known), math.nan
+    if n > 1:
+        half = float(stdtrit(n - 1, 0.975) * known.std(ddof=1) / math.sqrt(n))
     return Estimate(mean, mean - half, mean + half)
 
 
@@ -171,24 +178,24 @@ class Redundancy:
     def across_channels(self) -> Estimate:
         """Redundancy of channels in the last layer that has several less that in the first."""
         several = [each.channels for each in self.layers if np.isfinite(each.channels).any()]
-        if len(several) < 2:
-            return Estimate(math.nan, math.nan, math.nan)
-        return mean_interval(several[-1] - several[0])
+        return mean_interval(several[-1] - several[0] if len(several) > 1 else np.empty(0))
 
     @property
     def checks(self) -> tuple[str, ...]:
-        """Whether redundancy falls along the layers, and by how much, as sentences."""
+        """Whether redundancy falls along the layers, with 95 % confidence, as sentences."""
         last = self.layers[-1].layer
-        said = [f"between places: {_verdict(self.against_picture)}, {last} against the picture"]
-        if not math.isnan(self.across_channels.value):
-            said.append(f"between channels: {_verdict(self.across_channels)}, last against first")
-        return tuple(f"redundancy falls {each}" for each in said)
-
-
-def _verdict(found: Estimate) -> str:
-    """Return whether a change is below 0, with 95 % confidence, and the change."""
-    verdict = "yes" if found.high < 0 else "no" if found.low > 0 else "not established"
-    return f"{verdict}, {found.value:+.2f} [{found.low:+.2f}, {found.high:+.2f}] bits"
+        said = {
+            "places": (self.against_picture, f"{last} against the picture"),
+            "channels": (self.across_channels, "last against first"),
+        }
+        checks = []
+        for between, ((value, low, high), against) in said.items():
+            verdict = "yes" if high < 0 else "no" if low > 0 else "not established"
+            change = f"{value:+.2f} [{low:+.2f}, {high:+.2f}] bits"
+            if not math.isnan(value):
+                found = f"{verdict}, {change}, {against}"
+                checks.append(f"redundancy falls between {between}: {found}")
+        return tuple(checks)
 
 
 def measure_redundancy(
@@ -260,20 +267,15 @@ def measure_redundancy(
                 apart = max(1, round(spacing * steps[layer] * height / values.shape[1]))
                 own[spacing] = _redundancy(light[None], 1, pairs, draw, apart)[0]
             found[layer].append((places, across, _mean([own[each] for each in spacings])))
-            spaced[layer] = _mean(spacings)
+            spaced[layer] = _mean(spacings) * steps[layer] * height / maps[layer][0]
         if progress is not None:
             progress.images(1)
-    return Redundancy(
-        encoder.name,
-        tuple(each.name for each in photographs),
-        tuple(
-            LayerRedundancy(
-                layer, spaced[layer] * steps[layer] * height / maps[layer][0], *np.array(values).T
-            )
-            for layer, values in found.items()
-        ),
-        tuple(left_out),
+    measured = (
+        LayerRedundancy(layer, spaced[layer], *np.array(values).T)
+        for layer, values in found.items()
     )
+    names = tuple(each.name for each in photographs)
+    return Redundancy(encoder.name, names, tuple(measured), tuple(left_out))
 
 
 def _map_of(site: Site) -> tuple[int, int] | None:
@@ -333,7 +335,10 @@ def _redundancy(
     """
     spread = np.flatnonzero(np.ptp(values.reshape(len(values), -1), axis=1) > 0)
     chosen = spread[np.unique(np.linspace(0, len(spread) - 1, channels).round().astype(int))]
-    spacing = {int(number): _spacing(values[number]) for number in chosen}
+    # How far apart the places of a map are that has zeros between them.
+    spacing = {
+        k: max(1, int(np.gcd.reduce(np.nonzero(values[k]), axis=None))) for k in chosen.tolist()
+    }
     places, taken = [], []
     for number, step in spacing.items():
         own = values[number][::step, ::step]
@@ -364,14 +369,8 @@ def _information(one: Floats, other: Floats) -> list[float]:
     return [mutual_information(one, other)] if varies else []
 
 
-def _spacing(values: Floats) -> int:
-    """Return how far apart the places of a map are that has zeros between them."""
-    rows, columns = np.nonzero(values)
-    return max(1, int(np.gcd.reduce(np.concatenate([rows, columns]))))
-
-
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values)) if values else math.nan
+def _mean(values: Sequence[float] | Floats) -> float:
+    return float(np.mean(values)) if len(values) else math.nan
 
 
 def _places(
@@ -382,23 +381,3 @@ def _places(
     sides = [max(1, n - 2 * (n // _BORDER) - away) for n, away in zip(size, step, strict=True)]
     drawn = draw.permutation(sides[0] * sides[1])[:pairs]
     return starts[0] + drawn // sides[1], starts[1] + drawn % sides[1]
-
-
-def _normal_scores(values: Floats, draw: np.random.Generator) -> Floats:
-    """Return normal quantiles of ranks; equal values are ordered at random."""
-    from scipy.special import ndtri
-
-    ranks = np.empty(len(values))
-    ranks[np.lexsort((draw.random(len(values)), values))] = np.arange(1, len(values) + 1)
-    scores: Floats = ndtri(ranks / (len(values) + 1))
-    return scores
-
-
-def _nearer(values: Floats, distance: Floats) -> Floats:
-    """Return how many values are nearer to each than a distance, itself among them."""
-    ordered = np.sort(values)
-    # Rounding must not count the neighbour that set the distance.
-    within = distance - _ROUNDING
-    above = np.searchsorted(ordered, values + within, "right")
-    below = np.searchsorted(ordered, values - within, "left")
-    return (above - below).astype(np.float64)
