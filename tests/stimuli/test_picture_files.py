@@ -109,7 +109,8 @@ def test_what_is_left_out_is_said_in_a_line_for_each_reason(folder: Path) -> Non
     assert found.counts == (4, 5, 3)
     assert found.notes == (
         "left out as classes: empty (no pictures), void (no pictures).",
-        "left out as pictures: fig/inner, fig/up, fig/gone.png, fig/loop, fig/notes.txt and 5 more.",
+        "left out as pictures: fig/inner, fig/up, fig/gone.png, fig/loop, fig/notes.txt and 5 "
+        "more.",
     )
 
 
@@ -176,7 +177,7 @@ def test_names_in_another_encoding(folder: Path) -> None:
 def test_folders_that_are_none(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(FechnerError, match=r"there is no .*nowhere; give a folder with one"):
         open_pictures(tmp_path / "nowhere")
-    with pytest.raises(FechnerError, match="two classes are needed, and .* has 0"):
+    with pytest.raises(FechnerError, match=r"two classes are needed, and .* has 0"):
         open_pictures(folder / "fig")
     with pytest.raises(FechnerError, match=r"did you mean .*train\?"):
         open_pictures(tmp_path)
@@ -184,7 +185,7 @@ def test_folders_that_are_none(folder: Path, tmp_path: Path) -> None:
         open_pictures(folder / "fig" / "0.PNG")
     (tmp_path / "one" / "fig").mkdir(parents=True)
     noise_picture(0, 8).save(tmp_path / "one" / "fig" / "0.png")
-    with pytest.raises(FechnerError, match="two classes are needed, and .* has 1"):
+    with pytest.raises(FechnerError, match=r"two classes are needed, and .* has 1"):
         open_pictures(str(tmp_path / "one"))
 
 

@@ -198,7 +198,7 @@ def test_lists_that_are_none(tmp_path: Path, text: str, why: str) -> None:
 def test_folders_that_are_none(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(FechnerError, match=r"there is no .*nowhere; give a folder"):
         open_album(tmp_path / "nowhere")
-    with pytest.raises(FechnerError, match="two classes are needed, and .* has 0"):
+    with pytest.raises(FechnerError, match=r"two classes are needed, and .* has 0"):
         open_album(folder / "fig")
     folder.rename(tmp_path / "val")
     with pytest.raises(FechnerError, match=r"did you mean .*val\?"):

@@ -32,15 +32,10 @@ LEAST_PX = 8
 _SIXTEEN_BITS = ("I", "I;16", "I;16B", "I;16L", "I;16N")
 #: Modes that say how much of a pixel is there.
 WITH_ALPHA = ("RGBA", "LA", "PA", "RGBa", "La")
-#: What is seen through it.
-_BEHIND = (255, 255, 255)
-#: How files in JPEG begin.
-_JPEG = b"\xff\xd8\xff"
 #: A JPEG decoded at a part of its size keeps so many times the pixels that are shown, each way.
 _SPARED = 2
 #: How far values may be outside of 0..1, for rounding.
 _ROUNDING = 1e-4
-_CHANNELS = (1, 3, 4)
 
 
 def unreadable(name: str, why: str) -> PictureError:
@@ -63,42 +58,35 @@ def decoded(
         Decode a JPEG at a half, a quarter or an eighth of its size if that has still twice the
         pixels each way that are asked for: quicker, in less memory, and not the same to the bit.
     """
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image, JpegImagePlugin, UnidentifiedImageError
 
     file = io.BytesIO(source) if isinstance(source, bytes) else source
+    is_jpeg = file.read(3) == b"\xff\xd8\xff"
+    file.seek(0)
+    # A JPEG is opened as what it is, for `Image.open` refuses large ones whatever part is decoded.
+    open_image: Any = JpegImagePlugin.JpegImageFile if sparing and is_jpeg else Image.open
+    too_large = f"more than the {MOST_PIXELS:,} pixels that are decoded; make it smaller"
     try:
-        with warnings.catch_warnings():
-            # What Pillow has to say of odd files does not concern those who look at them; of large
-            # ones we judge ourselves.
-            warnings.simplefilter("ignore")
-            with _opened(file, sparing) as image:
-                width, height = image.size
-                check_size(width, height, name)
-                if image.mode == "F":
-                    raise unreadable(
-                        name, "has values in floating point; save it with 8 or 16 bits"
-                    )
-                if sparing:
-                    # EXIF may turn it, so that its width becomes its height.
-                    side = _SPARED * max(size_px)
-                    image.draft(None, (side, side))
-                # A progressive JPEG is held whole, whatever part of its size it is decoded at.
-                held = (width, height) if image.info.get("progressive") else image.size
-                if held[0] * held[1] > MOST_PIXELS:
-                    raise unreadable(
-                        name,
-                        f"has {width} x {height} pixels, more than the {MOST_PIXELS:,} that are "
-                        "decoded; make it smaller",
-                    )
-                return scaled(image, size_px)
+        # What Pillow has to say of odd files does not concern those who look at them.
+        with warnings.catch_warnings(action="ignore"), open_image(file) as image:
+            width, height = image.size
+            check_size(width, height, name)
+            if image.mode == "F":
+                raise unreadable(name, "has values in floating point; save it with 8 or 16 bits")
+            if sparing:
+                # EXIF may turn it, so that its width becomes its height.
+                image.draft(None, (_SPARED * max(size_px), _SPARED * max(size_px)))
+            # A progressive JPEG is held whole, whatever part of its size it is decoded at.
+            held = (width, height) if image.info.get("progressive") else image.size
+            if held[0] * held[1] > MOST_PIXELS:
+                raise unreadable(name, f"has {width} x {height} pixels, {too_large}")
+            return scaled(image, size_px)
     except PictureError:
         raise
     except UnidentifiedImageError:
         raise unreadable(name, "is no picture in a format that is known") from None
     except Image.DecompressionBombError:
-        raise unreadable(
-            name, f"has more than the {MOST_PIXELS:,} pixels that are decoded; make it smaller"
-        ) from None
+        raise unreadable(name, f"has {too_large}") from None
     except Exception as error:  # decoders of broken files raise whatever they like
         why = "is cut off" if "truncated" in str(error) else "is damaged or of an unknown kind"
         raise unreadable(name, f"{why} ({type(error).__name__})") from None
@@ -111,17 +99,6 @@ def check_size(width: int, height: int, name: str) -> None:
         raise unreadable(name, why)
 
 
-def _opened(file: BinaryIO, sparing: bool) -> Image.Image:
-    from PIL import Image, JpegImagePlugin
-
-    begin = file.read(len(_JPEG))
-    file.seek(0)
-    if sparing and begin == _JPEG:
-        # Opened as what it is, for `Image.open` refuses large ones whatever part is decoded.
-        return JpegImagePlugin.JpegImageFile(file)
-    return Image.open(file)
-
-
 def fitting(width: float, height: float, size_px: tuple[int, int]) -> Box:
     """Return left, top, right and bottom of the largest middle part in the shape of a size.
 
@@ -131,11 +108,10 @@ def fitting(width: float, height: float, size_px: tuple[int, int]) -> Box:
     (50.0, 0.0, 350.0, 300.0)
     """
     share = min(width / size_px[1], height / size_px[0])
-    left, top = (width - share * size_px[1]) / 2, (height - share * size_px[0]) / 2
     # Rounding may put the edge of a picture a little outside of it.
-    left, top = max(left, 0.0), max(top, 0.0)
-    right, bottom = left + share * size_px[1], top + share * size_px[0]
-    return left, top, min(right, width), min(bottom, height)
+    left = max((width - share * size_px[1]) / 2, 0.0)
+    top = max((height - share * size_px[0]) / 2, 0.0)
+    return left, top, min(left + share * size_px[1], width), min(top + share * size_px[0], height)
 
 
 def scaled(image: Image.Image, size_px: tuple[int, int]) -> NDArray[np.float64]:
@@ -143,23 +119,24 @@ def scaled(image: Image.Image, size_px: tuple[int, int]) -> NDArray[np.float64]:
     from PIL import Image, ImageOps
 
     image = ImageOps.exif_transpose(image)
-    height, width = size_px
-    box = fitting(image.width, image.height, size_px)
-
-    def scale(part: Image.Image) -> NDArray[np.float64]:
-        # The part is cut out and scaled at once: scaled whole, a thin picture would be huge.
-        resized = part.resize((width, height), Image.Resampling.BICUBIC, box=box)
-        return np.asarray(resized, dtype=np.float64)
-
-    if image.mode in _SIXTEEN_BITS:
-        grey = scale(image.convert("I").convert("F")) / (2**16 - 1)
-        return np.repeat(grey.clip(0, 1)[..., None], 3, axis=2)
     if image.mode == "F":
         raise ValueError("floating point has no known range")
+    if image.mode in _SIXTEEN_BITS:
+        grey = _resized(image.convert("I").convert("F"), size_px) / (2**16 - 1)
+        return np.repeat(grey.clip(0, 1)[..., None], 3, axis=2)
     if image.mode in WITH_ALPHA or "transparency" in image.info:
         layer = image.convert("RGBA")
-        image = Image.alpha_composite(Image.new("RGBA", layer.size, (*_BEHIND, 255)), layer)
-    return scale(image.convert("RGB")) / 255
+        image = Image.alpha_composite(Image.new("RGBA", layer.size, "white"), layer)
+    return _resized(image.convert("RGB"), size_px) / 255
+
+
+def _resized(image: Image.Image, size_px: tuple[int, int]) -> NDArray[np.float64]:
+    """Cut out the middle and scale it at once: scaled whole, a thin picture would be huge."""
+    from PIL.Image import Resampling
+
+    box = fitting(image.width, image.height, size_px)
+    resized = image.resize((size_px[1], size_px[0]), Resampling.BICUBIC, box=box)
+    return np.asarray(resized, dtype=np.float64)
 
 
 def fitted(thing: Any, name: str, size_px: tuple[int, int]) -> NDArray[np.float64]:
@@ -190,7 +167,11 @@ def fitted(thing: Any, name: str, size_px: tuple[int, int]) -> NDArray[np.float6
     except Exception as error:  # whatever a lazy image finds when it is decoded
         why = f"is damaged or of an unknown kind ({type(error).__name__})"
         raise unreadable(name, why) from None
-    return _resampled(values, size_px)
+    if values.shape[:2] == size_px:
+        return values.astype(np.float64)
+    planes = np.ascontiguousarray(np.moveaxis(values, 2, 0), np.float32)
+    resized = [_resized(Image.fromarray(plane), size_px) for plane in planes]
+    return np.stack(resized, axis=2).clip(0, 1)
 
 
 def stored(thing: Any, name: str) -> NDArray[Any]:
@@ -200,34 +181,29 @@ def stored(thing: Any, name: str) -> NDArray[Any]:
     """
     values = _channels_last(thing)
     if values is None:
-        raise unreadable(
-            name,
-            f"is a {type(thing).__name__}{_shape(thing)}; give an image, an array [h, w, 3] or a "
-            "tensor [3, h, w]",
-        )
+        shape = getattr(thing, "shape", None)
+        found = type(thing).__name__ + (f" of shape {tuple(shape)}" if shape is not None else "")
+        what = "give an image, an array [h, w, 3] or a tensor [3, h, w]"
+        raise unreadable(name, f"is a {found}; {what}")
     if 0 in values.shape:
         raise unreadable(name, "has no pixels")
-    if values.dtype.kind in "iu" and values.dtype not in (np.uint8, np.uint16):
-        if values.min() < 0 or values.max() > 255:
-            raise unreadable(
-                name, f"has values from {values.min()} to {values.max()}, not in 0..255"
-            )
+    if values.dtype.kind not in "biuf":
+        raise unreadable(name, f"has values of type {values.dtype}, which are no numbers of pixels")
+    low, high = values.min(), values.max()
+    if values.dtype.kind in "iu" and values.dtype != np.uint16:
+        if low < 0 or high > 255:
+            raise unreadable(name, f"has values from {low} to {high}, not in 0..255")
         values = values.astype(np.uint8)
-    if values.dtype == np.uint8:
         return np.ascontiguousarray(values[..., 0] if values.shape[-1] == 1 else values)
     if values.dtype == np.uint16:
         values = values / (2.0**16 - 1)
-    elif values.dtype.kind not in "bf":
-        raise unreadable(name, f"has values of type {values.dtype}, which are no numbers of pixels")
-    values = values.astype(np.float64 if values.dtype == np.float64 else np.float32)
-    low, high = values.min(), values.max()
-    if not (low >= -_ROUNDING and high <= 1 + _ROUNDING):  # and not a number
+    elif not (low >= -_ROUNDING and high <= 1 + _ROUNDING):  # and not a number
         raise unreadable(
             name,
             f"has values from {low:.4g} to {high:.4g}; give values in 0..1 as a display shows "
             "them, before any normalisation",
         )
-    values = values.clip(0, 1)
+    values = values.astype(np.float64 if values.dtype == np.float64 else np.float32).clip(0, 1)
     if values.shape[-1] == 4:
         share = values[..., 3:]
         values = values[..., :3] * share + (1 - share)  # white behind it
@@ -246,35 +222,8 @@ def _channels_last(thing: Any) -> NDArray[Any] | None:
         return None
     if thing.ndim == 2:
         return thing[..., None]
-    if thing.ndim != 3:
-        return None
     # As is usual for each, unless only the other way makes a picture of it.
     for axis in (0, 2) if first else (2, 0):
-        if thing.shape[axis] in _CHANNELS:
-            return thing if axis == 2 else np.moveaxis(thing, 0, 2)
+        if thing.ndim == 3 and thing.shape[axis] in (1, 3, 4):
+            return np.moveaxis(thing, axis, 2)
     return None
-
-
-def _shape(thing: Any) -> str:
-    shape = getattr(thing, "shape", None)
-    return f" of shape {tuple(shape)}" if shape is not None else ""
-
-
-def _resampled(values: NDArray[Any], size_px: tuple[int, int]) -> NDArray[np.float64]:
-    """Scale the middle of [h, w, 3] in floating point."""
-    from PIL import Image
-
-    height, width = values.shape[:2]
-    if (height, width) == size_px:
-        return values.astype(np.float64)
-    box = fitting(width, height, size_px)
-    planes = [
-        np.asarray(
-            Image.fromarray(np.ascontiguousarray(plane, np.float32)).resize(
-                (size_px[1], size_px[0]), Image.Resampling.BICUBIC, box=box
-            ),
-            dtype=np.float64,
-        )
-        for plane in np.moveaxis(values, 2, 0)
-    ]
-    return np.stack(planes, axis=2).clip(0, 1)

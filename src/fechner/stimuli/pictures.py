@@ -38,26 +38,14 @@ Problem = Literal["", "unreadable", "unreachable", "clipped", "aliased"]
 #: What random numbers are drawn from; several are mixed.
 Seed = tuple[int, ...]
 
-#: Pictures that are remembered once drawn: a batch is looked at before it is shown.
-_KEPT = 64
-
 #: How names of files end that are taken for pictures.
 SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
 
 #: By package: photographs in colour of scenes, animals and people.
 _PACKAGED = {
-    "matplotlib": ("mpl-data/sample_data/grace_hopper.jpg",),
-    "skimage": tuple(
-        f"data/{name}"
-        for name in (
-            "astronaut.png",
-            "chelsea.png",
-            "coffee.png",
-            "motorcycle_left.png",
-            "rocket.jpg",
-        )
-    ),
-    "sklearn": ("datasets/images/china.jpg", "datasets/images/flower.jpg"),
+    "matplotlib": "mpl-data/sample_data/ grace_hopper.jpg",
+    "skimage": "data/ astronaut.png chelsea.png coffee.png motorcycle_left.png rocket.jpg",
+    "sklearn": "datasets/images/ china.jpg flower.jpg",
 }
 
 #: How names of pictures that are kept as arrays end.
@@ -134,9 +122,9 @@ class Picture(ABC):
         """
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=64)
 def picture_drawn(picture: Picture, field: Field, bits: int | None, device: str = "cpu") -> Tensor:
-    """Draw a picture, or remember it."""
+    """Draw a picture, or remember it: a batch is looked at before it is shown."""
     return picture.draw(field, bits, device)
 
 
@@ -215,17 +203,14 @@ class Photograph(Picture):
 
     def draw(self, field: Field, bits: int | None, device: str) -> Tensor:
         """Decode it, [3, h, w]."""
-        values = decoded(self._content(), self.name, (field.height_px, field.width_px))
-        return as_drawn(values, bits, device)
-
-    def _content(self) -> bytes:
         try:
             content = self.path.read_bytes()
         except OSError as error:
             raise unreadable(self.name, f"cannot be read: {error.strerror or error}") from None
         if hashlib.sha256(content).hexdigest() != self.sha256:
             raise unreadable(self.name, "has changed since it was listed")
-        return content
+        values = decoded(content, self.name, (field.height_px, field.width_px))
+        return as_drawn(values, bits, device)
 
 
 @dataclass(frozen=True)
@@ -299,11 +284,12 @@ def packaged_photographs() -> tuple[Photograph, ...]:
     True
     """
     found = []
-    for package, names in _PACKAGED.items():
+    for package, where in _PACKAGED.items():
+        folder, *names = where.split()
         # Found, not imported, for that takes seconds.
         spec = find_spec(package)
         if spec is not None and spec.origin is not None:
-            paths = (Path(spec.origin).parent / name for name in names)
+            paths = (Path(spec.origin).parent / folder / name for name in names)
             found += [photograph(path, package) for path in paths if path.is_file()]
     return tuple(found)
 
@@ -345,39 +331,30 @@ class PictureFile(Picture):
 
     def draw(self, field: Field, bits: int | None, device: str) -> Tensor:
         """Decode it, [3, h, w]."""
+        size_px = (field.height_px, field.width_px)
         try:
-            values = self._values((field.height_px, field.width_px))
+            found = Path(self.path).stat()  # before it is opened, for a pipe would never end
+            if not stat.S_ISREG(found.st_mode):
+                raise unreadable(self.name, "is no file")
+            if found.st_size == 0:
+                raise unreadable(self.name, "is empty")
+            if found.st_size != self.size_bytes:
+                raise unreadable(self.name, "has changed since it was listed")
+            with Path(self.path).open("rb") as file:
+                if self.path.endswith(ARRAY):
+                    values = fitted(np.load(file, allow_pickle=False), self.name, size_px)
+                else:
+                    values = decoded(file, self.name, size_px, sparing=True)
         except OSError as error:
             raise unreadable(self.name, f"cannot be read: {error.strerror or error}") from None
+        except (ValueError, EOFError) as error:
+            raise unreadable(self.name, f"is damaged ({type(error).__name__})") from None
         return as_drawn(values, bits, device)
-
-    def _values(self, size_px: tuple[int, int]) -> NDArray[np.float64]:
-        found = Path(self.path).stat()  # before it is opened, for a pipe would never end
-        if not stat.S_ISREG(found.st_mode):
-            raise unreadable(self.name, "is no file")
-        if found.st_size == 0:
-            raise unreadable(self.name, "is empty")
-        if found.st_size != self.size_bytes:
-            raise unreadable(self.name, "has changed since it was listed")
-        with Path(self.path).open("rb") as file:
-            if not self.path.endswith(ARRAY):
-                return decoded(file, self.name, size_px, sparing=True)
-            try:
-                values = np.load(file, allow_pickle=False)
-            except (ValueError, EOFError) as error:
-                raise unreadable(self.name, f"is damaged ({type(error).__name__})") from None
-        return fitted(values, self.name, size_px)
 
 
 @dataclass(frozen=True)
 class Missing(Picture):
-    """A picture that is not there any more.
-
-    Parameters
-    ----------
-    why
-        What is said when it is to be drawn, a sentence.
-    """
+    """A picture that is not there any more; ``why`` is a sentence for whoever wants to see it."""
 
     why: str
 

@@ -117,7 +117,7 @@ def test_what_is_no_set_of_objects_is_refused(folder, tmp_path):
         open_objects(tmp_path / "nowhere")
     (tmp_path / "one" / "crate").mkdir(parents=True)
     meshes.write_obj(tmp_path / "one" / "crate" / "a.obj")
-    with pytest.raises(FechnerError, match="two classes are needed, and .* has 1"):
+    with pytest.raises(FechnerError, match=r"two classes are needed, and .* has 1"):
         open_objects(tmp_path / "one")
     with pytest.raises(FechnerError, match="at least one side, not 0"):
         open_objects(folder, views=0)
