@@ -10,7 +10,7 @@ import hashlib
 import stat
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from dataclasses import field as field_
 from functools import lru_cache
@@ -37,6 +37,7 @@ Problem = Literal["", "unreadable", "unreachable", "clipped", "aliased"]
 
 #: What random numbers are drawn from; several are mixed.
 Seed = tuple[int, ...]
+Seeds = Sequence[Seed]
 
 #: How names of files end that are taken for pictures.
 SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")

@@ -8,16 +8,18 @@ the other, so that rows of a batch would need one each.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
 
 from fechner.errors import FechnerError
 from fechner.stimuli.field import Field
-from fechner.stimuli.pictures import Picture, Seed, picture_drawn, rounded
+from fechner.stimuli.pictures import Picture, Seed, Seeds, picture_drawn, rounded
 
 if TYPE_CHECKING:
     import torch
@@ -25,9 +27,6 @@ if TYPE_CHECKING:
 
 #: What can be manipulated: any picture, or views of 3D objects alone.
 AppliesTo = Literal["pictures", "objects"]
-
-#: Values that are changed at a time on a CPU.
-_FEW_VALUES = 1 << 20
 
 #: Multipliers between three shifts, found by search for the least bias of any output bit
 #: (C. Wellons, hash-prospector, 2018); the second is negative in 32 bits with a sign.
@@ -105,7 +104,7 @@ class Manipulation:
         """Return the level that a setting stands for."""
         return setting
 
-    def change(self, pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+    def change(self, pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
         """Change pictures, [n, 3, h, w] in 0..1, by levels above 0, [n]; values may leave 0..1."""
         raise NotImplementedError(f"{type(self).__name__} has to define how it changes pixels.")
 
@@ -121,14 +120,13 @@ class Manipulation:
         """Draw a picture and change it, [3, h, w]; a `PictureError` where that cannot be done."""
         import torch
 
-        dtype = torch.float64
-        return self.show([picture], [level], [seed], field, bits, device, dtype)[0]
+        return self.show([picture], [level], [seed], field, bits, device, torch.float64)[0]
 
     def apply(
         self,
         pixels: Tensor,
         levels: Sequence[float],
-        seeds: Sequence[Seed],
+        seeds: Seeds,
         bits: int | None = None,
     ) -> Tensor:
         """Change pixels that are there already; those of level 0 stay as they are.
@@ -163,7 +161,7 @@ class Manipulation:
         self,
         pictures: Sequence[Picture],
         levels: Sequence[float],
-        seeds: Sequence[Seed],
+        seeds: Seeds,
         field: Field,
         bits: int | None,
         device: str,
@@ -181,12 +179,9 @@ class Manipulation:
         if not pictures:
             raise ValueError("there is nothing to show: give at least one picture.")
         drawn = {each: picture_drawn(each, field, bits, device) for each in dict.fromkeys(pictures)}
-        size = drawn[pictures[0]].shape
-        shown = torch.empty((len(pictures), *size), dtype=dtype, device=device)
-        for row, picture in zip(shown, pictures, strict=True):
-            row.copy_(drawn[picture])
+        shown = torch.stack([drawn[picture].to(dtype) for picture in pictures])
         # A few at a time: what is computed in between stays in cache and its memory is reused.
-        few = max(1, _FEW_VALUES // shown[0].numel())
+        few = max(1, (1 << 20) // shown[0].numel())
         for first in range(0, len(shown), few):
             some = slice(first, first + few)
             changed = self.apply(shown[some], levels[some], seeds[some], bits)
@@ -227,30 +222,17 @@ def pixel_manipulation(name: str, **declared: Any) -> Callable[[Change], Manipul
     """
 
     def made(change: Change) -> Manipulation:
-        # A class of its own, whose name keys of results have: `low_pass` is a `LowPass`.
+        # A class of its own, whose name keys of results have: `low_pass` is a `LowPass`. Pickles
+        # find it in the module of the function.
         kind = "".join(word.capitalize() for word in change.__name__.split("_"))
-        own = {
-            "__doc__": change.__doc__,
-            "__module__": change.__module__,
-            "__reduce__": _reduced,
-            "change": staticmethod(change),
-        }
-        found: Manipulation = type(kind, (Manipulation,), own)(name=name, **declared)
-        return found
+        own = {"change": staticmethod(change)}
+        own |= {name: getattr(change, name) for name in ("__doc__", "__module__")}
+        found = type(kind, (Manipulation,), own)
+        setattr(sys.modules[change.__module__], kind, found)
+        manipulation: Manipulation = found(name=name, **declared)
+        return manipulation
 
     return made
-
-
-def _reduced(made: Manipulation) -> tuple[Any, ...]:
-    """Say how to pickle what a decorator made: by the function's name, which now stands for it."""
-    values = {each.name: getattr(made, each.name) for each in fields(made)}
-    change: Any = made.change
-    return _found_again, (change.__module__, change.__name__, values)
-
-
-def _found_again(module: str, name: str, values: dict[str, Any]) -> Manipulation:
-    found: Manipulation = replace(getattr(import_module(module), name), **values)
-    return found
 
 
 def corruption(name: str, title: str, words: str, **more: Any) -> Callable[[Change], Manipulation]:
@@ -304,9 +286,7 @@ def over_pixels(levels: Tensor) -> Tensor:
     return levels[:, None, None, None]
 
 
-def hashes(
-    seeds: Sequence[Seed], stream: str, shape: tuple[int, ...], device: torch.device | str
-) -> Tensor:
+def hashes(seeds: Seeds, stream: str, shape: tuple[int, ...], device: torch.device | str) -> Tensor:
     """Return 32 random bits for each place, as integers with a sign, [n, *shape].
 
     Parameters
@@ -321,14 +301,16 @@ def hashes(
     """
     import torch
 
-    keys = torch.tensor([_key(tuple(seed), stream) for seed in seeds], dtype=torch.int32)
+    texts = (f"{stream}:{','.join(str(int(each)) for each in seed)}" for seed in seeds)
+    digests = b"".join(blake2b(text.encode(), digest_size=8).digest() for text in texts)
+    keys = torch.from_numpy(np.frombuffer(digests, "<i4").astype(np.int32))
     keys = keys.to(device).reshape(len(seeds), 2, 1)
     places = _places(math.prod(shape), str(device))
     mixed = _mix_((places ^ keys[:, 0]).add_(keys[:, 1]))
     return mixed.reshape(len(seeds), *shape)
 
 
-def uniform(seeds: Sequence[Seed], stream: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
+def uniform(seeds: Seeds, stream: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
     """Return uniform numbers between 0 and 1, neither included, [n, *shape].
 
     Parameters
@@ -339,7 +321,7 @@ def uniform(seeds: Sequence[Seed], stream: str, shape: tuple[int, ...], like: Te
     return as_uniform(hashes(seeds, stream, shape, like.device), like)
 
 
-def normal(seeds: Sequence[Seed], stream: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
+def normal(seeds: Seeds, stream: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
     """Return standard normal numbers, [n, *shape]; none is beyond 5.3."""
     import torch
 
@@ -352,14 +334,6 @@ def as_uniform(hashed: Tensor, like: Tensor) -> Tensor:
     steps = 1 << _BITS
     upper = (hashed >> (32 - _BITS)).bitwise_and_(steps - 1)
     return upper.to(like.dtype).add_(0.5).div_(steps)
-
-
-def _key(seed: Seed, stream: str) -> tuple[int, int]:
-    """Return two numbers of 32 bits, with a sign."""
-    text = f"{stream}:{','.join(str(int(each)) for each in seed)}"
-    digest = blake2b(text.encode(), digest_size=8).digest()
-    first, second = (int.from_bytes(digest[i : i + 4], "little", signed=True) for i in (0, 4))
-    return first, second
 
 
 @lru_cache(maxsize=8)

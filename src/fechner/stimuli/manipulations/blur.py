@@ -3,40 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from fechner.stimuli.manipulations.base import corruption, parameter, pixel_manipulation, uniform
+from fechner.stimuli.manipulations.base import (
+    corruption,
+    over_pixels,
+    parameter,
+    pixel_manipulation,
+    uniform,
+)
 from fechner.stimuli.manipulations.geometry import along_both, zoomed
 from fechner.stimuli.manipulations.spectra import convolve
-from fechner.stimuli.pictures import Seed
+from fechner.stimuli.pictures import Seeds
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 #: What a Gaussian has beyond so many standard deviations is nothing in double precision.
 _WIDEST_SD = 8.0
-
-_SIGMA_PX = (1.0, 2.0, 3.0, 4.0, 6.0)
-
-_DISK_RADIUS_PX = (3.0, 4.0, 6.0, 8.0, 10.0)
-#: The disk's own edge is blurred, so that it does not alias.
-_DISK_SIGMA_PX = (0.1, 0.5, 0.5, 0.5, 0.5)
-_DISK_REACH_PX = 13
-
-_GLASS_SIGMA_PX = (0.7, 0.9, 1.0, 1.1, 1.5)
-_GLASS_REACH_PX = (1.0, 2.0, 2.0, 3.0, 4.0)
-_GLASS_TIMES = (2.0, 1.0, 3.0, 2.0, 2.0)
-
-_TRAIL_RADIUS_PX = (10.0, 15.0, 15.0, 15.0, 20.0)
-_TRAIL_SIGMA_PX = (3.0, 5.0, 8.0, 12.0, 15.0)
-#: A trail is twice its radius long, and a pixel.
-_TRAIL_REACH_PX = 41
-
-_LARGEST_ZOOM = (1.10, 1.15, 1.20, 1.24, 1.30)
-#: Steps from 1 to the largest zoom, as at severities 1, 3 and 5; 16 and 13 at the other two.
-_ZOOMS = 11
 
 
 def blurred(pixels: Tensor, sigmas_px: Tensor) -> Tensor:
@@ -51,10 +36,7 @@ def blurred(pixels: Tensor, sigmas_px: Tensor) -> Tensor:
     >>> round(float(shown[0, 0, 4, 4]), 4), round(float(shown.sum()), 4)
     (0.1592, 1.0)
     """
-    height, width = pixels.shape[-2:]
-    down = gaussian_matrices(sigmas_px, height).to(pixels.dtype)
-    across = down if width == height else gaussian_matrices(sigmas_px, width).to(pixels.dtype)
-    return along_both(pixels, down, across)
+    return along_both(pixels, lambda n: gaussian_matrices(sigmas_px, n).to(pixels.dtype))
 
 
 def gaussian_matrices(sigmas_px: Tensor, n: int) -> Tensor:
@@ -95,7 +77,7 @@ def _distances(n: int, device: str) -> tuple[Tensor, Tensor]:
     words="is blurred by a Gaussian whose standard deviation in pixels is the level; beyond its "
     "edges it is continued by its mirror image",
 )
-def blur(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+def blur(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Blur display-encoded values, as picture programs do.
 
     The Gaussian is sampled at pixels and as wide as it is, not cut after a few standard deviations.
@@ -104,65 +86,56 @@ def blur(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
 
 
 @corruption("c-gaussian-blur", "Gaussian blur", "is blurred by a Gaussian", range=(0.4, 5.0))
-def gaussian_blur(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+def gaussian_blur(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Blur by a Gaussian."""
-    return blurred(pixels, parameter(levels, _SIGMA_PX, 0))
+    return blurred(pixels, parameter(levels, (1, 2, 3, 4, 6), 0))
 
 
 @corruption(
     "c-defocus-blur", "Defocus blur", "is out of focus, blurred by a disk", range=(0.2, 5.0)
 )
-def defocus_blur(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+def defocus_blur(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Blur by a disk, as of a lens out of focus."""
-    radius = parameter(levels, _DISK_RADIUS_PX, 0)
-    return convolve(pixels, _disks(radius, parameter(levels, _DISK_SIGMA_PX, 0.1)))
-
-
-def _disks(radius_px: Tensor, sigma_px: Tensor) -> Tensor:
-    """Return disks with soft edges, [n, k, k]; those of radius 0 are a pixel."""
     import torch
 
-    reach = _DISK_REACH_PX
-    steps = torch.arange(-reach, reach + 1, dtype=torch.float64, device=radius_px.device)
+    radius = parameter(levels, (3, 4, 6, 8, 10), 0).double()[:, None, None]
+    # The disk's own edge is blurred, so that it does not alias.
+    edge = parameter(levels, (0.1, 0.5, 0.5, 0.5, 0.5), 0.1).double()
+    steps = torch.arange(-13, 14, dtype=torch.float64, device=pixels.device)
     far = torch.hypot(steps[:, None], steps[None, :])
     # A pixel belongs to the disk as far as its own length reaches into it.
-    disk = (radius_px.double()[:, None, None] + 0.5 - far).clamp(0, 1)
-    disk = blurred(disk[:, None], sigma_px.double())[:, 0]
-    return disk / disk.sum(dim=(1, 2), keepdim=True)
+    disk = blurred((radius + 0.5 - far).clamp(0, 1)[:, None], edge)[:, 0]
+    return convolve(pixels, disk / disk.sum(dim=(1, 2), keepdim=True))
 
 
 @corruption(
     "c-glass-blur", "Glass blur", "is seen through frosted glass", range=(0.4, 5.0), random=True
 )
-def glass_blur(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+def glass_blur(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Exchange pixels with others nearby, up to three times, between two slight blurs.
 
     A part of a time is that part of the distance.
     """
-    sigma = parameter(levels, _GLASS_SIGMA_PX, 0)
-    reach = parameter(levels, _GLASS_REACH_PX, 0)
-    times = parameter(levels, _GLASS_TIMES, 2)
-    shown = blurred(pixels, sigma)
-    for time in range(3):
-        part = (times - time).clamp(0, 1) * reach
-        shown = _elsewhere(shown, part, [(*seed, time) for seed in seeds], "c-glass-blur")
-    return blurred(shown, sigma)
-
-
-def _elsewhere(pixels: Tensor, reach_px: Tensor, seeds: Sequence[Seed], stream: str) -> Tensor:
-    """Show at each pixel one at most so far away, all as likely if that is a whole number."""
     import torch
 
     n, channels, height, width = pixels.shape
-    # So that the last whole number is as likely as all others.
-    wide = (reach_px + reach_px.clamp(max=1) / 2)[:, None, None, None]
-    moves = (uniform(seeds, stream, (2, height, width), pixels) * 2 - 1).mul_(wide).round_().long()
-    rows = torch.arange(height, device=pixels.device)[:, None]
-    columns = torch.arange(width, device=pixels.device)[None, :]
-    y = (rows + moves[:, 0]).clamp(0, height - 1)
-    x = (columns + moves[:, 1]).clamp(0, width - 1)
-    places = (y * width + x).reshape(n, 1, -1).expand(-1, channels, -1)
-    return pixels.reshape(n, channels, -1).gather(2, places).reshape(pixels.shape)
+    sigma = parameter(levels, (0.7, 0.9, 1.0, 1.1, 1.5), 0)
+    farthest_px = parameter(levels, (1, 2, 2, 3, 4), 0)
+    times = parameter(levels, (2, 1, 3, 2, 2), 2)
+    rows, columns = (torch.arange(size, device=pixels.device) for size in (height, width))
+    shown = blurred(pixels, sigma)
+    for time in range(3):
+        reach = (times - time).clamp(0, 1) * farthest_px
+        # So that the last whole number is as likely as all others.
+        reach = over_pixels(reach + reach.clamp(max=1) / 2)
+        own = [(*seed, time) for seed in seeds]
+        moves = uniform(own, "c-glass-blur", (2, height, width), pixels) * 2 - 1
+        moves = moves.mul_(reach).round_().long()
+        y = (rows[:, None] + moves[:, 0]).clamp(0, height - 1)
+        x = (columns + moves[:, 1]).clamp(0, width - 1)
+        places = (y * width + x).reshape(n, 1, -1).expand(-1, channels, -1)
+        shown = shown.reshape(n, channels, -1).gather(2, places).reshape(pixels.shape)
+    return blurred(shown, sigma)
 
 
 @corruption(
@@ -172,18 +145,18 @@ def _elsewhere(pixels: Tensor, reach_px: Tensor, seeds: Sequence[Seed], stream: 
     range=(0.2, 5.0),
     random=True,
 )
-def motion_blur(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+def motion_blur(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Blur by a trail that fades, within 45 deg of the horizontal."""
     angle = (uniform(seeds, "c-motion-blur", (1,), pixels)[:, 0] * 2 - 1) * (math.pi / 4)
-    radius = parameter(levels, _TRAIL_RADIUS_PX, 0)
-    return convolve(pixels, trails(radius, parameter(levels, _TRAIL_SIGMA_PX, 0), angle))
+    radius = parameter(levels, (10, 15, 15, 15, 20), 0)
+    return convolve(pixels, trails(radius, parameter(levels, (3, 5, 8, 12, 15), 0), angle))
 
 
 def trails(radius_px: Tensor, sigma_px: Tensor, angle_rad: Tensor) -> Tensor:
     """Return trails from the middle of a square, [n, k, k]: half a Gaussian, cut at its length."""
     import torch
 
-    reach = _TRAIL_REACH_PX
+    reach = 41  # twice the largest radius, and a pixel
     steps = torch.arange(reach, dtype=torch.float64, device=radius_px.device)[None]
     sigma, radius, angle = (
         each.double()[:, None] for each in (sigma_px.clamp(min=1e-3), radius_px, angle_rad)
@@ -201,12 +174,15 @@ def trails(radius_px: Tensor, sigma_px: Tensor, angle_rad: Tensor) -> Tensor:
 
 
 @corruption("c-zoom-blur", "Zoom blur", "is blurred by zooming in")
-def zoom_blur(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
-    """Average the picture and itself, more and more enlarged."""
-    largest = parameter(levels, _LARGEST_ZOOM, 1)
+def zoom_blur(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
+    """Average the picture and itself, more and more enlarged.
+
+    There are as many steps from 1 to the largest zoom as at the published severities 1, 3 and 5.
+    """
+    largest = parameter(levels, (1.10, 1.15, 1.20, 1.24, 1.30), 1)
+    steps = 11
     # Once as it is, and once at zoom 1.
     total = pixels * 2
-    for step in range(1, _ZOOMS):
-        factors = 1 + (largest - 1) * (step / (_ZOOMS - 1))
-        total = total + zoomed(pixels, factors)
-    return total / (_ZOOMS + 1)
+    for step in range(1, steps):
+        total = total + zoomed(pixels, 1 + (largest - 1) * (step / (steps - 1)))
+    return total / (steps + 1)

@@ -8,7 +8,7 @@ a convolution, whatever the width of its kernel.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -20,7 +20,7 @@ from fechner.stimuli.manipulations.base import (
     pixel_manipulation,
     uniform,
 )
-from fechner.stimuli.pictures import Seed
+from fechner.stimuli.pictures import Seeds
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,11 +28,6 @@ if TYPE_CHECKING:
 #: Display-encoded grey of what lies outside of the picture. Black would be an object with edges
 #: stronger than those of most pictures.
 OUTSIDE = 0.5
-
-_ELASTIC_PX = (488.0, 488.0, 12.2, 17.08, 29.28)
-_ELASTIC_SIGMA_PX = (170.8, 19.52, 2.44, 2.44, 2.44)
-_ELASTIC_CORNERS_PX = (24.4, 48.8, 4.88, 4.88, 4.88)
-_PIXELS = (0.6, 0.5, 0.4, 0.3, 0.25)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,20 +40,26 @@ class Rotation(Manipulation):
     most: float = 180.0
     direction: Literal["up", "down"]
 
-    def change(self, pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+    def change(self, pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
         """Turn pictures."""
         import torch
 
-        height, width = pixels.shape[-2:]
         angle = torch.deg2rad(levels if self.direction == "up" else -levels)[:, None, None]
         cos, sin = torch.cos(angle), torch.sin(angle)
-        y, x = (
-            torch.arange(n, dtype=pixels.dtype, device=pixels.device) - (n - 1) / 2
-            for n in (height, width)
-        )
-        across, down = x[None, None, :], y[None, :, None]
+        down, across = from_middle(pixels)
         # Rows count downwards, so that this is where an anticlockwise turn brings pixels from.
         return sampled(pixels, across * cos - down * sin, across * sin + down * cos, "zeros")
+
+
+def from_middle(pixels: Tensor) -> tuple[Tensor, Tensor]:
+    """Return places of pixels counted from the middle: y [h, 1] downwards and x [w]."""
+    import torch
+
+    y, x = (
+        torch.arange(n, dtype=pixels.dtype, device=pixels.device) - (n - 1) / 2
+        for n in pixels.shape[-2:]
+    )
+    return y[:, None], x
 
 
 def sampled(
@@ -95,7 +96,7 @@ class Scale(Manipulation):
     most: float = 16.0
     direction: Literal["up", "down"]
 
-    def change(self, pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+    def change(self, pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
         """Enlarge pictures, or make them smaller."""
         factors = (levels if self.direction == "up" else -levels).exp2()
         return zoomed(pixels - OUTSIDE, factors) + OUTSIDE
@@ -136,25 +137,24 @@ SCALE_DOWN = Scale(
 
 def zoomed(pixels: Tensor, factors: Tensor) -> Tensor:
     """Enlarge pictures about their middle, or make them smaller; see `zoom_matrices`."""
-    height, width = pixels.shape[-2:]
-    down = zoom_matrices(factors, height)
-    across = down if height == width else zoom_matrices(factors, width)
-    return along_both(pixels, down, across)
+    return along_both(pixels, lambda n: zoom_matrices(factors, n))
 
 
-def along_both(pixels: Tensor, down: Tensor, across: Tensor) -> Tensor:
-    """Multiply columns of pictures by one matrix and rows by another, [n, c, h, w].
+def along_both(pixels: Tensor, matrices: Callable[[int], Tensor]) -> Tensor:
+    """Multiply columns and rows of pictures by matrices of their length, one for each picture.
 
     Parameters
     ----------
-    down, across
-        [n, new height, h] and [n, new width, w], one of each for each picture.
+    matrices
+        Returns [n, length, length].
     """
     import torch
 
     n, channels, height, width = pixels.shape
+    down = matrices(height)
+    across = down if width == height else matrices(width)
     rows = torch.bmm(pixels.reshape(n, channels * height, width), across.transpose(1, 2))
-    rows = rows.reshape(n, channels, height, across.shape[1])
+    rows = rows.reshape(pixels.shape)
     # One product a channel, for one product of all would need copies of the matrix.
     return torch.stack([torch.bmm(down, rows[:, c]) for c in range(channels)], dim=1)
 
@@ -174,18 +174,14 @@ def zoom_matrices(factors: Tensor, n: int) -> Tensor:
     reach = (1 / factor).clamp(min=1.0)
     # All pixels under the triangle count in its sum, also those outside of the picture.
     weights = (1 - (from_px - here[None, :]).abs() / reach).clamp(min=0)
-    return (weights / _triangle_sum(from_px, reach)).to(factors.dtype)
-
-
-def _triangle_sum(at: Tensor, reach: Tensor) -> Tensor:
-    """Return the sum of a triangle of height 1 over all integers."""
-    # Of both sides: the sum over k of 1 - (k + side) / reach while that is positive.
-    rest = at - at.floor()
+    # The sum of a triangle of height 1 over all integers: of both sides, that over k of
+    # 1 - (k + side) / reach while it is positive.
+    rest = from_px - from_px.floor()
     total = rest * 0
     for side in (rest, 1 - rest):
         terms = ((reach - side).floor() + 1).clamp(min=0)
         total = total + terms * (1 - side / reach) - terms * (terms - 1) / (2 * reach)
-    return total
+    return (weights / total).to(factors.dtype)
 
 
 @pixel_manipulation(
@@ -199,16 +195,15 @@ def _triangle_sum(at: Tensor, reach: Tensor) -> Tensor:
     random=True,
     most=1.0,
 )
-def occlusion(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+def occlusion(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Cover pictures from a side that follows from the seed.
 
     The line is where the covered area is exactly the level. Pixels on it are covered in part, by as
     much of them as lies behind it, so that the sum over pixels is exact as well. More is covered of
     every pixel at a higher level of the same seed.
     """
-    height, width = pixels.shape[-2:]
     angles = uniform(seeds, "occlusion", (1,), levels.double())[:, 0] * (2 * math.pi)
-    covered = covered_parts(levels, angles, (height, width))
+    covered = covered_parts(levels, angles, (pixels.shape[-2], pixels.shape[-1]))
     return pixels * (1 - covered)[:, None]
 
 
@@ -231,40 +226,26 @@ def covered_parts(parts: Tensor, angles_rad: Tensor, size: tuple[int, int]) -> T
 
     height, width = size
     x, y = torch.cos(angles_rad.double()), torch.sin(angles_rad.double())
-    line = _quantile(parts.double(), width * x.abs(), height * y.abs())
+    # Seen from a side, the depth of a rectangle is the sum of two lengths: what lies before a line
+    # grows as a square, then evenly, then as a square again.
+    sides = width * x.abs(), height * y.abs()
+    long, short = torch.maximum(*sides), torch.minimum(*sides)
+    part = parts.double()
+    lower = torch.minimum(part, 1 - part)
+    corner = torch.sqrt(2 * long * short * lower) - (long + short) / 2
+    place = torch.where(lower < short / (2 * long), corner, (lower - 0.5) * long)
     # All, whatever rounding says.
-    line = torch.where(parts >= 1, math.inf, line)
+    line = torch.where(parts >= 1, math.inf, torch.where(part > 0.5, -place, place))
     ahead = [
-        (torch.arange(n, dtype=torch.float64, device=parts.device) - (n - 1) / 2)
+        torch.arange(n, dtype=torch.float64, device=parts.device) - (n - 1) / 2
         for n in (height, width)
     ]
     down = (line[:, None] - y[:, None] * ahead[0]).to(parts.dtype)
     across = (x[:, None] * ahead[1]).to(parts.dtype)
-    long, short = (f(x.abs(), y.abs())[:, None, None] for f in (torch.maximum, torch.minimum))
     behind = down[:, :, None] - across[:, None, :]
-    return _share(behind, long.to(parts.dtype), short.clamp(min=1e-9).to(parts.dtype))
-
-
-def _quantile(parts: Tensor, first: Tensor, second: Tensor) -> Tensor:
-    """Return where so large a part of a rectangle, seen from a side, lies before.
-
-    Its depth is the sum of two lengths, so that it grows as a square, then evenly, then as a square
-    again.
-    """
-    import torch
-
-    long, short = torch.maximum(first, second), torch.minimum(first, second)
-    lower = torch.minimum(parts, 1 - parts)
-    corner = torch.sqrt(2 * long * short * lower) - (long + short) / 2
-    even = (lower - 0.5) * long
-    place = torch.where(lower < short / (2 * long), corner, even)
-    return torch.where(parts > 0.5, -place, place)
-
-
-def _share(behind: Tensor, long: Tensor, short: Tensor) -> Tensor:
-    """Return the part of a pixel that lies behind a line so far from its middle: no `_quantile`."""
-    import torch
-
+    # The other way round for a pixel: the part of it behind a line so far from its middle.
+    long, short = (f(x.abs(), y.abs())[:, None, None] for f in (torch.maximum, torch.minimum))
+    long, short = long.to(parts.dtype), short.clamp(min=1e-9).to(parts.dtype)
     far = behind.abs()
     corner = ((long + short) / 2 - far).clamp_(min=0).square_().div_(2 * long * short)
     less = torch.where(far < (long - short) / 2, 0.5 - far / long, corner)
@@ -272,48 +253,33 @@ def _share(behind: Tensor, long: Tensor, short: Tensor) -> Tensor:
 
 
 @corruption("c-elastic", "Elastic transform", "is stretched at random", random=True, ordered=False)
-def elastic(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+def elastic(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Stretch pictures: corners move at random, and every pixel with its neighbours.
 
     Severities 1 and 2 of the published ones move far and smoothly, 3 to 5 little but roughly.
     """
-    import torch
-
     from fechner.stimuli.manipulations.blur import blurred
 
     height, width = pixels.shape[-2:]
-    far = over_pixels(parameter(levels, _ELASTIC_CORNERS_PX, 0))
-    corners = (uniform(seeds, "c-elastic corners", (3, 2, 1), pixels) * 2 - 1) * far
-    y, x = (
-        torch.arange(n, dtype=pixels.dtype, device=pixels.device) - (n - 1) / 2
-        for n in (height, width)
-    )
+    far = over_pixels(parameter(levels, (24.4, 48.8, 4.88, 4.88, 4.88), 0))[..., None]
+    corners = (uniform(seeds, "c-elastic corners", (3, 2, 1, 1), pixels) * 2 - 1) * far
+    y, x = from_middle(pixels)
     arm = max(min(height, width) // 3, 1)
     first, second, third = corners.unbind(1)
-    down = (y[:, None] + arm) / (2 * arm)
-    across = (arm - x[None, :]) / (2 * arm)
-    moved = [
-        second[:, i, :, None]
-        + (first - second)[:, i, :, None] * down
-        + (third - second)[:, i, :, None] * across
-        for i in range(2)
-    ]
+    down, across = (y + arm) / (2 * arm), (arm - x) / (2 * arm)
+    moved = second + (first - second) * down + (third - second) * across
     rough = uniform(seeds, "c-elastic", (2, height, width), pixels) * 2 - 1
-    rough = blurred(rough, parameter(levels, _ELASTIC_SIGMA_PX, _ELASTIC_SIGMA_PX[0]))
-    rough = rough * over_pixels(parameter(levels, _ELASTIC_PX, 0))
-    from_x = x[None, None, :] + moved[0] + rough[:, 0]
-    from_y = y[None, :, None] + moved[1] + rough[:, 1]
+    rough = blurred(rough, parameter(levels, (170.8, 19.52, 2.44, 2.44, 2.44), 170.8))
+    rough = rough * over_pixels(parameter(levels, (488, 488, 12.2, 17.08, 29.28), 0))
+    from_x, from_y = x + moved[:, 0] + rough[:, 0], y + moved[:, 1] + rough[:, 1]
     return sampled(pixels, from_x, from_y, "reflection")
 
 
 @corruption("c-pixelate", "Pixelate", "has fewer pixels")
-def pixelate(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+def pixelate(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Average over blocks."""
-    height, width = pixels.shape[-2:]
-    block = 1 / parameter(levels, _PIXELS, 1)
-    down = block_matrices(block, height)
-    across = down if height == width else block_matrices(block, width)
-    return along_both(pixels, down, across)
+    block = 1 / parameter(levels, (0.6, 0.5, 0.4, 0.3, 0.25), 1)
+    return along_both(pixels, lambda n: block_matrices(block, n))
 
 
 def block_matrices(sizes_px: Tensor, n: int) -> Tensor:

@@ -7,7 +7,6 @@ noise, snow, frost, fog, and spatter of water or mud.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,20 +29,10 @@ from fechner.stimuli.manipulations.spectra import (
     fourier_frequencies,
     fractal_noise,
 )
-from fechner.stimuli.pictures import Seed
+from fechner.stimuli.pictures import Seeds
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-_GAUSSIAN_SD = (0.08, 0.12, 0.18, 0.26, 0.38)
-_SPECKLE_SD = (0.15, 0.2, 0.35, 0.45, 0.6)
-_IMPULSES = (0.03, 0.06, 0.09, 0.17, 0.27)
-#: What one photon counts; white is so many photons that they add up to 1.
-_PHOTON = tuple(1 / photons for photons in (60, 25, 12, 5, 3))
-
-#: Below so many photons they are counted one by one, up to so many.
-_FEW_PHOTONS = 6.0
-_COUNTED = 26
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,14 +61,12 @@ class SaltPepper(Manipulation):
     most: float = 1.0
     per_channel: bool = False
 
-    def change(self, pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+    def change(self, pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
         """Change pixels here and there."""
         return salt_and_pepper(pixels, levels, seeds, self.per_channel)
 
 
-def salt_and_pepper(
-    pixels: Tensor, parts: Tensor, seeds: Sequence[Seed], per_channel: bool
-) -> Tensor:
+def salt_and_pepper(pixels: Tensor, parts: Tensor, seeds: Seeds, per_channel: bool) -> Tensor:
     """Make a part of all pixels, or of all values, white or black."""
     import torch
 
@@ -104,7 +91,7 @@ SALT_PEPPER = SaltPepper()
     "1 is from black to white; what leaves these is cut",
     random=True,
 )
-def uniform_noise(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+def uniform_noise(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Add white noise, even between minus and plus the level."""
     noise = uniform(seeds, "uniform noise", (1, *pixels.shape[-2:]), pixels).mul_(2).sub_(1)
     return pixels + noise.mul_(over_pixels(levels))
@@ -135,7 +122,7 @@ class NoiseInBand(Manipulation):
     centre: float = 16.0
     octaves: float = 1.0
 
-    def change(self, pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+    def change(self, pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
         """Add noise."""
         height, width = pixels.shape[-2:]
         frequency = fourier_frequencies(height, width, pixels) * width
@@ -151,10 +138,11 @@ BAND_NOISE = NoiseInBand()
 @corruption(
     "c-gaussian-noise", "Gaussian noise", "has Gaussian noise added to each channel", random=True
 )
-def gaussian_noise(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+def gaussian_noise(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Add Gaussian noise."""
     noise = normal(seeds, "c-gaussian-noise", tuple(pixels.shape[1:]), pixels)
-    return pixels + noise.mul_(over_pixels(parameter(levels, _GAUSSIAN_SD, 0)))
+    sd = parameter(levels, (0.08, 0.12, 0.18, 0.26, 0.38), 0)
+    return pixels + noise.mul_(over_pixels(sd))
 
 
 @corruption(
@@ -163,10 +151,11 @@ def gaussian_noise(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Ten
     "has Gaussian noise added to each channel in proportion to its value",
     random=True,
 )
-def speckle_noise(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+def speckle_noise(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Add Gaussian noise in proportion to the pixel."""
     noise = normal(seeds, "c-speckle-noise", tuple(pixels.shape[1:]), pixels)
-    return pixels * (1 + noise.mul_(over_pixels(parameter(levels, _SPECKLE_SD, 0))))
+    sd = parameter(levels, (0.15, 0.2, 0.35, 0.45, 0.6), 0)
+    return pixels * (1 + noise.mul_(over_pixels(sd)))
 
 
 @corruption(
@@ -175,18 +164,20 @@ def speckle_noise(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tens
     "has values set to black or white at random in each channel",
     random=True,
 )
-def impulse_noise(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+def impulse_noise(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Set values to black or white, in each channel apart."""
-    return salt_and_pepper(pixels, parameter(levels, _IMPULSES, 0), seeds, per_channel=True)
+    parts = parameter(levels, (0.03, 0.06, 0.09, 0.17, 0.27), 0)
+    return salt_and_pepper(pixels, parts, seeds, per_channel=True)
 
 
 @corruption(
     "c-shot-noise", "Shot noise", "is seen by few photons", random=True, differentiable=False
 )
-def shot_noise(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+def shot_noise(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Count photons: whole numbers, so that they have no gradient."""
     chance = uniform(seeds, "c-shot-noise", tuple(pixels.shape[1:]), pixels)
-    photon = over_pixels(parameter(levels, _PHOTON, 0))
+    # What one photon counts; white is so many photons that they add up to 1.
+    photon = over_pixels(parameter(levels, (1 / 60, 1 / 25, 1 / 12, 1 / 5, 1 / 3), 0))
     return poisson(pixels / photon, chance) * photon
 
 
@@ -204,68 +195,39 @@ def poisson(means: Tensor, chances: Tensor) -> Tensor:
     import torch
 
     means = means.detach()
-    few = means.clamp(max=_FEW_PHOTONS)
+    most = 6.0  # up to so many on average, they are counted one by one
+    few = means.clamp(max=most)
     term = torch.exp(-few)
     total = term.clone()
     counted = torch.zeros_like(means)
-    for number in range(1, _COUNTED + 1):
+    for number in range(1, 27):
         counted += chances > total
         term.mul_(few).div_(number)
         total += term
     z = torch.erfinv(2 * chances - 1) * math.sqrt(2)
-    spread = means.clamp(min=_FEW_PHOTONS).sqrt()
+    spread = means.clamp(min=most).sqrt()
     large = means + spread * z + (z.square() - 1) / 6 + z * (1 - z.square()) / (72 * spread)
-    return torch.where(means < _FEW_PHOTONS, counted, large.round().clamp_(min=0))
-
-
-_SNOW_MEAN = (0.1, 0.2, 0.55, 0.55, 0.55)
-_SNOW_SD = 0.3
-_SNOW_ZOOM = (3.0, 2.0, 4.0, 4.5, 2.5)
-_SNOW_FROM = (0.5, 0.5, 0.9, 0.85, 0.85)
-_SNOW_RADIUS_PX = (10.0, 12.0, 12.0, 12.0, 12.0)
-_SNOW_SIGMA_PX = (4.0, 4.0, 8.0, 8.0, 12.0)
-_SNOW_CLEAR = (0.8, 0.7, 0.7, 0.65, 0.55)
-
-_FROST_PICTURE = (1.0, 0.8, 0.7, 0.65, 0.6)
-_FROST_ICE = (0.4, 0.6, 0.7, 0.7, 0.75)
-#: Its colour, from dark to bright.
-_ICE = ((0.10, 0.16, 0.24), (0.93, 0.97, 1.0))
-
-_FOG = (1.5, 2.0, 2.5, 2.5, 3.0)
-#: By how much each octave of the fog's texture is weaker than the one below it.
-_FOG_DECAY = (2.0, 2.0, 1.7, 1.5, 1.4)
-
-_SPATTER_MEAN = (0.65, 0.65, 0.65, 0.65, 0.67)
-_SPATTER_SD = (0.3, 0.3, 0.3, 0.3, 0.4)
-_SPATTER_SIGMA_PX = (4.0, 3.0, 2.0, 1.0, 1.0)
-_SPATTER_FROM = (0.69, 0.68, 0.68, 0.65, 0.65)
-_WATER = (0.6, 0.6, 0.5, 0.0, 0.0)
-_WATER_COLOUR = (175 / 255, 238 / 255, 238 / 255)
-_MUD = (0.0, 0.0, 0.0, 1.0, 1.0)
-_MUD_COLOUR = (63 / 255, 42 / 255, 20 / 255)
-_MUD_SIGMA_PX = 1.5
-_MUD_FROM = 0.8
+    return torch.where(means < most, counted, large.round().clamp_(min=0))
 
 
 @corruption("c-snow", "Snow", "is seen through falling snow", random=True)
-def snow(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+def snow(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Let flakes fall in streaks before a whitened picture."""
     import torch
 
     height, width = pixels.shape[-2:]
     # Below severity 1 there are its flakes, only fainter.
     at = levels.clamp(min=1)
-    flakes = normal(seeds, "c-snow", (1, height, width), pixels).mul_(_SNOW_SD)
-    flakes = flakes + over_pixels(parameter(at, _SNOW_MEAN, 0))
-    zoom = parameter(at, _SNOW_ZOOM, 1)
-    flakes = zoomed(flakes, zoom)
-    cut = over_pixels(parameter(at, _SNOW_FROM, 0))
+    flakes = normal(seeds, "c-snow", (1, height, width), pixels).mul_(0.3)
+    flakes = flakes + over_pixels(parameter(at, (0.1, 0.2, 0.55, 0.55, 0.55), 0))
+    flakes = zoomed(flakes, parameter(at, (3, 2, 4, 4.5, 2.5), 1))
+    cut = over_pixels(parameter(at, (0.5, 0.5, 0.9, 0.85, 0.85), 0))
     flakes = torch.where(flakes < cut, torch.zeros_like(flakes), flakes.clamp(0, 1))
     angle = (uniform(seeds, "c-snow angle", (1,), pixels)[:, 0] + 0.5) * (math.pi / 2)
-    radius, sigma = parameter(at, _SNOW_RADIUS_PX, 0), parameter(at, _SNOW_SIGMA_PX, 0)
+    radius, sigma = parameter(at, (10, 12, 12, 12, 12), 0), parameter(at, (4, 4, 8, 8, 12), 0)
     flakes = convolve(flakes, trails(radius, sigma, angle)).clamp(min=0)
     flakes = flakes * over_pixels(levels.clamp(max=1))
-    clear = over_pixels(parameter(levels, _SNOW_CLEAR, 1))
+    clear = over_pixels(parameter(levels, (0.8, 0.7, 0.7, 0.65, 0.55), 1))
     grey = (pixels * pixels.new_tensor([0.299, 0.587, 0.114])[:, None, None]).sum(1, True)
     whitened = torch.maximum(pixels, grey * 1.5 + 0.5)
     return clear * pixels + (1 - clear) * whitened + flakes + flakes.flip(2, 3)
@@ -278,20 +240,20 @@ def snow(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
     "procedural",
     random=True,
 )
-def frost(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+def frost(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Put ice on a window.
 
     The ice is made of noise: needles in three directions, where another noise lets them grow.
     """
-    height, width = pixels.shape[-2:]
-    texture = ice(seeds, (height, width), pixels)[:, None]
-    dark, bright = (pixels.new_tensor(colour)[:, None, None] for colour in _ICE)
+    texture = ice(seeds, (pixels.shape[-2], pixels.shape[-1]), pixels)[:, None]
+    colours = (0.10, 0.16, 0.24), (0.93, 0.97, 1.0)
+    dark, bright = (pixels.new_tensor(colour)[:, None, None] for colour in colours)
     shown = dark + texture * (bright - dark)
-    picture = over_pixels(parameter(levels, _FROST_PICTURE, 1))
-    return picture * pixels + over_pixels(parameter(levels, _FROST_ICE, 0)) * shown
+    picture = over_pixels(parameter(levels, (1, 0.8, 0.7, 0.65, 0.6), 1))
+    return picture * pixels + over_pixels(parameter(levels, (0.4, 0.6, 0.7, 0.7, 0.75), 0)) * shown
 
 
-def ice(seeds: Sequence[Seed], size: tuple[int, int], like: Tensor) -> Tensor:
+def ice(seeds: Seeds, size: tuple[int, int], like: Tensor) -> Tensor:
     """Return the texture of ice, from 0 to 1, [n, h, w]."""
     import torch
 
@@ -315,39 +277,40 @@ def ice(seeds: Sequence[Seed], size: tuple[int, int], like: Tensor) -> Tensor:
 
 
 @corruption("c-fog", "Fog", "is seen through fog", random=True)
-def fog(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+def fog(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Add fractal noise, and lower contrast so that the brightest value stays."""
     size = (pixels.shape[-2], pixels.shape[-1])
-    # An octave of two dimensions has as much amplitude as a fall by the power 1 leaves it.
-    decay = parameter(levels, _FOG_DECAY, 2)
+    # By how much each octave of the texture is weaker than the one below it. An octave of two
+    # dimensions has as much amplitude as a fall by the power 1 leaves it.
+    decay = parameter(levels, (2, 2, 1.7, 1.5, 1.4), 2)
     noise = fractal_noise(seeds, "c-fog", size, 1 + decay.log2(), pixels)
     lowest, highest = noise.amin((1, 2), keepdim=True), noise.amax((1, 2), keepdim=True)
     texture = ((noise - lowest) / (highest - lowest).clamp(min=1e-6))[:, None]
-    fog = over_pixels(parameter(levels, _FOG, 0))
+    fog = over_pixels(parameter(levels, (1.5, 2, 2.5, 2.5, 3), 0))
     brightest = pixels.amax(dim=(1, 2, 3), keepdim=True)
     return (pixels + fog * texture) * brightest / (brightest + fog)
 
 
 @corruption("c-spatter", "Spatter", "is spattered with water, then with mud", random=True)
-def spatter(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+def spatter(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Add drops of water up to severity 3, mud from 4 on; in between one gives way."""
-    height, width = pixels.shape[-2:]
     # Below severity 1 there are its drops, only fainter.
     at = levels.clamp(min=1)
-    liquid = normal(seeds, "c-spatter", (1, height, width), pixels)
-    sigma, spread = parameter(at, _SPATTER_SIGMA_PX, 0), parameter(at, _SPATTER_SD, 0)
-    liquid = blurred(liquid, sigma) * over_pixels(spread)
-    above = liquid + over_pixels(parameter(at, _SPATTER_MEAN, 0) - parameter(at, _SPATTER_FROM, 0))
+    liquid = normal(seeds, "c-spatter", (1, *pixels.shape[-2:]), pixels)
+    sigma = parameter(at, (4, 3, 2, 1, 1), 0)
+    spread = parameter(at, (0.3, 0.3, 0.3, 0.3, 0.4), 0)
+    mean = parameter(at, (0.65, 0.65, 0.65, 0.65, 0.67), 0)
+    least = parameter(at, (0.69, 0.68, 0.68, 0.65, 0.65), 0)
+    above = blurred(liquid, sigma) * over_pixels(spread) + over_pixels(mean - least)
     # What is left of the noise's standard deviation after the blur.
     depth = over_pixels(spread / (2 * sigma * math.sqrt(math.pi)))
     drops = (above / depth).clamp(0, 1)
-    mud = blurred((above > 0).to(pixels.dtype), sigma * 0 + _MUD_SIGMA_PX)
-    mud = mud * (mud >= _MUD_FROM) * over_pixels(parameter(levels, _MUD, 0))
+    mud = blurred((above > 0).to(pixels.dtype), sigma * 0 + 1.5)
+    mud = mud * (mud >= 0.8) * over_pixels(parameter(levels, (0, 0, 0, 1, 1), 0))
     # Drops are lit from one side.
     light = drops * 0.4 + (drops - drops.roll((2, 2), (2, 3))) * 0.6
-    water = over_pixels(parameter(levels, _WATER, 0)) * light
-    clear, brown = (
-        pixels.new_tensor(colour)[:, None, None] for colour in (_WATER_COLOUR, _MUD_COLOUR)
-    )
+    water = over_pixels(parameter(levels, (0.6, 0.6, 0.5, 0, 0), 0)) * light
+    colours = (175 / 255, 238 / 255, 238 / 255), (63 / 255, 42 / 255, 20 / 255)
+    clear, brown = (pixels.new_tensor(colour)[:, None, None] for colour in colours)
     wet = (pixels + water * clear).clamp(0, 1)
     return wet * (1 - mud) + brown * mud

@@ -6,7 +6,7 @@ And what others need of them: kernels of any shape, and noise with a spectrum.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
@@ -15,7 +15,7 @@ from fechner.errors import PictureError
 from fechner.stimuli.field import Field
 from fechner.stimuli.manipulations.base import Manipulation, normal, pixel_manipulation, uniform
 from fechner.stimuli.noise import Band, Noise
-from fechner.stimuli.pictures import Picture, Problem, Seed, picture_drawn, rounded
+from fechner.stimuli.pictures import Picture, Problem, Seed, Seeds, picture_drawn, rounded
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,41 +30,35 @@ _STEPS = 24
 #: Noise that must be as much stronger to make up for what is cut off is noise of another band.
 _MOST_GAIN = 1.5
 
-#: The highest frequency that pixels hold, in cycles per pixel: along their diagonal.
-_HIGHEST = math.sqrt(0.5)
 
-
-def cosine_frequencies(pixels: Tensor) -> Tensor:
-    """Return the frequency of each term of their cosine transform, in cycles per pixel, [h, w]."""
-    import torch
-
-    fy, fx = (
-        torch.arange(n, dtype=torch.float64, device=pixels.device) / (2 * n)
-        for n in pixels.shape[-2:]
-    )
-    return torch.hypot(fy[:, None], fx[None, :])
-
-
-def filter_cosines(pixels: Tensor, gains: Tensor) -> Tensor:
-    """Multiply the terms of pictures' cosine transforms by gains, [n, h, w].
+def filter_cosines(pixels: Tensor, gains: Callable[[Tensor], Tensor]) -> Tensor:
+    """Multiply the terms of pictures' cosine transforms by gains.
 
     It is the Fourier transform of a picture that is continued by its mirror images, so that its
     opposite edges do not meet.
+
+    Parameters
+    ----------
+    gains
+        Of each picture, [n, h, w], from the frequency of each term in cycles per pixel, [h, w].
     """
     import torch
 
-    height, width = pixels.shape[-2:]
+    n, channels, height, width = pixels.shape
     down = _cosines(height, str(pixels.device)).to(pixels.dtype)
     across = _cosines(width, str(pixels.device)).to(pixels.dtype)
 
     def both(values: Tensor, left: Tensor, right: Tensor) -> Tensor:
-        n, channels = values.shape[:2]
         lines = values.reshape(n, channels * height, width)
         rows = torch.bmm(lines, right.expand(n, -1, -1)).reshape(n * channels, height, width)
         return torch.bmm(left.expand(n * channels, -1, -1), rows).reshape(values.shape)
 
-    terms = both(pixels, down, across.T)
-    return both(terms * gains[:, None].to(pixels.dtype), down.T, across)
+    fy, fx = (
+        torch.arange(size, dtype=torch.float64, device=pixels.device) / (2 * size)
+        for size in (height, width)
+    )
+    own = gains(torch.hypot(fy[:, None], fx[None, :]))
+    return both(both(pixels, down, across.T) * own[:, None].to(pixels.dtype), down.T, across)
 
 
 @lru_cache(maxsize=8)
@@ -78,51 +72,38 @@ def _cosines(n: int, device: str) -> Tensor:
     return matrix
 
 
-def mirrored(pixels: Tensor, by_px: int) -> Tensor:
-    """Continue pictures by their mirror images on all sides, however small they are."""
-    import torch
-
-    height, width = pixels.shape[-2:]
-
-    def places(n: int) -> Tensor:
-        steps = torch.arange(-by_px, n + by_px, device=pixels.device) % (2 * n)
-        return torch.where(steps < n, steps, 2 * n - 1 - steps)
-
-    return pixels[..., places(height), :][..., places(width)]
-
-
 def convolve(pixels: Tensor, kernels: Tensor) -> Tensor:
     """Convolve each picture with a kernel of its own, [n, k, k] with k odd, which sums to 1.
 
-    Beyond its edges a picture is continued by its mirror image.
+    Beyond its edges a picture is continued by its mirror image, however small it is.
     """
+    import torch
     from scipy.fft import next_fast_len
 
     reach = kernels.shape[-1] // 2
     height, width = pixels.shape[-2:]
-    wide = mirrored(pixels, reach)
-    size = (next_fast_len(wide.shape[-2], real=True), next_fast_len(wide.shape[-1], real=True))
+    places, size = [], []
+    for n in (height, width):
+        steps = torch.arange(-reach, n + reach, device=pixels.device) % (2 * n)
+        places.append(torch.where(steps < n, steps, 2 * n - 1 - steps))
+        size.append(next_fast_len(n + 2 * reach, real=True))
+    wide = pixels[..., places[0], :][..., places[1]]
     spectrum = fourier(kernels.to(pixels.dtype), size)[:, None]
     done = from_fourier(fourier(wide, size) * spectrum, size)
     return done[..., 2 * reach : 2 * reach + height, 2 * reach : 2 * reach + width]
 
 
-def fourier(rows: Tensor, size: tuple[int, int] | None = None) -> Tensor:
-    """Return real Fourier transforms over the last two dimensions, one row after the other.
+def fourier(rows: Tensor, size: Sequence[int] | None = None) -> Tensor:
+    """Return real Fourier transforms of rows, continued with zeros to a size, one after the other.
 
     Done together, they would differ in the last bit with the number of rows.
-
-    Parameters
-    ----------
-    size
-        Rows are continued with zeros to it.
     """
     import torch
 
     return torch.stack([torch.fft.rfft2(row, s=size) for row in rows])
 
 
-def from_fourier(spectra: Tensor, size: tuple[int, int]) -> Tensor:
+def from_fourier(spectra: Tensor, size: Sequence[int]) -> Tensor:
     """Undo `fourier`."""
     import torch
 
@@ -139,7 +120,7 @@ def fourier_frequencies(height: int, width: int, like: Tensor) -> Tensor:
 
 
 def filtered_noise(
-    seeds: Sequence[Seed], stream: str, size: tuple[int, int], gains: Tensor, like: Tensor
+    seeds: Seeds, stream: str, size: tuple[int, int], gains: Tensor, like: Tensor
 ) -> Tensor:
     """Return Gaussian noise of mean 0 and standard deviation 1, [n, h, w].
 
@@ -161,7 +142,7 @@ def filtered_noise(
 
 
 def fractal_noise(
-    seeds: Sequence[Seed], stream: str, size: tuple[int, int], powers: Tensor, like: Tensor
+    seeds: Seeds, stream: str, size: tuple[int, int], powers: Tensor, like: Tensor
 ) -> Tensor:
     """Return noise whose amplitude falls with a power of frequency, one for each row, [n, h, w]."""
     frequency = fourier_frequencies(*size, like).clamp(min=1 / max(size))
@@ -178,14 +159,14 @@ def fractal_noise(
     words="is low-pass filtered: frequencies are kept up to a cut-off that lies the level in "
     "octaves below the highest that pixels hold, and fade out within an octave above it",
 )
-def low_pass(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+def low_pass(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Take out high frequencies.
 
     Above the cut-off the gain falls to 0 within an octave, as a raised cosine of log frequency.
     """
-    frequency = cosine_frequencies(pixels)
-    cut_off = _HIGHEST * levels.double().neg().exp2()
-    return filter_cosines(pixels, 1 - _rise(frequency, cut_off, cut_off * 2))
+    # The highest frequency that pixels hold is along their diagonal.
+    cut_off = math.sqrt(0.5) * levels.double().neg().exp2()
+    return filter_cosines(pixels, lambda frequency: 1 - _rise(frequency, cut_off, cut_off * 2))
 
 
 @pixel_manipulation(
@@ -198,15 +179,18 @@ def low_pass(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
     "cycles per width, and fade out within an octave below it; the mean of each channel is kept, "
     "and what leaves black and white is cut",
 )
-def high_pass(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+def high_pass(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Take out low frequencies but for the mean of each channel.
 
     Below the cut-off the gain falls to 0 within an octave, as a raised cosine of log frequency.
     """
-    frequency = cosine_frequencies(pixels)
     cut_off = levels.double() / pixels.shape[-1]
-    gains = _rise(frequency, cut_off / 2, cut_off)
-    gains[:, 0, 0] = 1
+
+    def gains(frequency: Tensor) -> Tensor:
+        found = _rise(frequency, cut_off / 2, cut_off)
+        found[:, 0, 0] = 1
+        return found
+
     return filter_cosines(pixels, gains)
 
 
@@ -231,29 +215,25 @@ def _rise(frequency: Tensor, start: Tensor, end: Tensor) -> Tensor:
     random=True,
     most=180.0,
 )
-def phase_scramble(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+def phase_scramble(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Shift phases, even between minus and plus the level: 180 deg leaves nothing of them."""
     import torch
 
     height, width = pixels.shape[-2:]
     half = width // 2 + 1
     shifts = uniform(seeds, "phases", (height, half), pixels).mul_(2).sub_(1)
+    # Opposite frequencies have opposite shifts, as a real picture has them.
+    first = (height - 1) // 2
     for column in {0, width // 2} if width % 2 == 0 else {0}:
-        _make_odd_(shifts[:, :, column])
+        own = shifts[:, :, column]
+        own[:, 0] = 0
+        if height % 2 == 0:
+            own[:, height // 2] = 0
+        if first:
+            own[:, -first:] = -own[:, 1 : first + 1].flip(1)
     angles = shifts * (levels * (math.pi / 180))[:, None, None]
     turned = fourier(pixels) * torch.polar(torch.ones_like(angles), angles)[:, None]
     return from_fourier(turned, (height, width))
-
-
-def _make_odd_(shifts: Tensor) -> None:
-    """Give opposite frequencies opposite shifts, [n, h], as a real picture has them."""
-    height = shifts.shape[1]
-    first = (height - 1) // 2
-    shifts[:, 0] = 0
-    if height % 2 == 0:
-        shifts[:, height // 2] = 0
-    if first:
-        shifts[:, -first:] = -shifts[:, 1 : first + 1].flip(1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -301,7 +281,7 @@ class AtRmse(Manipulation):
         original = pixels[None]
         direction = self.direction(original, field, seed)
         length = float(direction.square().flatten(1).mean(dim=1).sqrt())
-        plain = rmse / max(length, 1e-12)
+        plain = rmse / max(length, 1e-12)  # the gain that would do if nothing were cut or rounded
         limit = self.largest_gain(plain)
         # The RMSE only grows with the gain, a little less than in proportion: a secant through 0
         # closes in on it, kept between gains that were too small and too large.

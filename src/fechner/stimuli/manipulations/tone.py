@@ -9,30 +9,17 @@ stay what they are until the display rounds them.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from fechner.stimuli.manipulations.base import Manipulation, corruption, over_pixels, parameter
-from fechner.stimuli.pictures import Seed
+from fechner.stimuli.pictures import Seeds
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 #: Luma of ITU-R BT.601 in 16 bits, as Pillow makes pictures grey.
 _GREY = (19595 / 65536, 38470 / 65536, 7471 / 65536)
-
-_VALUE = (0.1, 0.2, 0.3, 0.4, 0.5)
-_CONTRAST = (0.4, 0.3, 0.2, 0.1, 0.05)
-#: Factor of saturation, and what is added to it: less up to severity 2, more from 3 on. On a
-#: straight line from 2 to 3 the picture itself would come by, so that up to where it turns one goes
-#: on to fall, and from there on it is what it is at 3.
-_SATURATION_LESS = (0.3, 0.1, -0.1, -0.1, -0.1)
-_SATURATION_MORE = (2.0, 2.0, 2.0, 5.0, 20.0)
-_SATURATION_TURNS = 2.5
-_SATURATION_ADDED = (0.0, 0.0, 0.0, 0.1, 0.2)
-_QUALITY = (25.0, 18.0, 15.0, 10.0, 7.0)
-_BEST_QUALITY = 100.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,23 +37,24 @@ class Enhancement(Manipulation):
         """Return how far a factor is from 1."""
         return setting - 1 if self.direction == "up" else 1 - setting
 
-    def change(self, pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+    def change(self, pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
         """Go away from the picture that lacks the property, or towards it."""
         import torch
 
-        lacking = self.lacking(pixels)
         steps = over_pixels(levels if self.direction == "up" else -levels)
-        if lacking is None:
-            return pixels * (1 + steps)
-        return torch.lerp(lacking.expand_as(pixels), pixels, 1 + steps)
+        return torch.lerp(self.lacking(pixels).expand_as(pixels), pixels, 1 + steps)
 
-    def lacking(self, pixels: Tensor) -> Tensor | None:
-        """Return pictures without the property, of a shape that fits; None if they are black."""
-        return None
+    def lacking(self, pixels: Tensor) -> Tensor:
+        """Return pictures without the property, of a shape that fits."""
+        raise NotImplementedError
 
 
 class Brightness(Enhancement):
     """Every value multiplied by the factor."""
+
+    def change(self, pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
+        """Multiply."""
+        return pixels * (1 + over_pixels(levels if self.direction == "up" else -levels))
 
 
 class Contrast(Enhancement):
@@ -78,11 +66,21 @@ class Contrast(Enhancement):
 
 
 class Sharpness(Enhancement):
-    """Differences from the smoothed picture times the factor."""
+    """Differences from the picture smoothed by Pillow's kernel, times the factor.
+
+    All neighbours count 1/13, the pixel itself 5/13; pixels at the edge stay as they are.
+    """
 
     def lacking(self, pixels: Tensor) -> Tensor:
         """Return the picture, smoothed."""
-        return smoothed(pixels)
+        if min(pixels.shape[-2:]) < 3:
+            return pixels
+        three = pixels[..., :-2, :] + pixels[..., 1:-1, :] + pixels[..., 2:, :]
+        nine = three[..., :-2] + three[..., 1:-1] + three[..., 2:]
+        inner = slice(1, -1)
+        smooth = pixels.clone()
+        smooth[..., inner, inner] = (nine + 4 * pixels[..., inner, inner]) / 13
+        return smooth
 
 
 def mean_grey(pixels: Tensor) -> Tensor:
@@ -106,48 +104,32 @@ def mean_grey(pixels: Tensor) -> Tensor:
     return mean.add_(0.5).floor_().div_(255).to(pixels.dtype)
 
 
-def smoothed(pixels: Tensor) -> Tensor:
-    """Smooth by Pillow's 3 x 3 kernel: all neighbours 1/13, the pixel itself 5/13.
-
-    As in Pillow, pixels at the edge stay as they are.
-    """
-    height, width = pixels.shape[-2:]
-    if min(height, width) < 3:
-        return pixels
-    three = pixels[..., :-2, :] + pixels[..., 1:-1, :] + pixels[..., 2:, :]
-    nine = three[..., :-2] + three[..., 1:-1] + three[..., 2:]
-    inner = slice(1, -1)
-    smooth = pixels.clone()
-    smooth[..., inner, inner] = (nine + 4 * pixels[..., inner, inner]) / 13
-    return smooth
-
-
 def _both_ways(
     kind: type[Enhancement], weakest: float, up: str, down: str
 ) -> tuple[Enhancement, Enhancement]:
     """Return a property increased and decreased, from what either does in words."""
     what = kind.__name__.lower()
-    return (
-        kind(
-            name=f"{what}-up",
-            title=f"{kind.__name__}, increased",
-            axis=f"{what} factor - 1",
-            words=up,
-            range=(weakest, 100.0),
-            opposite=f"{what}-down",
-            direction="up",
-        ),
-        kind(
-            name=f"{what}-down",
-            title=f"{kind.__name__}, decreased",
-            axis=f"1 - {what} factor",
-            words=down,
-            range=(0.02, 1.0),
-            most=1.0,
-            opposite=f"{what}-up",
-            direction="down",
-        ),
+    more = kind(
+        name=f"{what}-up",
+        title=f"{kind.__name__}, increased",
+        axis=f"{what} factor - 1",
+        words=up,
+        range=(weakest, 100.0),
+        opposite=f"{what}-down",
+        direction="up",
     )
+    less = replace(
+        more,
+        name=f"{what}-down",
+        title=f"{kind.__name__}, decreased",
+        axis=f"1 - {what} factor",
+        words=down,
+        range=(0.02, 1.0),
+        most=1.0,
+        opposite=f"{what}-up",
+        direction="down",
+    )
+    return more, less
 
 
 BRIGHTNESS_UP, BRIGHTNESS_DOWN = _both_ways(
@@ -175,12 +157,13 @@ SHARPNESS_UP, SHARPNESS_DOWN = _both_ways(
 
 
 @corruption("c-brightness", "Brightness", "is brightened in its HSV value")
-def value(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+def value(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Raise the value of hue, saturation and value."""
     import torch
 
     value = pixels.amax(dim=1, keepdim=True)
-    raised = (value + over_pixels(parameter(levels, _VALUE, 0))).clamp(max=1)
+    added = over_pixels(parameter(levels, (0.1, 0.2, 0.3, 0.4, 0.5), 0))
+    raised = (value + added).clamp(max=1)
     # Hue and saturation stay if all channels are multiplied alike; black becomes grey.
     black = value <= 0
     factor = raised / torch.where(black, torch.ones_like(value), value)
@@ -188,23 +171,23 @@ def value(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
 
 
 @corruption("c-contrast", "Contrast", "has less contrast")
-def contrast_per_channel(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+def contrast_per_channel(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Lower distances from the mean of each channel."""
     mean = pixels.double().mean(dim=(2, 3), keepdim=True).to(pixels.dtype)
-    return mean + (pixels - mean) * over_pixels(parameter(levels, _CONTRAST, 1))
+    return mean + (pixels - mean) * over_pixels(parameter(levels, (0.4, 0.3, 0.2, 0.1, 0.05), 1))
 
 
 @corruption("c-saturate", "Saturation", "is less saturated up to severity 2.5, and more above it")
-def saturation(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+def saturation(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Change saturation: less of it up to severity 2, more from 3 on."""
     import torch
 
-    factor = torch.where(
-        levels <= _SATURATION_TURNS,
-        parameter(levels, _SATURATION_LESS, 1),
-        parameter(levels, _SATURATION_MORE, 1),
-    )
-    added = over_pixels(parameter(levels, _SATURATION_ADDED, 0))
+    # On a straight line from severity 2 to 3 the picture itself would come by, so that up to where
+    # it turns saturation goes on to fall, and from there on it is what it is at 3.
+    less = parameter(levels, (0.3, 0.1, -0.1, -0.1, -0.1), 1)
+    more = parameter(levels, (2, 2, 2, 5, 20), 1)
+    factor = torch.where(levels <= 2.5, less, more)
+    added = over_pixels(parameter(levels, (0, 0, 0, 0.1, 0.2), 0))
     value = pixels.amax(dim=1, keepdim=True)
     away = value - pixels
     chroma = away.amax(dim=1, keepdim=True)
@@ -224,13 +207,13 @@ def saturation(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
     "is compressed by JPEG, as in ImageNet-C at this severity; quality is a whole number",
     differentiable=False,
 )
-def jpeg(pixels: Tensor, levels: Tensor, seeds: Sequence[Seed]) -> Tensor:
+def jpeg(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Compress pictures by Pillow, of quality 100 near severity 0; it has no gradient."""
     import numpy as np
     import torch
     from PIL import Image
 
-    qualities = parameter(levels, _QUALITY, _BEST_QUALITY).round().int().tolist()
+    qualities = parameter(levels, (25, 18, 15, 10, 7), 100).round().int().tolist()
     whole = pixels.detach().clamp(0, 1).mul(255).round().byte().cpu().permute(0, 2, 3, 1)
     shown = torch.empty_like(pixels)
     for row, quality in enumerate(qualities):
