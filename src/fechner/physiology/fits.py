@@ -32,17 +32,7 @@ _SIGMAS = (0.03, 0.06, 0.12, 0.25)
 
 @dataclass(frozen=True)
 class Profile:
-    """Weights over space, one number per pixel.
-
-    Parameters
-    ----------
-    values
-        [h, w].
-    x, y
-        Degrees rightwards [1, w] and upwards [h, 1].
-    ppd
-        Pixels per degree.
-    """
+    """Weights over space [h, w], at degrees rightwards [1, w] and upwards [h, 1]."""
 
     values: Floats
     x: Floats
@@ -106,9 +96,6 @@ class GaborFit:
     >>> fit = GaborFit(1.0, 4.0, 30.0, 90.0, 0.14, 0.2, 0.0, 0.0, 1.0)
     >>> round(fit.n_x, 2), round(fit.n_y, 2), round(fit.aspect, 2), round(fit.bandwidth_octaves, 2)
     (0.56, 0.8, 1.43, 1.0)
-    >>> low = GaborFit(1.0, 0.1, 0.0, 0.0, 0.1, 0.1, 0.0, 0.0, 1.0)
-    >>> round(fit.peak_cpd, 2), round(low.peak_cpd, 2)
-    (4.0, 1.59)
     """
 
     amplitude: float
@@ -172,17 +159,11 @@ class DogFit:
 
     Parameters
     ----------
-    centre_sigma_deg, surround_sigma_deg
-        Standard deviations.
     centre_weight, surround_weight
         What the weights of all pixels add up to, of the centre and of the surround; a surround that
         opposes its centre has the other sign.
-    x_deg, y_deg
-        Where it is, rightwards and upwards from the centre of the field.
-    r2
-        Share of the sum of squared weights that it explains.
-    errors
-        Standard errors by name, of whatever is not r2.
+    x_deg, y_deg, r2, errors
+        As of `GaborFit`.
 
     Examples
     --------

@@ -40,8 +40,6 @@ class ReceptiveField:
 
     Parameters
     ----------
-    by
-        ``jacobian``, ``deltas`` or ``noise``.
     weights
         [3, h, w]: response per cd/m2 of linear R, G and B, or per unit of display-encoded value, as
         the conditions say; 0 outside of the window, or not measured there.

@@ -32,16 +32,10 @@ _SHARE = 0.5
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit of a layer.
+    """A unit of a layer: which of its features, where on its map, and where in its activations.
 
-    Parameters
-    ----------
-    channel
-        Which of the layer's features.
-    place
-        Where on the layer's map: (row, column), a token, or () for features without places.
-    index
-        Where it is among the layer's activations, flattened.
+    The place is (row, column), a token, or () for features without places; the index is into the
+    flattened activations.
     """
 
     channel: int
@@ -53,12 +47,7 @@ class Unit:
 class Site:
     """Units of one layer that are recorded together.
 
-    Parameters
-    ----------
-    shape
-        Shape of the layer's activations for one picture.
-    channel_axis
-        Which axis counts features; the others are places.
+    The shape is that of the layer's activations for one picture, of which one axis counts features.
     """
 
     layer: str
@@ -176,11 +165,8 @@ class Progress(Protocol):
 class Recording:
     """Units of an encoder under some conditions.
 
-    Parameters
-    ----------
-    where
-        See `Where`; ``support`` are the pixels that change any unit of a layer, found by
-        gradients, or all of the field for observers without.
+    For `Where`, ``support`` are the pixels that change any unit of a layer, found by gradients, or
+    all of the field for observers without.
     """
 
     encoder: Encodes

@@ -44,28 +44,18 @@ _ROUNDING = 1e-10
 
 
 def mutual_information(x: ArrayLike, y: ArrayLike, neighbours: int = 3) -> float:
-    """Return the mutual information of two variables in bits.
+    """Return the mutual information of two variables in bits, from samples in pairs.
 
-    Values are replaced by normal scores of their ranks first, which leaves the information as it
-    is, so that no monotone function of a response changes the estimate. Equal values, as of
-    rectified responses and of pixels in 8 bits, are put in an order at random: noise that is
-    smaller than the steps of a variable leaves the information as it is, too.
+    The first estimator of Kraskov, Stögbauer & Grassberger (2004), key ``kraskov2004``. Around 0,
+    and sometimes below, for variables that are independent. Values are replaced by normal scores of
+    their ranks first, which leaves the information as it is, so that no monotone function of a
+    response changes the estimate. Equal values, as of rectified responses and of pixels in 8 bits,
+    are put in an order at random, which leaves the information as it is, too.
 
     Parameters
     ----------
-    x, y : array_like
-        Samples, in pairs.
     neighbours : int
         How many neighbours set the scale: more have less variance and more bias.
-
-    Returns
-    -------
-    float
-        Bits; around 0, and sometimes below, for variables that are independent.
-
-    References
-    ----------
-    Kraskov, Stögbauer & Grassberger (2004), key ``kraskov2004``, their first estimator.
 
     Examples
     --------

@@ -99,8 +99,6 @@ class Changes:
         could not be made.
     unperturbed
         Right without the change, [pictures].
-    problems
-        What could not be shown, in words.
 
     Attributes
     ----------
@@ -110,8 +108,6 @@ class Changes:
         What scores are computed over.
     counts
         How often each picture occurs in bootstrap samples.
-    accuracy
-        Share of unperturbed pictures that are recognised.
     """
 
     changes: Floats
@@ -156,10 +152,7 @@ class Changes:
     def averaged(self, bands: Flags, levels: Flags, counts: Floats | None = None) -> Floats:
         """Return the mean change over pictures and RMSEs for bands, [.., bands].
 
-        Parameters
-        ----------
-        counts
-            How often each picture occurs, [.., pictures]; once if None.
+        Counts say how often each picture occurs, [.., pictures]; once if None.
         """
         part = self.changes[bands][:, levels]
         known = np.isfinite(part)

@@ -34,17 +34,12 @@ class Difference:
 
     Parameters
     ----------
-    first, second
-        Their scores there.
     value
         The first minus the second; NaN where one of them cannot be computed.
     low, high
         95 % interval over clusters, both observers resampled together.
     p
-        Of a difference at least as large if there were none; below 0.05 where the interval leaves
-        out 0.
-    clusters
-        How many clusters both have.
+        Of a difference at least as large if there were none.
     """
 
     first: Score
@@ -138,15 +133,10 @@ class MeanDifference(NamedTuple):
 
 
 def mean_difference(first: Sequence[Score], second: Sequence[Score]) -> MeanDifference:
-    """Compare two observers' mean distances over the tests that both took, test by test.
+    """Compare two observers' mean distances over the tests that both took, in the same order.
 
     The 95 % interval is Student's t with the standard error of a bootstrap over tests, paired: both
     are resampled together. There is none over fewer than four tests.
-
-    Parameters
-    ----------
-    first, second
-        Scores of the same tests in the same order.
 
     Examples
     --------
@@ -209,15 +199,7 @@ def corrected(p: Sequence[float], correction: Correction = "holm") -> Floats:
 
 
 class Alike(NamedTuple):
-    """Kolmogorov and Smirnov's test of two samples.
-
-    Parameters
-    ----------
-    statistic
-        The largest distance between the shares of both samples below a value.
-    n
-        The sizes of the samples.
-    """
+    """Kolmogorov and Smirnov's test of two samples of sizes n."""
 
     statistic: float
     p: float
@@ -256,12 +238,8 @@ class Regression:
     r, low, high
         Pearson's correlation with its 95 % interval: on Fisher's z, as wide as the test for no
         correlation is at 5 %, so that it leaves out 0 just where ``p`` is below that.
-    p
-        Of a correlation at least as strong if there were none (t).
     slope, slope_low, slope_high
         Of y on x, with its 95 % interval (t).
-    note
-        Why something cannot be computed.
     """
 
     x: Floats

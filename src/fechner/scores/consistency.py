@@ -28,17 +28,9 @@ if TYPE_CHECKING:
 
 
 class Estimate(NamedTuple):
-    """A figure with its bootstrap over categories.
+    """A figure with its bootstrap over categories: draws, of how many clusters, on a scale.
 
-    Parameters
-    ----------
-    draws
-        The figure on samples of other categories; empty where there are none.
-    clusters
-        How many categories enter.
-    least, most
-        Ends that its interval reaches at least: Wilson's, since categories that agree do not make a
-        share certain.
+    Its interval reaches at least Wilson's, since categories that agree do not make a share certain.
     """
 
     value: float
@@ -188,16 +180,8 @@ def pooled(people: Sequence[GivenAnswers]) -> GivenAnswers:
 class Consistency(NamedTuple):
     """How far two, or an observer and all people, err on the same pictures.
 
-    Parameters
-    ----------
-    error
-        Cohen's kappa of right and wrong.
-    observed
-        Share of pictures on which both are right or both wrong.
-    difference
-        Squared difference of accuracies.
-    trials
-        Pictures that were compared, over all pairs.
+    Cohen's kappa of right and wrong; the share of pictures on which both are right or both wrong;
+    the squared difference of accuracies; and how many pictures were compared, over all pairs.
     """
 
     error: Estimate
@@ -285,10 +269,6 @@ class ErrorConsistency:
     observed, expected
         Share of trials on which both are right or both are wrong, and what two independent
         observers of the same accuracies would have.
-    accuracies
-        Of both.
-    trials, classes
-        How many both answered.
     """
 
     kappa: float
@@ -304,18 +284,11 @@ class ErrorConsistency:
 def error_consistency(
     first: ArrayLike, second: ArrayLike, class_of: ArrayLike, *, resamples: int = RESAMPLES
 ) -> ErrorConsistency:
-    """Return Cohen's kappa between right and wrong of two observers.
+    """Return Cohen's kappa between right (1) and wrong (0) of two observers on the same trials.
 
-    In `benchmarks/item_response.py --kappa` (10 to 1,000 classes of 20 independent trials, true
+    Trials that one did not answer (NaN) are left out; classes are resampled. In
+    `benchmarks/item_response.py --kappa` (10 to 1,000 classes of 20 independent trials, true
     kappa 0 and 0.27, 1,000 pairs of each) the interval held the true one in 93.4 to 96.0 %.
-
-    Parameters
-    ----------
-    first, second
-        Right (1) or wrong (0) on the same trials, [trials]; NaN where one did not answer, which
-        leaves out the trial.
-    class_of
-        Class of each trial: what is resampled.
 
     Examples
     --------

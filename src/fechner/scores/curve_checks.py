@@ -144,14 +144,8 @@ def concordance(ideal: Floats, responses: Floats, least: float = EQUAL) -> Float
 
     Pairs that are tied in the ideal order do not count; curves that are equal count as neither. A
     perfect order is 1, a reversed one -1; tau b could not reach 1 where the ideal order has ties.
-    NaN at abscissae where no pair is left to order.
-
-    Parameters
-    ----------
-    ideal, responses
-        [curves, ..., abscissae]; NaN for points that have no place, or were not shown.
-    least
-        Curves that all lie within this share of the highest have no order.
+    Curves that all lie within the least share of the highest have no order: 0. NaN at abscissae
+    where no pair is left to order.
 
     Examples
     --------
@@ -185,12 +179,7 @@ def pooled_kendall(ideal: Floats, responses: Floats, counts: Floats) -> Floats:
     part, of neighbours that rise or fall, is correlated on its own, and the mean is weighted by the
     number of curves in a part; the curve where the order turns is in both.
 
-    Parameters
-    ----------
-    ideal, responses
-        [curves, abscissae].
-    counts
-        How often each abscissa occurs in each bootstrap sample, [samples, abscissae].
+    Counts say how often each abscissa occurs in each bootstrap sample, [samples, abscissae].
 
     Examples
     --------
@@ -254,14 +243,7 @@ _GIVEN_BACK = 0.1
 class Check:
     """A question about curves, and the rule that answers it.
 
-    Parameters
-    ----------
-    name
-        What is claimed of them, as a score is called.
-    rule
-        When a curve passes, in words.
-    passes
-        Says of each curve (or of each place) that the rule applies to whether it passes.
+    ``passes`` says of each curve (or of each place) that the rule applies to whether it passes.
     """
 
     name: str

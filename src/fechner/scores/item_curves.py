@@ -80,13 +80,9 @@ def counted(class_of: ArrayLike, level: ArrayLike, right: ArrayLike, classes: in
 class PooledCurve:
     """Mean accuracy over classes at every level, [L]; NaN where nobody was asked.
 
-    Parameters
-    ----------
-    wilson_low, wilson_high
-        95 % interval of a rate with as many trials: for one trial a class and level.
-    low, high
-        Percentiles of bootstrap samples over classes, which are wider where a class has several
-        trials at a level that go together. No width where all classes are alike, 0 or 1 above all.
+    With Wilson's 95 % interval of a rate with as many trials, and percentiles of bootstrap samples
+    over classes, which are wider where a class has several trials at a level that go together, and
+    have no width where all classes are alike.
     """
 
     levels: Floats
@@ -106,14 +102,7 @@ class PooledCurve:
 
 
 def pooled_curve(levels: ArrayLike, n: ArrayLike, right: ArrayLike) -> PooledCurve:
-    """Average over classes, with intervals.
-
-    Parameters
-    ----------
-    levels
-        [L]; the original is level 0.
-    n, right
-        Trials and right answers, [classes, L].
+    """Average right answers of n trials, [classes, L], over classes, with intervals.
 
     Examples
     --------
@@ -198,17 +187,15 @@ def class_areas(
 
 
 def area_interval(areas: Floats, least: float = 0.0) -> tuple[float, float]:
-    """Return the 95 % interval of a mean area over classes: Student's t.
+    """Return the 95 % interval of a mean area over classes: Student's t; NaN of one class.
 
     Classes that all agree do not make it certain: as many others as Wilson's interval allows may be
-    wrong at all levels, or right at all. Of one class there is none.
+    wrong at all levels, or right at all.
 
     Parameters
     ----------
-    areas
-        [classes]; differences of two areas of each class have such an interval too.
     least
-        What they are at least: -chance / (1 - chance), or -1 for differences. At most they are 1.
+        What areas are at least: -chance / (1 - chance), or -1 for differences. At most they are 1.
 
     Examples
     --------
@@ -216,8 +203,6 @@ def area_interval(areas: Floats, least: float = 0.0) -> tuple[float, float]:
     [0.052, 0.548]
     >>> [round(end, 3) for end in area_interval(np.ones(40))]
     [0.912, 1.0]
-    >>> [round(end, 3) for end in area_interval(np.zeros(40), least=-1.0)]
-    [-0.088, 0.088]
     """
     classes = len(areas)
     if classes < 2:
@@ -249,15 +234,8 @@ class Located(NamedTuple):
 class PooledFit:
     """The curve that all classes together follow, and the same on bootstrap samples of classes.
 
-    Parameters
-    ----------
-    fit
-        The curve.
-    resampled
-        ``points`` of the fits on bootstrap samples over classes, [resamples, 4]. For one class,
-        draws of the posterior of its own fit instead.
-    classes
-        How many there are.
+    The latter are ``points`` of fits, [resamples, 4]; for one class, draws of the posterior of its
+    own fit instead.
     """
 
     fit: Falling
@@ -348,16 +326,9 @@ def pooled_fit(
 
 @dataclass(frozen=True)
 class HumanPoint:
-    """What people did at one level of a test.
+    """What people did at one level of a test, with the 95 % interval of `clustered_interval`.
 
-    Parameters
-    ----------
-    test, level, chance, condition
-        Where it is. Trials with other numbers of choices are points of their own.
-    trials, right, people
-        How many trials there were, how many answers were right, of how many people.
-    low, high
-        95 % interval of the accuracy with people as clusters (`clustered_interval`).
+    Trials with other numbers of choices, or in other conditions, are points of their own.
     """
 
     test: str
@@ -392,18 +363,12 @@ def clustered_interval(right: Sequence[int], n: Sequence[int]) -> tuple[float, f
     It is Wilson's interval of as many trials as are worth as much as the clustered ones: their
     number over the design effect, which is the variance of the share between clusters over that of
     independent trials, and not below 1; Student's t with the clusters less one stands in the place
-    of z (after Korn and Graubard 1998). Of a single cluster nobody knows how others differ from it:
-    Wilson's own interval is then all there is.
+    of z (after Korn and Graubard 1998). Of a single cluster it is Wilson's own.
 
     In 4,000 simulations each of 24 people with 5 trials, with a standard deviation between people
     of 0, .1 and .2, it holds an accuracy of .5 or .8 in 95 to 98 %; Wilson's alone falls to 83 %.
     An accuracy of .95 is held in 96 % where people are alike and in 92 % where their standard
     deviation is .1 (Wilson's alone: 85 %), since few people then make nearly all mistakes.
-
-    Parameters
-    ----------
-    right, n
-        Right answers and trials of each cluster.
 
     Examples
     --------

@@ -52,8 +52,6 @@ class Items:
         Counts of each run of dropout; of one without.
     is_grid
         Whether every class was shown at every level.
-    undefined
-        Decisions that could not be made.
     """
 
     def __init__(self, data: xr.Dataset) -> None:

@@ -144,13 +144,8 @@ class MatchingError(Scorer):
 def matches(data: xr.Dataset, of: str = "") -> tuple[Floats, NDArray[np.intp]]:
     """Return matched contrasts [reference, frequency] and the number of candidates of each.
 
-    Both are those of the contrasts that could be shown; a match is NaN where none could, or its
-    reference could not.
-
-    Parameters
-    ----------
-    of
-        What names of frequencies and answers begin with: nothing, or ``curve_`` for figures.
+    Of the contrasts that could be shown; NaN where none could, or the reference could not. Names
+    of frequencies and answers begin with nothing, or with ``curve_`` for figures.
     """
     from fechner.psychometrics import find_crossing, find_least
 
@@ -268,13 +263,9 @@ def matching_panels(
 ) -> list[Panel]:
     """Return one panel: a colour per reference contrast, people dashed, the observer solid.
 
-    Curves that were measured for figures join the matches that are scored, which are marked.
-
-    Parameters
-    ----------
-    gaps
-        Whether lines are broken where nothing in the tested range matches, as the scorer may have
-        it; otherwise the match is the end of the range.
+    Curves that were measured for figures join the matches that are scored, which are marked. Lines
+    may have gaps where nothing in the tested range matches, as the scorer may have it; otherwise
+    the match is the end of the range.
     """
     tested, human = data["frequency"].values, data["human_matched"].values
     frequencies, found, candidates, scored = _all_matches(data)

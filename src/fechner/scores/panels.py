@@ -40,8 +40,6 @@ class Axis:
     ----------
     label
         What varies, with its unit.
-    log
-        Whether it is logarithmic.
     ticks
         Names of the positions 0, 1, 2..., where values have none of their own.
     reversed
@@ -64,12 +62,10 @@ class Axis:
 
 @dataclass(frozen=True)
 class Surface:
-    """Responses over a plane; where an axis has names for positions, cells of their own.
+    """Responses z [x, y] over a plane; where an axis has names for positions, cells of their own.
 
     Parameters
     ----------
-    z
-        Responses, [x, y].
     log
         Whether colours follow the logarithm of the response.
     doubtful
@@ -108,8 +104,6 @@ class Line:
         Names of its points, where they have any.
     doubtful
         Points that stand for something out of range.
-    style
-        What it is, if not a curve of its own.
     marked
         Points with a marker, such as those that are scored; if None, all where they are few.
     """
@@ -129,12 +123,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Points:
-    """Single points, coloured by a third quantity where there is one.
+    """Single points, coloured by a third quantity where there is one, else by group.
 
     Parameters
     ----------
-    group
-        Otherwise, points of the same group have the same colour and shape.
     low, high
         Ends of their intervals; NaN where a point has none.
     human
@@ -157,16 +149,9 @@ class Points:
 
 @dataclass(frozen=True)
 class Bars:
-    """Bars from 0 on, one for each name on the abscissa, with intervals.
+    """Bars from 0 on, one for each name on the abscissa, with intervals; NaN where there is none.
 
-    Parameters
-    ----------
-    x
-        Places of the names.
-    low, high
-        Ends of the intervals; NaN where there is none.
-    group
-        Bars of the same group have the same colour, and stand side by side with those of others.
+    Bars of the same group have the same colour, and stand side by side with those of others.
     """
 
     x: Floats
@@ -179,14 +164,9 @@ class Bars:
 
 @dataclass(frozen=True)
 class Vertical:
-    """A place on the abscissa with its interval, such as a threshold.
+    """A place on the abscissa, such as a threshold; NaN draws nothing.
 
-    Parameters
-    ----------
-    x
-        NaN draws nothing.
-    low, high
-        Ends of the interval; NaN where there is none, infinite where it is open.
+    Its interval is NaN where there is none, infinite where it is open.
     """
 
     x: float
@@ -199,15 +179,7 @@ class Vertical:
 
 @dataclass(frozen=True)
 class Item:
-    """A picture with a caption.
-
-    Parameters
-    ----------
-    title
-        What it shows, in a word or two.
-    text
-        What is to be said of it, in a line.
-    """
+    """A picture with a caption: what it shows in a word or two, and a line about it."""
 
     picture: Picture | Stimulus
     title: str
@@ -232,16 +204,12 @@ class Panel:
     ----------
     kind
         Short name; panels of one kind are set side by side and share their axes.
-    title
-        What is to be seen, in a line.
     groups
         What lines or points of one group have in common, such as a contrast.
     stimuli
         Whether the abscissa is that of the stimuli, so that these can be shown below it.
     ordered
         Whether groups are steps of one quantity, from the least on, rather than kinds.
-    palette
-        What colours of groups stand for, where these have colours of their own.
     row
         Which row of the stimuli is shown below the abscissa.
     rows

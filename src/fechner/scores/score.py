@@ -43,14 +43,10 @@ class Score:
         measured (`fechner.suites.published`).
     n, of
         Number of points that enter, and that could have; 0 where nothing is left out.
-    note
-        What a reader must know: points left out, criteria used.
     rule
-        When something passes, in words, of a score that is the share of what passes: an entry of a
-        check list rather than a number. Empty for all others.
+        When something passes, in words, of an entry of a check list; empty for all others.
     beside
-        What must be human, too, and stands beside it, such as size beside shape: the distance from
-        human is the mean of both.
+        What must be human, too, such as size beside shape: the distance is the mean of both.
     """
 
     name: str
@@ -125,10 +121,7 @@ FARTHEST = 2.0
 def distance(score: Score, value: float | None = None) -> float:
     """Return how far a score is from human: 0 is perfect, 1 is chance, more is worse, up to 2.
 
-    Parameters
-    ----------
-    value
-        Another value of the same score, such as an end of its interval.
+    Of another value of the same score, such as an end of its interval, where one is given.
 
     Examples
     --------
@@ -164,14 +157,10 @@ class Resampled:
 
     Parameters
     ----------
-    values
-        The score on each sample; NaN where it cannot be computed.
     clusters
         What is resampled, by its place on the abscissa.
-    scale
-        The scale on which errors of the score are symmetric.
-    most
-        The largest value the score can have.
+    scale, most
+        The scale on which errors of the score are symmetric, and its largest value.
     further
         What else was resampled, by itself, such as draws of noise.
     """
@@ -198,8 +187,8 @@ class Resampled:
 class Scorer:
     """Turns the stored answers of one experiment into scores; the first is the main one.
 
-    A scorer says what its main score means (``kind``), makes scores of the answers of one layer and
-    read-out (`scores`), and leaves of two observers' answers what both were asked (`shared`).
+    It says what its main score means (``kind``), scores the answers of one layer and read-out
+    (`scores`), and leaves of two observers' answers what both were asked (`shared`).
     """
 
     #: The main score, of which nothing was measured.
@@ -276,17 +265,9 @@ _DIGITS = 9
 def in_common(
     first: xr.Dataset, second: xr.Dataset, along: Mapping[str, str]
 ) -> tuple[xr.Dataset, xr.Dataset]:
-    """Leave what two data sets have in common, in the same order.
+    """Leave what two data sets have in common, in the same order; themselves if that is all.
 
-    Parameters
-    ----------
-    along
-        The coordinate whose values are compared, for every dimension.
-
-    Returns
-    -------
-    tuple of xarray.Dataset
-        The data sets themselves where they have everything in common.
+    ``along`` names the coordinate whose values are compared, for every dimension.
     """
     chosen: tuple[dict[str, NDArray[np.intp]], dict[str, NDArray[np.intp]]] = ({}, {})
     for dimension, name in along.items():

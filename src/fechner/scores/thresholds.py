@@ -46,10 +46,8 @@ class Thresholds:
     beyond
         ``below`` or ``above`` where the curve's threshold lies below or above all contrasts that
         could be tested, ``unknown`` where nothing can be said, else empty, [points].
-    log10
-        Thresholds of prompts as log10 contrast, [points, prompts], in the same way.
-    censored
-        The same as ``beyond`` for each, [points, prompts].
+    log10, censored
+        The same of each prompt as log10 contrast, [points, prompts].
     shown
         Abscissae that could be shown as meant, [points].
     contrasts
@@ -61,8 +59,6 @@ class Thresholds:
     same_pictures
         Answers to the same pictures, [points, prompts, levels, draws]; None where every prompt had
         pictures of its own, or read-outs have no answers but probabilities.
-    note
-        What a reader must know.
     """
 
     abscissae: Floats
@@ -291,12 +287,7 @@ def _same_pictures(yes: Floats, level: NDArray[np.int16]) -> Floats | None:
 def rate_score(of: Score, by_prompt: Floats, words: str) -> Score:
     """Return a rate with its interval: Wilson's over trials, and over prompts if that is wider.
 
-    Parameters
-    ----------
-    by_prompt
-        How often, and of how many, [2, prompts].
-    words
-        What was counted.
+    By prompt there is how often, and of how many, [2, prompts].
     """
     yes, asked = by_prompt.sum(axis=1)
     if not asked:
