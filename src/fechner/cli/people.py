@@ -107,11 +107,8 @@ def export_trials(
         progress=True,
     )
     typer.echo(written)
-    for each in written.asked:
-        info(
-            f"{each.condition.test}: level {each.condition.level:.4g} (threshold of {observer}: "
-            f"{each.threshold})",
-        )
+    for each in written.conditions:
+        info(f"{each.test}: level {each.level:.4g} (threshold of {observer}: {each.threshold})")
 
 
 def read_levels(text: str | None) -> dict[str, float] | float | None:

@@ -99,7 +99,9 @@ def test_run_that_was_stopped_before_it_began_is_followed_again(
         page.clock.install()
         page.add_init_script(KEEP_WAITS)
         page.goto(f"{served.address}/runs/{only_run(served)}")
-        expect(page.locator("p.problem", has_text="if it was stopped, run it again")).to_be_visible()
+        expect(
+            page.locator("p.problem", has_text="if it was stopped, run it again")
+        ).to_be_visible()
         expect(page.locator(".grid")).to_have_count(0)
         assert page.evaluate("waits") == [10_000]
         with only_writer(small, Plan([HOSTILE, "pixels"], list(TESTS), scores_only=False)):
@@ -234,7 +236,9 @@ def test_mistake_is_told_and_mended(browser: Browser, serve, small: Path) -> Non
     with opened(browser, served) as page:
         page.goto(f"{served.address}/stimuli")
         page.locator("#contrast").fill("7")
-        expect(page.locator("#mistake")).to_contain_text("Contrast must be at least 0.0005 and at most 1")
+        expect(page.locator("#mistake")).to_contain_text(
+            "Contrast must be at least 0.0005 and at most 1"
+        )
         about = [page.locator(each) for each in (".verdict", "#threshold", "#sizes", ".plot")]
         for each in about:
             expect(each).to_be_hidden()

@@ -218,14 +218,14 @@ def test_levels_are_chosen_or_given(tmp_path: Path) -> None:
     written = export_trials(
         run, "alex", tmp_path / "a", people=1, tests=["mafc-blur"], choices=5, duration_ms=100
     )
-    (asked,) = written.asked
-    assert asked.condition.level == pytest.approx(8.0, rel=0.5)
+    (asked,) = written.conditions
+    assert asked.level == pytest.approx(8.0, rel=0.5)
     assert "| mafc-blur | mafc | 5 |" in (tmp_path / "a" / "README.md").read_text("utf-8")
     given = export_trials(run, "vgg", tmp_path / "b", people=1, levels={"mafc-blur": 2.5}, trials=2)
-    assert [each.condition.level == 2.5 for each in given.asked] == [True, False, False, False]
+    assert [each.level == 2.5 for each in given.conditions] == [True, False, False, False]
     for number, levels in enumerate((1.0, 0.0)):
         every = export_trials(run, "vgg", tmp_path / f"c{number}", people=1, levels=levels)
-        assert {each.condition.level for each in every.asked} == {levels}
+        assert {each.level for each in every.conditions} == {levels}
 
 
 def test_thresholds_beyond_what_was_shown() -> None:

@@ -6,10 +6,10 @@ They are written as a folder: pictures, a page for browsers, a script for the la
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,13 +20,12 @@ from fechner.experiments.item_tasks import Shown
 from fechner.experiments.preferred_views import Item
 from fechner.report.export import whole_folder
 from fechner.report.html import as_file, templates
-from fechner.report.trial_lists.plan import Asked, Task, Trial, plan_trials, read_conditions
+from fechner.report.trial_lists.plan import Condition, Task, Trial, plan_trials, read_conditions
 from fechner.runs.people import class_places
 from fechner.runs.progress import followed
 
 if TYPE_CHECKING:
     from fechner.runs import Run
-    from fechner.stimuli import Field, Picture
 
 #: Frames that screens show in a second, for words only.
 _FRAMES_PER_S = 60
@@ -50,6 +49,9 @@ _AS_THEY_ARE = ("experiment.js", "index.html", "package.json")
 #: Columns of a list of conditions, but for the choices.
 _COLUMNS = ("trial", "task", "test", "class", "level", "picture", "chance", "image", "correct")
 
+#: Draws a picture of a class at a level of a condition, and returns the name of its file.
+_Draw = Callable[[Condition, int, int, float], str]
+
 
 @dataclass(frozen=True)
 class Exported:
@@ -61,7 +63,7 @@ class Exported:
         Of each person.
     pictures
         How many files with pictures there are.
-    asked
+    conditions
         The tests, with their levels.
     """
 
@@ -69,7 +71,7 @@ class Exported:
     people: int
     trials: int
     pictures: int
-    asked: tuple[Asked, ...]
+    conditions: tuple[Condition, ...]
 
     def __str__(self) -> str:
         return (
@@ -118,20 +120,21 @@ def export_trials(
     """
     if not 0 < duration_ms <= 60_000:
         raise FechnerError(f"a sample is shown for 1 to 60000 ms, not {duration_ms:g}.")
-    asked = read_conditions(run, observer, tests, levels)
-    conditions = [each.condition for each in asked]
+    conditions = read_conditions(run, observer, tests, levels)
     lists = plan_trials(conditions, people, trials, choices, seed, repeat)
-    by_test = {each.condition.test: each for each in asked}
-    digits = max(2, len(str(people)))
-    names = [f"person-{number + 1:0{digits}}" for number in range(people)]
+    each = len(lists[0])
     with whole_folder(str(out), [run]) as folder:
-        writer = _Writer(folder, by_test)
-        every = [trial for each in lists for trial in each]
+        draw = _drawing(folder, conditions)
+        every = [trial for own in lists for trial in own]
         shown = followed(every, "drawing pictures") if progress else every
-        rows = iter([writer.plain(trial) for trial in shown])
-        plain = {name: list(itertools.islice(rows, len(lists[0]))) for name in names}
+        rows = [_plain(trial, draw) for trial in shown]
+        digits = max(2, len(str(people)))
+        plain = {
+            f"person-{number + 1:0{digits}}": rows[number * each : (number + 1) * each]
+            for number in range(people)
+        }
         for name, own in plain.items():
-            text = _conditions(own, choices)
+            text = _conditions_file(own, choices)
             (folder / f"conditions_{name}.csv").write_text(text, "utf-8", newline="")
         page = {
             "duration_ms": duration_ms,
@@ -141,77 +144,88 @@ def export_trials(
         }
         script = f"const TRIALS = {json.dumps(page, ensure_ascii=False, sort_keys=True)};\n"
         (folder / "trials.js").write_text(script, "utf-8")
-        about = {
-            "observer": observer,
-            "people": people,
-            "trials": len(lists[0]),
-            "seed": seed,
-            "repeat": repeat,
-            "choices": choices,
-            "duration_ms": duration_ms,
-            "run": run.folder,
-        }
-        _write_templates(folder, about, asked)
-    return Exported(Path(out), people, len(lists[0]), len(set(writer.files.values())), tuple(asked))
-
-
-@dataclass
-class _Writer:
-    """Draws what is shown, each picture once, and says where it is.
-
-    Files are named after what is in them, which tells people nothing.
-    """
-
-    folder: Path
-    asked: Mapping[str, Asked]
-    files: dict[tuple[str, int, int, float], str] = field(default_factory=dict)
-
-    def _file(self, trial: Trial, label: int, picture: int, level: float) -> str:
-        asked = self.asked[trial.condition.test]
-        # Originals are the same in all tests.
-        key = (trial.condition.test if level else "", label, picture, level)
-        if key not in self.files:
-            shown = Shown(Item(label, picture), level, 0)
-            content = _png(asked.experiment.picture(shown), asked.field)
-            name = f"images/{hashlib.sha256(content).hexdigest()[:16]}.png"
-            path = self.folder / name
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(content)
-            self.files[key] = name
-        return self.files[key]
-
-    def plain(self, trial: Trial) -> dict[str, Any]:
-        """Return a trial as plain values."""
-        condition = trial.condition
-        names, _ = class_places(self.asked[condition.test].experiment.pictures.classes)
-        pictured = condition.task == "2afc"
-        return {
-            "task": condition.task,
-            "test": condition.test,
-            "class": names[trial.label],
-            "level": condition.level,
-            "picture": trial.picture,
-            "chance": trial.chance,
-            "image": self._file(trial, trial.label, trial.picture, condition.level),
-            "options": [
+        drawn = conditions[0].field
+        _write_templates(
+            folder,
+            observer=observer,
+            people=people,
+            trials=each,
+            seed=seed,
+            repeat=repeat,
+            run=run.folder,
+            duration_ms=f"{duration_ms:g}",
+            frames=max(1, round(duration_ms * _FRAMES_PER_S / 1000)),
+            instructions=INSTRUCTIONS,
+            samples=_SAMPLES[conditions[0].experiment.show],
+            version=fechner.__version__,
+            width_px=drawn.width_px,
+            height_px=drawn.height_px,
+            ppd=f"{drawn.ppd:.4g}",
+            degrees=f"{drawn.width_px / drawn.ppd:.3g}",
+            rows=[
                 {
-                    "class": names[label] if pictured else condition.words[label],
-                    "text": "" if pictured else condition.words[label],
-                    "image": self._file(trial, label, picture, 0.0) if pictured else "",
+                    "test": own.test,
+                    "task": own.task,
+                    "choices": own.choices(choices),
+                    "level": f"{own.level:.4g}",
+                    "axis": f"{own.experiment.manipulation.axis}; threshold of the observer: "
+                    f"{own.threshold}",
                 }
-                for label, picture in trial.options
+                for own in conditions
             ],
-            "correct": trial.answer,
-        }
+        )
+        pictures = len(list((folder / "images").iterdir()))
+    return Exported(Path(out), people, each, pictures, tuple(conditions))
 
 
-def _png(picture: Picture, field: Field) -> bytes:
-    """Draw a picture as a file of 8 bits."""
-    pixels = picture.draw(field, 8, "cpu").mul(255).round().byte().permute(1, 2, 0).numpy()
-    return as_file(pixels, "PNG")
+def _drawing(folder: Path, conditions: Sequence[Condition]) -> _Draw:
+    """Return a function that draws each picture once; files are named after what is in them."""
+    (folder / "images").mkdir()
+    tests = [condition.test for condition in conditions]
+
+    @cache
+    def draw(number: int, label: int, picture: int, level: float) -> str:
+        own = conditions[number]
+        shown = own.experiment.picture(Shown(Item(label, picture), level, 0))
+        pixels = shown.draw(own.field, 8, "cpu").mul(255).round().byte().permute(1, 2, 0).numpy()
+        content = as_file(pixels, "PNG")
+        name = f"images/{hashlib.sha256(content).hexdigest()[:16]}.png"
+        (folder / name).write_bytes(content)
+        return name
+
+    def draw_once(condition: Condition, label: int, picture: int, level: float) -> str:
+        # Originals are the same in all tests.
+        return draw(tests.index(condition.test) if level else 0, label, picture, level)
+
+    return draw_once
 
 
-def _conditions(rows: Sequence[Mapping[str, Any]], choices: int) -> str:
+def _plain(trial: Trial, draw: _Draw) -> dict[str, Any]:
+    """Return a trial as plain values."""
+    condition = trial.condition
+    names, _ = class_places(condition.experiment.pictures.classes)
+    pictured = condition.task == "2afc"
+    return {
+        "task": condition.task,
+        "test": condition.test,
+        "class": names[trial.label],
+        "level": condition.level,
+        "picture": trial.picture,
+        "chance": trial.chance,
+        "image": draw(condition, trial.label, trial.picture, condition.level),
+        "options": [
+            {
+                "class": names[label] if pictured else condition.words[label],
+                "text": "" if pictured else condition.words[label],
+                "image": draw(condition, label, picture, 0.0) if pictured else "",
+            }
+            for label, picture in trial.options
+        ],
+        "correct": trial.answer,
+    }
+
+
+def _conditions_file(rows: Sequence[Mapping[str, Any]], choices: int) -> str:
     """Return a list of trials as a CSV that PsychoPy reads; answers are counted from 1."""
     import pandas as pd
 
@@ -227,34 +241,9 @@ def _conditions(rows: Sequence[Mapping[str, Any]], choices: int) -> str:
     return text
 
 
-def _write_templates(folder: Path, about: Mapping[str, Any], asked: Sequence[Asked]) -> None:
+def _write_templates(folder: Path, **words: Any) -> None:
     """Write the page, the script and what to do with them."""
     environment = templates("trial_lists/template", autoescape=False, keep_trailing_newline=True)
-    shown = asked[0].field
-    rows = [
-        {
-            "test": each.condition.test,
-            "task": each.condition.task,
-            "choices": about["choices"] if each.condition.task == "mafc" else 2,
-            "level": f"{each.condition.level:.4g}",
-            "axis": f"{each.experiment.manipulation.axis}; threshold of the observer: "
-            f"{each.threshold}",
-        }
-        for each in asked
-    ]
-    words = {
-        **about,
-        "duration_ms": f"{about['duration_ms']:g}",
-        "version": fechner.__version__,
-        "instructions": INSTRUCTIONS,
-        "rows": rows,
-        "width_px": shown.width_px,
-        "height_px": shown.height_px,
-        "ppd": f"{shown.ppd:.4g}",
-        "degrees": f"{shown.width_px / shown.ppd:.3g}",
-        "samples": _SAMPLES[asked[0].experiment.show],
-        "frames": max(1, round(about["duration_ms"] * _FRAMES_PER_S / 1000)),
-    }
     for name in _FILLED:
         text = environment.get_template(name).render(words)
         (folder / name.removesuffix(".in")).write_text(text, "utf-8")

@@ -12,21 +12,20 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fechner.errors import FechnerError, UnknownNameError
+from fechner.errors import FechnerError, check_names
 from fechner.psychometrics.likelihood import fit_falling
+from fechner.report.contenders import at_output
 from fechner.runs import Run
 from fechner.runs.people import asked_of_people, class_places
 
 if TYPE_CHECKING:
     import xarray as xr
-    from numpy.typing import NDArray
 
     from fechner.experiments.item_response import ItemResponse
-    from fechner.stimuli import Field
 
 #: Choose a name for what was shown, or the picture of the same thing.
 Task = Literal["mafc", "2afc"]
@@ -45,6 +44,10 @@ class Condition:
         Pictures of each class that may be shown, by the number of the class.
     words
         What classes are called among the choices; those with the same word are no choice.
+    experiment, field
+        What shows it, and the field that was drawn for the observer.
+    threshold
+        The observer's, in words: a level, or why there is none.
     """
 
     test: str
@@ -52,10 +55,13 @@ class Condition:
     level: float
     views: Mapping[int, tuple[int, ...]]
     words: Mapping[int, str]
+    experiment: Any = None
+    field: Any = None
+    threshold: str = ""
 
-    def __post_init__(self) -> None:
-        if self.task not in get_args(Task):
-            raise FechnerError(f"test '{self.test}' asks '{self.task}', which people are not.")
+    def choices(self, names: int) -> int:
+        """Return how many choices there are; pictures are always two."""
+        return names if self.task == "mafc" else 2
 
 
 @dataclass(frozen=True)
@@ -108,12 +114,25 @@ def plan_trials(
     repeat
         Whether classes may come again, as seldom as possible, where there are too few of them.
     """
-    _check(conditions, people, trials, choices)
+    if not conditions or people < 1 or trials < 1:
+        raise FechnerError(
+            f"there is nothing to ask {people} people in {trials} trials of {len(conditions)} "
+            "tests; each takes at least one."
+        )
+    if not 2 <= choices <= MOST_CHOICES:
+        raise FechnerError(f"there are 2 to {MOST_CHOICES} choices, not {choices}.")
+    for each in conditions:
+        words, needed = {each.words[label] for label in each.views}, each.choices(choices)
+        if len(words) < needed:
+            raise FechnerError(
+                f"test '{each.test}' has pictures of {len(words)} classes, fewer than the {needed} "
+                "that people choose from; choose fewer --choices or other --tests."
+            )
     lists = [
         _of_person(conditions, trials, choices, np.random.default_rng((seed, person)), person)
         for person in range(people)
     ]
-    if not repeat and any(len({e.label for e in each}) < len(each) for each in lists):
+    if not repeat and any(len({trial.label for trial in own}) < len(own) for own in lists):
         classes = len({label for each in conditions for label in each.views})
         raise FechnerError(
             f"a person would have {len(lists[0])} trials, but there are {classes} classes, and "
@@ -121,28 +140,6 @@ def plan_trials(
             "again with --repeat-classes."
         )
     return lists
-
-
-def _check(conditions: Sequence[Condition], people: int, trials: int, choices: int) -> None:
-    if not conditions:
-        raise FechnerError("there is nothing to ask; choose at least one of --tests.")
-    for number, what in ((people, "person"), (trials, "trial")):
-        if number < 1:
-            raise FechnerError(f"there is at least one {what}, not {number}.")
-    if not 2 <= choices <= MOST_CHOICES:
-        raise FechnerError(f"there are 2 to {MOST_CHOICES} choices, not {choices}.")
-    for each in conditions:
-        needed = _choices(each, choices)
-        there = len({each.words[label] for label in each.views})
-        if there < needed:
-            raise FechnerError(
-                f"test '{each.test}' has pictures of {there} classes, fewer than the {needed} that "
-                "people choose from; choose fewer --choices or other --tests."
-            )
-
-
-def _choices(condition: Condition, choices: int) -> int:
-    return choices if condition.task == "mafc" else 2
 
 
 def _of_person(
@@ -161,14 +158,14 @@ def _of_person(
     tasks = sorted({each.task for each in conditions}, reverse=bool(person % 2))
     mixed = (samples[place] for place in generator.permutation(len(samples)))
     ordered = sorted(mixed, key=lambda sample: tasks.index(sample[0].task))
-    met_once = sum(_choices(condition, choices) for condition, _ in samples) <= len(
+    met_once = sum(condition.choices(choices) for condition, _ in samples) <= len(
         {label for each in conditions for label in each.views}
     )
     asked_again = max(shown.values()) > 1
     avoided = set(shown) if met_once else set()
     found = []
     for condition, label in ordered:
-        foils = _foils(condition, label, _choices(condition, choices) - 1, avoided, generator)
+        foils = _foils(condition, label, condition.choices(choices) - 1, avoided, generator)
         if not asked_again:
             avoided |= {label, *foils} if met_once else {label}
         picture = int(generator.choice(condition.views[label]))
@@ -215,30 +212,12 @@ def _seldom(
 # What may be shown
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A test that people are asked, with the experiment that shows it.
-
-    Parameters
-    ----------
-    field
-        The field that was drawn for the observer.
-    threshold
-        The observer's, in words: a level, or why there is none.
-    """
-
-    condition: Condition
-    experiment: ItemResponse
-    field: Field
-    threshold: str
-
-
 def read_conditions(
     run: Run,
     observer: str,
     tests: Sequence[str] | None = None,
     levels: Mapping[str, float] | float | None = None,
-) -> list[Asked]:
+) -> list[Condition]:
     """Return what people are shown of every test: an observer's pictures, at one level.
 
     Parameters
@@ -248,18 +227,11 @@ def read_conditions(
         and that is nearest to its threshold.
     """
     known = asked_of_people(run)
-    for name in tests or ():
-        if name not in known:
-            listed = f"people can be asked {', '.join(known)} in {run.folder}"
-            raise UnknownNameError("test", name, known, listed)
+    check_names("test", tests, known, f"people can be asked in {run.folder}")
+    check_names("observer", [observer], run.observers, f"{run.folder} has")
     chosen = [test for test in run.tests if test.id in (tests or known)]
-    if observer not in run.observers:
-        listed = f"{run.folder} has {', '.join(run.observers)}"
-        raise UnknownNameError("observer", observer, run.observers, listed)
-    named = [test.id for test in chosen]
-    for name in levels if isinstance(levels, Mapping) else ():
-        if name not in named:
-            raise UnknownNameError("test", name, named, f"there are {', '.join(named)}")
+    named = levels if isinstance(levels, Mapping) else {}
+    check_names("test", named, [test.id for test in chosen])
     found = []
     for test in chosen:
         data = run.data(observer, test.id) if run.asked(observer, test) else None
@@ -269,58 +241,47 @@ def read_conditions(
                 f"{observer} has no answers to {test.id}: {why.rstrip('.')}; choose others with "
                 "--tests."
             )
-        own = levels.get(test.id) if isinstance(levels, Mapping) else levels
-        found.append(_asked(run, observer, test.experiment, data, own))
+        own = named.get(test.id) if isinstance(levels, Mapping) else levels
+        output = run.manifest.observers[observer].output
+        found.append(_condition(known[test.id], data, output, own))
     return found
 
 
-def _asked(
-    run: Run, observer: str, experiment: Any, data: xr.Dataset, level: float | None
-) -> Asked:
+def _condition(
+    experiment: ItemResponse, data: xr.Dataset, output: str | None, level: float | None
+) -> Condition:
     shown = data.isel(trial=np.flatnonzero(data["problem"].to_numpy() == 0))
-    pairs = sorted(
-        {
-            (int(label), int(index))
-            for label, index in zip(shown["class_of"].values, shown["index"].values, strict=True)
-        }
-    )
-    views = defaultdict(list)
-    for label, index in pairs:
-        views[label].append(index)
-    natural = run.manifest.observers[observer].output
-    tested, threshold = threshold_level(shown, natural)
-    if level is None:
-        level = tested
-    elif not 0 <= level < math.inf:
+    views = defaultdict(set)
+    for label, index in zip(shown["class_of"].values, shown["index"].values, strict=True):
+        views[int(label)].add(int(index))
+    tested, threshold = threshold_level(shown, output)
+    if level is not None and not 0 <= level < math.inf:
         raise FechnerError(f"a level is 0 or above, not {level:g}.")
-    condition = Condition(
+    # People choose the names of classes, or of their categories.
+    classes = experiment.pictures.classes
+    categories = getattr(experiment.task, "categories", None)
+    names = class_places(classes)[0] if categories is None else classes
+    words = {
+        label: names[label] if categories is None else str(categories.category_of(names[label]))
+        for label in sorted(views)
+    }
+    field = experiment.scene.field
+    if "drawn_height_px" in data.attrs:
+        height, width = (int(data.attrs[f"drawn_{side}_px"]) for side in ("height", "width"))
+        field = field.resized((height, width))
+    return Condition(
         experiment.id,
         data.attrs["task"],
-        level,
-        {label: tuple(indices) for label, indices in views.items()},
-        _words(experiment, sorted(views)),
+        tested if level is None else level,
+        {label: tuple(sorted(views[label])) for label in sorted(views)},
+        words,
+        experiment,
+        field,
+        threshold,
     )
-    return Asked(condition, experiment, _field(experiment.scene.field, data.attrs), threshold)
 
 
-def _words(experiment: ItemResponse, labels: Sequence[int]) -> dict[int, str]:
-    """Return what people choose for each class: its name, or that of its category."""
-    categories = getattr(experiment.task, "categories", None)
-    if categories is None:
-        names, _ = class_places(experiment.pictures.classes)
-        return {label: names[label] for label in labels}
-    classes = experiment.pictures.classes
-    return {label: str(categories.category_of(classes[label])) for label in labels}
-
-
-def _field(field: Field, attributes: Mapping[str, Any]) -> Field:
-    """Return the field that was drawn, which answers tell."""
-    if "drawn_height_px" not in attributes:
-        return field
-    return field.resized((int(attributes["drawn_height_px"]), int(attributes["drawn_width_px"])))
-
-
-def threshold_level(data: xr.Dataset, natural: str | None = None) -> tuple[float, str]:
+def threshold_level(data: xr.Dataset, output: str | None = None) -> tuple[float, str]:
     """Return the tested level nearest to an observer's threshold, and the threshold in words.
 
     Where the curve never falls half-way it is the strongest, where it has fallen at once the
@@ -330,31 +291,22 @@ def threshold_level(data: xr.Dataset, natural: str | None = None) -> tuple[float
     ----------
     data
         Answers to trials that were shown.
-    natural
+    output
         The layer that is read out; the last if it is not there.
     """
-    layers = [str(layer) for layer in data["layer"].values]
-    layer = layers.index(natural) if natural in layers else len(layers) - 1
-    right = data["right"].to_numpy()[:, layer, 0]
-    level = data["level"].to_numpy()[~np.isnan(right)]
-    levels, place = np.unique(level, return_inverse=True)
-    tested: NDArray[np.float64] = levels[levels > 0]
+    right = at_output(data, output)["right"].to_numpy()
+    answered = ~np.isnan(right)
+    levels, place = np.unique(data["level"].to_numpy()[answered], return_inverse=True)
+    tested = levels[levels > 0]
     if not len(tested):
         raise FechnerError("the observer was shown nothing but originals; give a --level.")
-    answers = right[~np.isnan(right)]
-    n, correct = np.bincount(place), np.bincount(place, weights=answers)
+    n, correct = np.bincount(place), np.bincount(place, weights=right[answered])
     curve = fit_falling(levels, n, correct, chance=float(data.attrs["chance"]))
     censored = str(curve.censored)
-    if censored in ("above", "below"):
-        bound = float(curve.bound)
-        return _nearest(tested, bound), f"{censored} {bound:.3g}"
-    if censored:
+    if censored and censored not in ("above", "below"):
         middle = float(tested[len(tested) // 2])
         return middle, "none, since its answers are near chance throughout"
-    threshold = float(curve.threshold)
-    return _nearest(tested, threshold), f"{threshold:.3g}"
-
-
-def _nearest(tested: NDArray[np.float64], level: float) -> float:
-    """Return the tested level nearest to one, to the bit: random pictures follow from it."""
-    return float(tested[np.argmin(np.abs(np.log(tested / level)))])
+    threshold = float(curve.bound if censored else curve.threshold)
+    # To the bit: random pictures follow from the level.
+    nearest = float(tested[np.argmin(np.abs(np.log(tested / threshold)))])
+    return nearest, f"{censored} {threshold:.3g}".strip()
