@@ -134,7 +134,7 @@ def test_lifted_observers_have_the_human_threshold_at_the_anchor() -> None:
     at = int(np.abs(np.array(experiment.abscissae) - experiment.anchor).argmin())
     human = experiment._human(at)
     contrasts = (0.0, *(human * factor for factor in (0.5, 0.8, 1.25, 2)))
-    experiment = replace(small(experiment, contrasts), anchor=experiment._x(at))
+    experiment = replace(small(experiment, contrasts), anchor=experiment.abscissae[at])
     observer = lift(resolve("pixels"), "answers", ("l2",))
     data = experiment.measure(experiment.pieces()[at], Presenter(observer, batch_size=8))
     assert data["yes"].values[0, 0, :, 0, 0].tolist() == [0, 0, 0, 1, 1]

@@ -162,7 +162,7 @@ def test_observers_without_channels_have_a_distance() -> None:
 def test_observers_that_want_fewer_pixels_see_the_whole_field() -> None:
     wants = Wants(size_px=(32, 32))
     assert SCENE.drawn_field(wants) == SCENE.field
-    assert SCENE.seen_field(wants).width_deg == SCENE.field.width_deg
+    assert SCENE.fields(wants)[1].width_deg == SCENE.field.width_deg
     assert SCENE.drawn_field(Wants(size_px=(224, 224))).width_px == 224
     assert "resampled for those that want fewer" in SCENE.method
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from fechner.experiments import AdaptiveLevels, EveryLevel
-from fechner.experiments.placement import Trial, advance, rounds
+from fechner.experiments.placement import Trial, advance
 
 LEVELS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
@@ -50,13 +50,3 @@ def test_a_trial_without_an_answer_counts_and_tells_nothing() -> None:
     found = shown(AdaptiveLevels(LEVELS, 8, blanks=0), answer=math.nan)
     assert len(found) == 8
     assert len(set(found)) == 1
-
-
-def test_tracks_go_together_until_each_ends() -> None:
-    tracks = [AdaptiveLevels(LEVELS, n).track() for n in (2, 4, 3)]
-    steps = rounds(tracks)
-    asked = [[number for number, _ in advance(steps)]]
-    tracks[1].close()
-    while now := advance(steps, [0.0] * len(asked[-1])):
-        asked.append([number for number, _ in now])
-    assert asked == [[0, 1, 2], [0, 2], [2]]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from fechner.errors import ObserverError, PictureError
 from fechner.experiments.base import Piece, Sample, Scene, abscissa, sample_grid
 from fechner.experiments.detection import Detection, flag_contrasts, flagged
 from fechner.experiments.interview import GRADED, Chain, Interview, Request, hold
-from fechner.experiments.placement import EveryLevel, Placement, Track, Trial, advance, rounds
+from fechner.experiments.placement import Placement, Trial, advance
 from fechner.experiments.presenter import Presenter, Trace
 from fechner.human import HumanReference, StandardSpatialObserver
 from fechner.observers.abilities import Ability, Need
@@ -33,32 +33,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-#: Everything that was asked about one abscissa, [prompts, trials, layers, read-outs].
-Record: TypeAlias = "dict[str, NDArray[Any]]"
-
 #: Draws of the anchor; its median is the criterion of observers that were lifted.
 _ANCHORS = 10
-
-
-@dataclass
-class _Prompted:
-    """Trials with one prompt.
-
-    Parameters
-    ----------
-    place
-        Layer and read-out whose answers choose contrasts.
-    along
-        Layers and read-outs that are measured with these trials, [layers, read-outs].
-    trials
-        How many were asked so far.
-    """
-
-    track: Track
-    prompt: int
-    place: tuple[int, int]
-    along: NDArray[np.bool_]
-    trials: int = 0
 
 
 @dataclass(frozen=True)
@@ -123,26 +99,11 @@ class Asking:
         )
         return (
             f"{self.task.method} {asked}, in {len(self.questions)} wordings, or which of two "
-            f"labels fits, in {len(self.labels)}. {self._placed} The contrast of a trial "
-            "is what is left of the pattern in the picture as it was handed over. Observers that "
-            "read nothing say yes where their response exceeds that to the human threshold at "
-            f"{self.anchor:g}{abscissa(self.task.over).unit}. Thresholds of the human curve "
-            f"are {self.human.words}. {self.scene.method}"
-        )
-
-    @property
-    def _placed(self) -> str:
-        """How contrasts are chosen, in a sentence."""
-        placement = self.placement
-        n, first, last = len(placement.levels), placement.levels[0], placement.levels[-1]
-        between = f"from {first:g} to {last:g}"
-        if isinstance(placement, EveryLevel):
-            return f"{n} contrasts {between} are shown, {placement.repeats} draws of each."
-        return (
-            f"Contrasts are chosen trial by trial among {n} {between}, where the answer is "
-            f"expected to tell most: {placement.trials} trials{placement.stops_earlier}, the first "
-            f"{placement.blanks} of them blank (the first only, for observers that answer the same "
-            "question in the same way)."
+            f"labels fits, in {len(self.labels)}. {self.placement.method('contrasts')} The "
+            "contrast of a trial is what is left of the pattern in the picture as it was handed "
+            "over. Observers that read nothing say yes where their response exceeds that to the "
+            f"human threshold at {self.anchor:g}{abscissa(self.task.over).unit}. Thresholds of "
+            f"the human curve are {self.human.words}. {self.scene.method}"
         )
 
     @property
@@ -184,27 +145,25 @@ class Asking:
 
     def interview(self, piece: Piece, presenter: Presenter) -> Interview:
         """Return all questions about one abscissa."""
-        index = piece.start
-        if getattr(presenter.observer, "batch", False) and self.placement.adaptive:
+        index, observer = piece.start, presenter.observer
+        if getattr(observer, "batch", False) and self.placement.adaptive:
             raise ObserverError(
-                f"'{presenter.observer.name}' is asked by batches, which take hours, so "
+                f"'{observer.name}' is asked by batches, which take hours, so "
                 "contrasts cannot be chosen by its answers: use --constant, or leave batch out."
             )
         prompts = prompts_for(presenter, self.questions, self.labels)
-        if (calibrate := getattr(presenter.observer, "calibrate", None)) is not None:
+        if (calibrate := getattr(observer, "calibrate", None)) is not None:
             self._calibrate(presenter, calibrate)
         contrast, yes = presenter.unanswered(2, len(prompts), self.placement.most)
         # A level of -1 stands where fewer trials were needed.
         level = np.full_like(yes, -1, np.int16)
         record = {"contrast": contrast, "level": level, "yes": yes}
+        field = self.scene.drawn_field(observer.wants)
         return Interview(
             self.scene,
-            (
-                self._chain(index, prompts, together, record, presenter.samples)
-                for together in self._tracks(len(prompts), presenter)
-            ),
+            self._chains(index, prompts, record, presenter),
             partial(self._found, index, prompts, presenter, record),
-            partial(self._contrast_shown, self.scene.drawn_field(presenter.observer.wants)),
+            partial(_contrast_shown, field),
         )
 
     def _calibrate(self, presenter: Presenter, calibrate: Callable[[Frames, Frames], None]) -> None:
@@ -217,39 +176,103 @@ class Asking:
             nothing = presenter.frames([self._nothing(at)], self.scene)
             calibrate(nothing, presenter.frames(anchors, self.scene))
 
-    def _tracks(self, prompts: int, presenter: Presenter) -> Iterator[list[_Prompted]]:
-        """Go through tracks of trials, those together that are asked together.
+    def _chains(
+        self,
+        index: int,
+        prompts: Sequence[Prompt],
+        record: dict[str, NDArray[Any]],
+        presenter: Presenter,
+    ) -> Iterator[Chain]:
+        """Go through the chains of questions about one abscissa, for a record of their answers.
 
-        Where contrasts are chosen, every prompt, layer and read-out of choices has a track of its
+        Where contrasts are chosen, every prompt, layer and read-out of choices has a chain of its
         own; read-outs of probabilities are measured along with the first of their layer.
         """
-        layers, readouts = len(presenter.layers), len(presenter.readouts)
-        track = partial(self.placement.track, blanks=None if presenter.samples else 1)
+        chain = partial(self._chain, index, prompts, record, presenter.samples)
+        layers, readouts, numbers = presenter.layers, presenter.readouts, range(len(prompts))
         if not self.placement.adaptive:  # all at once, so that prompts share pictures
-            everything = np.ones((layers, readouts), bool)
-            yield [_Prompted(track(), prompt, (0, 0), everything) for prompt in range(prompts)]
+            yield chain(numbers, (0, 0), np.ones((len(layers), len(readouts)), bool))
             return
-        chooses = np.array([name != GRADED for name in presenter.readouts])
-        own = [int(place) for place in np.flatnonzero(chooses)]
-        for prompt, layer, readout in product(range(prompts), range(layers), own):
-            along = np.zeros((layers, readouts), bool)
+        chooses = np.array([name != GRADED for name in readouts])
+        own = np.flatnonzero(chooses).tolist()
+        for prompt, layer, readout in product(numbers, range(len(layers)), own):
+            along = np.zeros((len(layers), len(readouts)), bool)
             along[layer] = ~chooses & (readout == own[0])
             along[layer, readout] = True
-            yield [_Prompted(track(), prompt, (layer, readout), along)]
+            yield chain([prompt], (layer, readout), along)
+
+    def _chain(
+        self,
+        index: int,
+        prompts: Sequence[Prompt],
+        record: dict[str, NDArray[Any]],
+        samples: bool,
+        asked: Sequence[int],
+        place: tuple[int, int],
+        along: NDArray[np.bool_],
+    ) -> Chain:
+        """Ask some of the prompts to the end of a track.
+
+        Parameters
+        ----------
+        place
+            Layer and read-out whose answers choose contrasts.
+        along
+            Layers and read-outs that are measured with these trials, [layers, read-outs].
+        """
+        track = self.placement.track(blanks=None if samples else 1)
+        trials, first = advance(track), 0
+        while trials:
+            shown = [
+                (prompt, i, trial) for prompt in asked for i, trial in enumerate(trials, first)
+            ]
+            requests = [
+                self._request(index, prompt, prompts[prompt], trial, samples)
+                for prompt, _, trial in shown
+            ]
+            heard = yield requests
+            second = np.array([each.target for each in requests])[:, None, None]
+            yes = np.where(second, 1 - heard.yes, heard.yes)
+            for (prompt, i, trial), contrast, own in zip(shown, heard.contrast, yes, strict=True):
+                record["level"][prompt, i][along] = trial.level
+                record["contrast"][prompt, i][along] = contrast
+                record["yes"][prompt, i][along] = own[along]
+            first += len(trials)
+            trials = advance(track, yes[:, *place].tolist())
+
+    def _request(
+        self, index: int, number: int, prompt: Prompt, trial: Trial, samples: bool
+    ) -> Request:
+        contrast, second = self.placement.levels[trial.level], 0
+        stimuli = [self._shown(index, trial.level, trial.draw, contrast)]
+        if self.pictures > 1:
+            second = int(np.random.default_rng((self.seed, index, *trial)).integers(2))
+            stimuli.insert(1 - second, self._nothing(index))
+        # Nothing is the same picture however often it is drawn, and at every abscissa: another
+        # trial for those only who may answer otherwise when they are asked again.
+        again = samples and not contrast
+        repeat = index * self.placement.most + trial.draw if again else 0
+        x = self.abscissae[index] if contrast else math.nan
+        trace = Trace("", x, contrast, number, trial.draw)
+        return Request(tuple(stimuli), prompt, repeat, second, trace)
 
     def _found(
-        self, index: int, prompts: Sequence[Prompt], presenter: Presenter, record: Record
+        self,
+        index: int,
+        prompts: Sequence[Prompt],
+        presenter: Presenter,
+        record: dict[str, NDArray[Any]],
     ) -> xr.Dataset:
         """Return what came of all trials about one abscissa."""
         wants, task, unit = presenter.observer.wants, self.task, {"unit": self.task.unit}
-        fields = self.scene.fields(wants)
-        castle = task.threshold_of(task.human, self._x(index), fields[0], self.scene.space)
+        x, fields = self.abscissae[index], self.scene.fields(wants)
+        castle = task.threshold_of(task.human, x, fields[0], self.scene.space)
         dims = ("point", "prompt", "trial", "layer", "readout")
         return presenter.result(
             self.scene,
             {name: (dims, values[None]) for name, values in record.items()},
             {
-                "abscissa": ("point", [self._x(index)], {"name": task.over}),
+                "abscissa": ("point", [x], {"name": task.over}),
                 "castle_threshold": ("point", [castle], unit),
                 "human_threshold": ("point", [self._human(index)], unit),
                 "dropped": flagged("point", [self._flag(index, *fields)]),
@@ -261,74 +284,19 @@ class Asking:
             reads=presenter.observer.reads,
         )
 
-    def _chain(
-        self,
-        index: int,
-        prompts: Sequence[Prompt],
-        together: Sequence[_Prompted],
-        record: Record,
-        samples: bool,
-    ) -> Chain:
-        """Ask about one abscissa: the next trials of all tracks, and so on to their ends."""
-        steps = rounds([each.track for each in together])
-        asked = advance(steps)
-        while asked:
-            trials = [(together[number], trial) for number, trial in asked]
-            requests = [
-                self._request(index, prompts, each.prompt, trial, samples) for each, trial in trials
-            ]
-            heard = yield requests
-            second = np.array([each.target for each in requests])[:, None, None]
-            yes = np.where(second, 1 - heard.yes, heard.yes)
-            for (each, trial), contrast, own in zip(trials, heard.contrast, yes, strict=True):
-                at = (each.prompt, each.trials)
-                each.trials += 1
-                record["level"][at][each.along] = trial.level
-                record["contrast"][at][each.along] = contrast
-                record["yes"][at][each.along] = own[each.along]
-            answers = [own[each.place] for (each, _), own in zip(trials, yes, strict=True)]
-            asked = advance(steps, answers)
-
-    def _request(
-        self, index: int, prompts: Sequence[Prompt], prompt: int, trial: Trial, samples: bool
-    ) -> Request:
-        contrast, second = self.placement.levels[trial.level], 0
-        stimuli = [self._shown(index, trial.level, trial.draw, contrast)]
-        if self.pictures > 1:
-            second = int(np.random.default_rng((self.seed, index, *trial)).integers(2))
-            stimuli.insert(1 - second, self._nothing(index))
-        # Nothing is the same picture however often it is drawn, and at every abscissa: another
-        # trial for those only who may answer otherwise when they are asked again.
-        again = samples and not contrast
-        repeat = index * self.placement.most + trial.draw if again else 0
-        abscissa = self._x(index) if contrast else math.nan
-        trace = Trace("", abscissa, contrast, prompt, trial.draw)
-        return Request(tuple(stimuli), prompts[prompt], repeat, second, trace)
-
-    def _contrast_shown(self, field: Field, stimulus: Stimulus | Picture, light: Tensor) -> float:
-        """Find how much of a pattern is in the picture of it."""
-        assert isinstance(stimulus, Stimulus)
-        layers = stimulus.layers
-        if not layers or not layers[-1].contrast:
-            return 0.0
-        return remaining_contrast(light, layers[-1], field)
-
     def _shown(self, index: int, level: int, draw: int, contrast: float) -> Stimulus:
         """Return a picture; what is random is drawn afresh for every level and draw."""
         reference = self._nothing(index)
-        target = self.task.target(index, self._x(index), contrast, self.scene.space)
+        target = self.task.target(index, self.abscissae[index], contrast, self.scene.space)
         pattern = with_seed(target.pattern, self.seed, index, level + 1, draw)
         return replace(reference, layers=(*reference.layers, replace(target, pattern=pattern)))
 
     def _nothing(self, index: int) -> Stimulus:
-        return self.task.reference(index, self._x(index), self.scene.space)
-
-    def _x(self, index: int) -> float:
-        return self.abscissae[index]
+        return self.task.reference(index, self.abscissae[index], self.scene.space)
 
     def _human(self, index: int) -> float:
-        scene = self.scene
-        return self.task.threshold_of(self.human, self._x(index), scene.field, scene.space)
+        field, space = self.scene.field, self.scene.space
+        return self.task.threshold_of(self.human, self.abscissae[index], field, space)
 
     def _flag(self, index: int, drawn: Field, seen: Field) -> int:
         """Say why an abscissa cannot be shown as meant at any contrast; 0 if it can."""
@@ -350,30 +318,26 @@ class Asking:
         background = torch.tensor([self._nothing(0).background_xyz[1]], dtype=torch.float64)
         exact = replace(display, bits=None)
         step = 1 / (2 ** min(depths) - 1)
-        brighter = exact.decode(exact.encode(background) + step)
-        return float(brighter / background - 1)
+        return float(exact.decode(exact.encode(background) + step) / background - 1)
 
     def samples(self) -> Sequence[Sequence[Sample]]:
         """Return stimuli over abscissa (columns) and contrast (rows, strongest on top)."""
-        return sample_grid(self._sample, self.abscissae, self.placement.levels)
 
-    def _sample(self, index: int, level: int) -> Stimulus:
-        """Return a picture to look at; nothing, if it was made of photographs that are gone."""
-        found = self._shown(index, level, 0, self.placement.levels[level])
-        try:
-            drawn(found.layers[-1].pattern, self.scene.field)
-        except PictureError:
-            return self._nothing(index)
-        return found
+        def shown(index: int, level: int) -> Stimulus:
+            found = self._shown(index, level, 0, self.placement.levels[level])
+            try:
+                drawn(found.layers[-1].pattern, self.scene.field)
+            except PictureError:  # made of photographs that are gone
+                return self._nothing(index)
+            return found
+
+        return sample_grid(shown, self.abscissae, self.placement.levels)
 
 
 def prompts_for(
     presenter: Presenter, questions: Sequence[Prompt], labels: Sequence[Prompt]
 ) -> list[Prompt]:
-    """Return what an observer is asked: of what it reads, or one for those that read nothing.
-
-    Observers that were lifted are asked one question, whatever its words.
-    """
+    """Return what an observer is asked: of what it reads, or one for those that read nothing."""
     reads = presenter.reads
     found = list(labels if reads == "labels" else questions)
     if reads == "nothing":
@@ -387,17 +351,19 @@ def prompts_for(
     return found
 
 
+def _contrast_shown(field: Field, stimulus: Stimulus | Picture, light: Tensor) -> float:
+    """Return how much of a stimulus's pattern is in the picture of it."""
+    assert isinstance(stimulus, Stimulus)
+    layers = stimulus.layers
+    return remaining_contrast(light, layers[-1], field) if layers and layers[-1].contrast else 0.0
+
+
 def remaining_contrast(luminance: Tensor, target: Layer, field: Field) -> float:
-    """Return the RMS contrast of a pattern in a picture: its share of what varies there.
+    """Return the RMS contrast of a pattern in a picture [h, w]: its share of what varies there.
 
     Rounding to grey levels, dither and cut-off peaks add much that is not the pattern; the
     covariance with the pattern is what is left of it. Pictures of another size are compared with
     the pattern resampled in the same way.
-
-    Parameters
-    ----------
-    luminance
-        The picture, a tensor [h, w].
     """
     pattern = drawn(target.pattern, field, str(luminance.device))
     if pattern.shape != luminance.shape:

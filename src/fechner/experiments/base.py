@@ -1,7 +1,7 @@
 """What an experiment is: data that lists its pieces and knows how to measure one.
 
-And what experiments share: pieces of equal size, samples for contact sheets, and what they vary, in
-words.
+And what experiments share: pieces of equal size, samples for contact sheets, and the names of
+abscissae.
 """
 
 from __future__ import annotations
@@ -34,12 +34,10 @@ class Piece:
         Unique within the experiment; also the stem of its file.
     start, stop
         Which abscissae it measures.
-    images
-        How many pictures it shows, at most.
+    images, questions
+        How many pictures it shows, and how many questions it asks about them, at most.
     for_scores
         Whether scores need it, or nothing is scored; the others are for figures only.
-    questions
-        How many questions are asked about them in words, at most.
     """
 
     name: str
@@ -109,50 +107,39 @@ class Scene:
             return field
         return field.resized(wants.size_px)
 
-    def seen_field(self, wants: Wants) -> Field:
-        """Return the field as an observer sees it, after resampling if there is any."""
+    def fields(self, wants: Wants) -> tuple[Field, Field]:
+        """Return the field as it is drawn, and as the observer sees it after any resampling."""
         drawn = self.drawn_field(wants)
         if wants.size_px is None or wants.size_px == (drawn.height_px, drawn.width_px):
-            return drawn
+            return drawn, drawn
         height, width = wants.size_px
-        return replace(
-            drawn, height_px=height, width_px=width, ppd=drawn.ppd * width / drawn.width_px
-        )
-
-    def fields(self, wants: Wants) -> tuple[Field, Field]:
-        """Return the field as it is drawn and as the observer sees it."""
-        return self.drawn_field(wants), self.seen_field(wants)
+        ppd = drawn.ppd * width / drawn.width_px
+        return drawn, replace(drawn, height_px=height, width_px=width, ppd=ppd)
 
     @property
     def method(self) -> str:
         """Where stimuli are shown, in sentences."""
         field, display = self.field, self.display
-        depth = "without quantisation" if display.bits is None else f"in {display.bits} bits"
-        other = (
-            "is resampled for observers that want another size"
-            if self.resize
-            else "grows for observers that want more pixels, at the same pixels per degree"
-        )
-        if self.whole and not self.resize:
-            other += ", and is resampled for those that want fewer"
+        if self.resize:
+            other = "is resampled for observers that want another size"
+        else:
+            other = "grows for observers that want more pixels, at the same pixels per degree"
+            if self.whole:
+                other += ", and is resampled for those that want fewer"
         if self.own_ppd:
             size = "size in degrees" if self.whole else "number of pixels"
             other += f". Observers made for other pixels per degree see it at these, in its {size}"
-        video = (
-            f" Videos have {field.frames} frames, {field.fps:g} a second." if field.is_video else ""
-        )
-        primaries = display.primaries or "own"
-        room = (
-            f" Under ambient light of {display.ambient_lux:g} lux it reflects "
-            f"{display.reflected_cdm2:.3g} cd/m2."
-            if display.reflected_cdm2
-            else ""
-        )
+        depth = "without quantisation" if display.bits is None else f"in {display.bits} bits"
+        further = ""
+        if field.is_video:
+            further += f" Videos have {field.frames} frames, {field.fps:g} a second."
+        if display.reflected_cdm2:
+            further += f" It reflects {display.reflected_cdm2:.3g} cd/m2 of ambient light."
         return (
             f"The field has {field.width_px} x {field.height_px} pixels at {field.ppd:g} pixels "
-            f"per degree and {other}.{video} The display '{display.name}' goes from "
+            f"per degree and {other}. The display '{display.name}' goes from "
             f"{display.black_cdm2:g} to {display.peak_cdm2:g} cd/m2, encoded by {display.eotf} "
-            f"{depth}, with {primaries} primaries.{room}"
+            f"{depth}, with {display.primaries or 'own'} primaries.{further}"
         )
 
     def at_ppd(self, ppd: float) -> Scene:
@@ -210,10 +197,7 @@ def sample_grid(
 ) -> list[list[Sample]]:
     """Return samples over two axes, the strongest on top; the faintest, which show nothing, not.
 
-    Parameters
-    ----------
-    shown
-        Returns a stimulus by the places of its abscissa and its strength.
+    ``shown`` returns a stimulus by the places of its abscissa and its strength.
     """
     return [
         [Sample(shown(x, y), f"{xs[x]:.3g}", f"{ys[y]:.3g}", xs[x]) for x in spread(len(xs), 6)]
@@ -227,7 +211,7 @@ def nothing(scene: Scene) -> Stimulus:
 
 
 class Abscissa(NamedTuple):
-    """An abscissa in words: its axis label, what there are several of, and their unit."""
+    """What people call an abscissa: its axis label, the name of several, and their unit."""
 
     label: str
     several: str
@@ -261,10 +245,10 @@ def abscissa(name: str) -> Abscissa:
     return Abscissa(label, f"values of {called}", f" {unit}".rstrip())
 
 
-def between(over: str, values: tuple[float, ...]) -> str:
+def between(over: str, values: Sequence[float]) -> str:
     """Return how many values there are, of what, and in which range."""
-    words = abscissa(over)
-    return f"{len(values)} {words.several} from {values[0]:.3g} to {values[-1]:.3g}{words.unit}"
+    name = abscissa(over)
+    return f"{len(values)} {name.several} from {values[0]:.3g} to {values[-1]:.3g}{name.unit}"
 
 
 def is_log(abscissae: NDArray[np.float64]) -> bool:
@@ -283,8 +267,7 @@ def is_log(abscissae: NDArray[np.float64]) -> bool:
 class Experiment(Protocol):
     """A question with its stimuli, as data.
 
-    ``version`` rises when its numbers change. ``asks`` is the ability it needs. An experiment may
-    also have:
+    An experiment may also have:
 
     - ``interview(piece, presenter)``, all questions of a piece, if it asks in words;
     - ``read_by(reads)``, the same experiment as it is asked of observers by what they read;
@@ -296,51 +279,41 @@ class Experiment(Protocol):
     @property
     def id(self) -> str:
         """Short name, unique within a suite."""
-        ...
 
     @property
     def title(self) -> str:
         """Name for people."""
-        ...
 
     @property
     def version(self) -> int:
         """Raised when numbers change."""
-        ...
 
     @property
     def reference(self) -> str:
         """Key of the human data in the bibliography; empty if nothing is scored."""
-        ...
 
     @property
     def asks(self) -> Ability:
         """The ability that is asked."""
-        ...
 
     @property
     def needs(self) -> tuple[Need, ...]:
         """What an observer must be able to see beside grey pictures."""
-        ...
 
     @property
     def scene(self) -> Scene:
         """Where it takes place."""
-        ...
 
     @property
     def axes(self) -> tuple[str, str]:
         """What varies from left to right and from top to bottom, with units."""
-        ...
 
     @property
     def method(self) -> str:
         """What is shown, asked and compared, in sentences made from its own parameters."""
-        ...
 
     def pieces(self) -> Sequence[Piece]:
         """List the pieces, always the same and in the same order."""
-        ...
 
     def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
         """Show the stimuli of one piece and collect raw answers.
@@ -349,11 +322,9 @@ class Experiment(Protocol):
         they are put together. In a test that comes after others (`Test.after`), whole answers to
         those follow as further arguments, None where the observer cannot be asked.
         """
-        ...
 
     def samples(self) -> Sequence[Sequence[Sample]]:
         """Return rows of stimuli for a contact sheet."""
-        ...
 
 
 def read_by(experiment: Experiment, reads: Reads | None) -> Experiment:

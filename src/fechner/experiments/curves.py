@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from fechner.experiments.base import Piece, Sample, Scene, split
+from fechner.experiments.base import Piece, Sample, Scene, split, spread
 from fechner.experiments.detection import REASONS, flag_stimulus, flagged
 from fechner.experiments.presenter import Presenter, channel_changes, differences
 from fechner.observers.abilities import Ability, Need, lacks
@@ -23,9 +23,6 @@ from fechner.stimuli.colour import DIRECTION_NAMES
 
 if TYPE_CHECKING:
     import xarray as xr
-    from numpy.typing import NDArray
-
-    from fechner.stimuli.contrast import Floats
 
 #: Pictures of one piece, about; a curve is never divided.
 _IMAGES_PER_PIECE = 400
@@ -79,17 +76,14 @@ class CurveTask(Protocol):
     @property
     def label(self) -> str:
         """The abscissa, with its unit."""
-        ...
 
     @property
     def abscissae(self) -> tuple[float, ...]:
         """Where every curve is measured."""
-        ...
 
     @property
     def seeds(self) -> int:
         """How many draws of a test are shown; 1 where nothing is random."""
-        ...
 
     @property
     def by_channel(self) -> bool:
@@ -97,29 +91,23 @@ class CurveTask(Protocol):
 
         Observers without such have the curve of the first channel only, by distance.
         """
-        ...
 
     @property
     def needs(self) -> tuple[Need, ...]:
         """What an observer must be able to see to be asked any curve at all."""
-        ...
 
     @property
     def method(self) -> str:
         """What is shown and what is known of people, in sentences."""
-        ...
 
     def __len__(self) -> int:
         """Return how many curves there are."""
-        ...
 
     def curves(self) -> Sequence[Curve]:
         """List the curves."""
-        ...
 
     def shown(self, curve: int, x: float, seed: int, space: OpponentSpace) -> Shown:
         """Return what is shown at a point of a curve."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -171,37 +159,45 @@ class Curves:
 
     def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
         """Measure some of the curves."""
-        task, wants = self.task, presenter.observer.wants
+        task, scene, wants = self.task, self.scene, presenter.observer.wants
         curves = task.curves()[piece.start : piece.stop]
         # Abscissae within draws: patterns that differ in contrast only are drawn once.
         points = [
-            task.shown(number, x, seed, self.scene.space)
+            task.shown(number, x, seed, scene.space)
             for number in range(piece.start, piece.stop)
             for seed in range(task.seeds)
             for x in task.abscissae
         ]
         shape = (len(curves), task.seeds, len(task.abscissae))
-        display, fields = self.scene.display, self.scene.fields(wants)
-        flags = [flag_stimulus(each.test, display, *fields, cut=self.cut) for each in points]
+        fields = scene.fields(wants)
+        flags = [flag_stimulus(each.test, scene.display, *fields, cut=self.cut) for each in points]
         # Where a draw cannot be shown, the point is left out.
         dropped = np.array(flags, np.uint8).reshape(shape).max(axis=1)
         unseen = [any(need in lacks(wants) for need in curve.needs) for curve in curves]
         dropped[np.array(unseen)] = REASONS.index("no-colour-seen")
         kept = np.broadcast_to(dropped[:, None] == 0, shape)
-        places = ("seed", "x", "layer", "readout")
         if task.by_channel:
             # All curves show the same: the first stands for all of them.
-            shown = points[: kept[0].size]
-            distance = self._responses(shown, kept[0], presenter)
-            response = self._by_channel(shown, kept[0], distance, len(curves), presenter)
-            further = {"distance": (places, distance)}
-        else:
-            response, further = self._responses(points, kept, presenter), {}
+            kept = kept[0]
+            points = points[: kept.size]
+        tests, references, signs = zip(*points, strict=True)
+        response = differences(presenter, tests, references, scene, kept=kept)
+        response = np.reshape(signs, (*kept.shape, 1, 1)) * response
+        dims = ("seed", "x", "layer", "readout")
+        further = {}
+        if task.by_channel:
+            further["distance"] = (dims, response)
+            response = np.stack([response, *[np.full_like(response, np.nan)] * (len(curves) - 1)])
+            changes = channel_changes(presenter, tests, references, scene, kept)
+            if changes is not None and kept.any():
+                signed = np.moveaxis(changes, -1, 0)[..., None]
+                has_channels = np.isfinite(signed[:, kept]).all(axis=(0, 1))
+                response = np.where(has_channels, signed, response)
         unknown = (np.nan,) * len(task.abscissae)
         return presenter.result(
-            self.scene,
+            scene,
             {
-                "response": (("curve", *places), response),
+                "response": (("curve", *dims), response),
                 **further,
                 "dropped": flagged(("curve", "x"), dropped),
                 "human": (("curve", "x"), np.array([each.human or unknown for each in curves])),
@@ -217,63 +213,17 @@ class Curves:
             along="curve",
         )
 
-    def _responses(
-        self, points: Sequence[Shown], kept: NDArray[np.bool_], presenter: Presenter
-    ) -> Floats:
-        """Show what can be shown; the rest stays NaN."""
-        tests, references, signs = zip(*points, strict=True)
-        found = differences(presenter, tests, references, self.scene, kept=kept)
-        return np.reshape(signs, (*kept.shape, 1, 1)) * found
-
-    def _by_channel(
-        self,
-        points: Sequence[Shown],
-        kept: NDArray[np.bool_],
-        distance: Floats,
-        n: int,
-        presenter: Presenter,
-    ) -> Floats:
-        """Return the change of each of n channels; some have the distance only."""
-        found = np.full((n, *distance.shape), np.nan)
-        found[0] = distance
-        shown = [each for each, keep in zip(points, kept.ravel(), strict=True) if keep]
-        tests, references = [each.test for each in shown], [each.reference for each in shown]
-        changes = channel_changes(presenter, tests, references, self.scene) if shown else None
-        if changes is not None:
-            signed = np.moveaxis(changes, -1, 0)[..., None]
-            has_channels = np.isfinite(signed).all(axis=(0, 1))
-            found[:, kept] = np.where(has_channels, signed, found[:, kept])
-        return found
-
     def samples(self) -> Sequence[Sequence[Sample]]:
         """Return a row of tests for each curve; curves that show the same have one row."""
-        task = self.task
-        at = [task.abscissae[column] for column in _spread(len(task.abscissae), 10)]
-        curves = task.curves()
-        rows = {
-            tuple(task.shown(number, x, 0, self.scene.space).test for x in at): number
-            for number in reversed(range(len(curves)))
-        }
-        several = len(rows) > 1
+        task, curves = self.task, self.task.curves()
+        at = [task.abscissae[column] for column in spread(len(task.abscissae), 10)]
+        rows: dict[tuple[Stimulus, ...], str] = {}
+        for number, curve in enumerate(curves):
+            tests = tuple(task.shown(number, x, 0, self.scene.space).test for x in at)
+            group = "" if curve.group == curve.channel else curve.group
+            name = (DIRECTION_NAMES[curve.channel], group, curve.condition)
+            rows.setdefault(tests, ", ".join(filter(None, name)))
         return [
-            [
-                Sample(test, f"{x:.3g}", _in_words(curves, number) if several else "", x)
-                for x, test in zip(at, tests, strict=True)
-            ]
-            for tests, number in sorted(rows.items(), key=lambda row: row[1])
+            [Sample(test, f"{x:.3g}", name, x) for x, test in zip(at, tests, strict=True)]
+            for tests, name in rows.items()
         ]
-
-
-def _in_words(curves: Sequence[Curve], number: int) -> str:
-    """Return what is special about a curve among others."""
-    curve = curves[number]
-    several = len({each.channel for each in curves}) > 1
-    channel = DIRECTION_NAMES[curve.channel] if several else ""
-    group = "" if curve.group == curve.channel else curve.group
-    return ", ".join(filter(None, (channel, group, curve.condition)))
-
-
-def _spread(n: int, most: int) -> list[int]:
-    """Return at most that many of n places, in equal steps if there are any."""
-    equal = (count for count in range(min(n, most), 4, -1) if (n - 1) % (count - 1) == 0)
-    return [round(i) for i in np.linspace(0, n - 1, next(equal, min(n, most - 2)))]

@@ -4,20 +4,20 @@ Questions come in chains, each of which follows from answers to those before. Ev
 a log the moment it arrives, under a key of everything it depends on; what the log knows already is
 not asked again.
 
-One thread does everything but wait for replies: it paints, looks answers up in the log, keeps those
-that arrive, and decides what is asked next. What comes of a chain depends on its own answers alone,
-so results do not depend on how many questions are under way, nor on the order of replies.
+Observers are asked batch by batch, the next questions of all chains together. Those that take a
+stream have questions of many chains and several interviews under way (`Conversation`): one thread
+does everything but wait for replies. What comes of a chain depends on its own answers alone, so
+results do not depend on how many questions are under way, nor on the order of replies.
 """
 
 from __future__ import annotations
 
 import hashlib
-import heapq
 import itertools
 import json
 import math
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,8 +26,9 @@ import numpy as np
 
 from fechner.errors import BudgetError, InvalidRepliesError, ObserverError, RunFolderError
 from fechner.experiments.base import Scene
+from fechner.experiments.placement import advance
 from fechner.experiments.presenter import NoLog, Presenter, Trace, TrialLog
-from fechner.observers.abilities import Answers, AnswersStream
+from fechner.observers.abilities import AnswersStream
 from fechner.observers.questions import Answer, Prompt, Question
 from fechner.stimuli import Frames, Picture, Stimulus
 
@@ -68,6 +69,14 @@ class Request:
     target: int = 0
     trace: Trace = field(default_factory=Trace)
 
+    def about(self, shown: Sequence[Shown]) -> Question:
+        """Return the question about these, among which its stimuli are."""
+        return Question(tuple(map(shown.index, self.stimuli)), self.prompt, self.repeat)
+
+    def traced(self, presenter: Presenter, contrast: float) -> Trace:
+        """Return the trace with the test and with the contrast that was really shown."""
+        return self.trace._replace(test=presenter.test, contrast=float(contrast))
+
 
 class Heard(NamedTuple):
     """What came of trials.
@@ -93,7 +102,9 @@ class Heard(NamedTuple):
         return cls(presenter.unanswered(n), np.full(n, np.nan), [[] for _ in range(n)])
 
     def enter(self, presenter: Presenter, trial: int, answer: Answer) -> None:
-        """Put an answer in its place."""
+        """Put an answer in its place, and count the question."""
+        if not self.answers[trial]:
+            presenter.on_images(1)
         layer, readout = answer.place
         if answer.choice is not None:
             self.yes[trial, layer, readout] = float(answer.choice == 0)
@@ -147,90 +158,135 @@ def ask(
 
 def hold(presenter: Presenter, interview: Interview) -> Any:
     """Ask all questions of an interview, and return its result."""
-    conversation = Conversation(presenter.observer)
-    conversation.begin(0, presenter, interview)
-    ((_, found),) = conversation.finished()
-    if isinstance(found, BaseException):
-        raise found
-    return found
+    import torch
+
+    if isinstance(presenter.observer, AnswersStream):
+        conversation = Conversation(presenter.observer)
+        conversation.begin(0, presenter, interview)
+        ((_, found),) = conversation.finished()
+        if isinstance(found, BaseException):
+            raise found
+        return found
+    going = [(chain, advance(chain)) for chain in interview.chains]
+    while going := [(chain, asked) for chain, asked in going if asked]:
+        requests = [request for _, asked in going for request in asked]
+        heard, stimuli = Heard.nothing(presenter, len(requests)), [r.stimuli for r in requests]
+        order = in_order(requests)
+        with torch.no_grad():
+            for rows in presenter.batches(order, interview.scene, stimuli=stimuli.__getitem__):
+                _ask_batch(presenter, interview, requests, rows, heard)
+        ends = itertools.accumulate((len(asked) for _, asked in going), initial=0)
+        parts = [slice(*ends) for ends in itertools.pairwise(ends)]
+        going = [
+            (chain, advance(chain, Heard(heard.yes[p], heard.contrast[p], heard.answers[p])))
+            for (chain, _), p in zip(going, parts, strict=True)
+        ]
+    return interview.finish()
+
+
+def _ask_batch(
+    presenter: Presenter,
+    interview: Interview,
+    requests: Sequence[Request],
+    rows: Sequence[int],
+    heard: Heard,
+) -> None:
+    """Ask questions about the same frames, but for those whose answers the log knows."""
+    observer, log = presenter.observer, presenter.trial_log
+    some = [requests[row] for row in rows]
+    stimuli = tuple(dict.fromkeys(each for request in some for each in request.stimuli))
+    targets = [request.stimuli[request.target] for request in some]
+    frames, contrasts = _show(presenter, interview, stimuli, targets)
+    questions = [request.about(stimuli) for request in some]
+    heard.contrast[list(rows)] = contrasts
+    waiting: dict[str, list[int]] = {}
+    for key, row in zip(trial_keys(presenter, frames, questions, log), rows, strict=True):
+        waiting.setdefault(key, []).append(row)
+    known = log.known(list(waiting))
+    for key, answer in known.items():
+        for row in waiting[key]:
+            heard.enter(presenter, row, answer)
+    missing = [key for key in waiting if key not in known]
+    while missing:
+        allowed = log.allow(len(missing))
+        keys, missing = missing[:allowed], missing[allowed:]
+        unanswered = set(keys)
+        asked = [requests[waiting[key][0]].about(stimuli) for key in keys]
+        for answer in observer.choose(frames, asked):
+            key = keys[answer.question]
+            first = waiting[key][0]
+            trace = requests[first].traced(presenter, heard.contrast[first])
+            log.record(key, asked[answer.question], answer, trace)
+            for row in waiting[key]:
+                heard.enter(presenter, row, answer)
+            unanswered.discard(key)
+        if unanswered:
+            raise ObserverError(
+                f"observer '{observer.name}' left {len(unanswered)} of {len(keys)} questions "
+                "unanswered."
+            )
+
+
+def _show(
+    presenter: Presenter,
+    interview: Interview,
+    stimuli: Sequence[Shown],
+    targets: Sequence[Shown],
+) -> tuple[Frames, list[float]]:
+    """Paint stimuli, and measure what is shown of targets among them."""
+    frames, look = presenter.frames(stimuli, interview.scene), interview.look
+    if look is None:
+        return frames, [math.nan] * len(targets)
+    light = dict(zip(stimuli, frames.luminance().double(), strict=True))
+    found = {each: look(each, light[each]) for each in dict.fromkeys(targets)}
+    return frames, [found[each] for each in targets]
 
 
 @dataclass(eq=False)
 class _Open:
-    """An interview under way."""
+    """An interview under way, with its chains that are not begun yet."""
 
     number: int
     presenter: Presenter
     interview: Interview
     waiting: Iterator[Chain]
-    begun: int = 0
     going: int = 0
     over: bool = False
 
 
 @dataclass(eq=False)
 class _Going:
-    """A chain under way: what it asks now, which of that is left to ask, and what came of it."""
+    """A chain under way: what it asks now, what came of it, and how many answers are missing."""
 
     of: _Open
-    number: int
     chain: Chain
     requests: Sequence[Request] = ()
-    left: deque[int] = field(default_factory=deque)
     missing: int = 0
-    rounds: int = 0
     heard: Heard = field(init=False)
-
-    def __lt__(self, other: _Going) -> bool:
-        """Chains that are behind go first, so that none is left to go on alone at the end."""
-        mine, others = ((each.rounds, each.of.number, each.number) for each in (self, other))
-        return mine < others
-
-
-#: A question of a chain, by its place among those that are asked now.
-_Trial = tuple[_Going, int]
-
-
-class _Batch(NamedTuple):
-    """Questions about the same frames: what was really shown in each, keys, and what is known."""
-
-    frames: Frames
-    contrasts: list[float]
-    questions: list[Question]
-    keys: list[str]
-    known: Mapping[str, Answer]
 
 
 class Conversation:
-    """Interviews with an observer.
+    """Interviews with an observer that takes a stream of questions."""
 
-    One that takes a stream has questions of many chains and several interviews under way; others
-    are asked batch by batch, the next questions of all chains together.
-    """
-
-    def __init__(self, observer: Answers) -> None:
+    def __init__(self, observer: AnswersStream) -> None:
         self._observer = observer
-        self._step, self._chains, remembered = self._ask_round, math.inf, 0
-        if isinstance(observer, AnswersStream):
-            # Twice as many chains as places keep these full until the last chains end.
-            self._chains = 2 * observer.most_under_way
-            self._step, remembered = self._take_one, _REMEMBERED
-        self._shown = lru_cache(remembered)(self._show)
+        self._shown = lru_cache(_REMEMBERED)(_show)
         self._open: dict[int, _Open] = {}
-        self._ready: list[_Going] = []
         self._done: list[tuple[int, Any]] = []
         self._stream: Iterator[Answer] | None = None
         self._numbers: Iterator[int] = itertools.count()
-        #: Questions under way in the stream, by number.
-        self._asked: dict[int, tuple[str, Question]] = {}
-        #: Everybody who waits for an answer, by key; the first asks.
-        self._awaited: dict[str, list[_Trial]] = {}
+        #: Questions that can be asked now: chains, and places among what each asks.
+        self._ready: deque[tuple[_Going, int]] = deque()
+        #: Questions under way in the stream, by number: their keys.
+        self._asked: dict[int, str] = {}
+        #: Every question that waits for an answer, by its key; the first is asked.
+        self._awaited: dict[str, list[tuple[_Going, int]]] = {}
 
     def __len__(self) -> int:
         return len(self._open) + len(self._done)
 
     def begin(self, number: int, presenter: Presenter, interview: Interview) -> None:
-        """Add an interview; those of lower numbers go first."""
+        """Add an interview; those that are added first go first."""
         self._open[number] = _Open(number, presenter, interview, iter(interview.chains))
 
     def finished(self) -> list[tuple[int, Any]]:
@@ -240,7 +296,7 @@ class Conversation:
         with torch.no_grad():
             while self._open and not self._done:
                 try:
-                    self._step()
+                    self._take_one()
                 except BaseException as error:
                     self._stream = None
                     self._asked.clear()
@@ -253,42 +309,59 @@ class Conversation:
         return sorted(done, key=lambda each: each[0])
 
     def _take_one(self) -> None:
-        """Wait for an answer of the stream, and hand it to everybody who waits for it."""
+        """Wait for an answer of the stream, and hand it to every chain that waits for it."""
         if self._stream is None:
-            assert isinstance(self._observer, AnswersStream)
             self._numbers = itertools.count()
             self._stream = self._observer.stream(self._more)
         answer = next(self._stream, None)
-        if answer is not None:
-            key, question = self._asked.pop(answer.question)
-            self._record(key, question, answer)
-            self._close(key)
+        if answer is None:
+            self._stream = None
+            if self._asked:
+                raise ObserverError(
+                    f"observer '{self._observer.name}' left {len(self._asked)} questions "
+                    "unanswered."
+                )
             return
-        self._stream = None
-        if self._asked:
-            raise ObserverError(
-                f"observer '{self._observer.name}' left {len(self._asked)} questions unanswered."
-            )
+        key = self._asked.pop(answer.question)
+        first, place = self._awaited[key][0]
+        request, presenter = first.requests[place], first.of.presenter
+        trace = request.traced(presenter, first.heard.contrast[place])
+        question = request.about(tuple(dict.fromkeys(request.stimuli)))
+        presenter.trial_log.record(key, question, answer, trace)
+        self._hear(key, answer)
 
     def _more(self) -> tuple[Frames, Question] | None:
         """Return the next question that has no answer yet, None if all wait for others."""
-        while (going := self._next()) is not None:
+        while self._ready or self._begin_chain():
+            if not self._ready:
+                continue
+            going, place = self._ready[0]
+            of, request = going.of, going.requests[place]
+            if of.over:
+                self._ready.popleft()
+                continue
             try:
-                trial = (going, going.left[0])
-                batch = self._look_up(going.of, [trial])
-                (key,), (question,) = batch.keys, batch.questions
-                new = key not in batch.known and key not in self._awaited
-                if new and not self._may_ask(going.of.presenter.trial_log):
+                stimuli, log = tuple(dict.fromkeys(request.stimuli)), of.presenter.trial_log
+                targets = (request.stimuli[request.target],)
+                frames, contrast = self._shown(of.presenter, of.interview, stimuli, targets)
+                question = request.about(stimuli)
+                (key,) = trial_keys(of.presenter, frames, [question], log)
+                known = {} if key in self._awaited else log.known([key])
+                new = key not in self._awaited and key not in known
+                if new and not self._may_ask(log):
                     return None
-                going.left.popleft()
-                self._wait([trial], batch)
+                self._ready.popleft()
+                going.heard.contrast[place] = contrast[0]
+                self._awaited.setdefault(key, []).append((going, place))
+                if key in known:
+                    self._hear(key, known[key])
                 if new:
-                    self._asked[next(self._numbers)] = (key, question)
-                    return batch.frames, question
+                    self._asked[next(self._numbers)] = key
+                    return frames, question
             except (*_ENDS_ALL, InvalidRepliesError):
                 raise
             except Exception as error:
-                self._end(going.of, error)
+                self._end(of, error)
         return None
 
     def _may_ask(self, log: TrialLog) -> bool:
@@ -301,152 +374,49 @@ class Conversation:
                 raise
             return False
 
-    def _ask_round(self) -> None:
-        """Ask all that chains ask now; questions about the same stimuli share a batch."""
-        asked: dict[_Open, list[_Trial]] = {}
-        while (going := self._next()) is not None:
-            asked.setdefault(going.of, []).extend((going, place) for place in sorted(going.left))
-            going.left.clear()
-        for of, trials in asked.items():
-            requests = [going.requests[place] for going, place in trials]
-            stimuli = [request.stimuli for request in requests]
-            scene, order = of.interview.scene, in_order(requests)
-            for rows in of.presenter.batches(order, scene, stimuli=stimuli.__getitem__):
-                self._ask_batch(of, [trials[row] for row in rows])
-
-    def _ask_batch(self, of: _Open, trials: Sequence[_Trial]) -> None:
-        batch, log = self._look_up(of, trials), of.presenter.trial_log
-        missing = self._wait(trials, batch)
-        while missing:
-            allowed = log.allow(len(missing))
-            now, missing = missing[:allowed], missing[allowed:]
-            keys, asked = [batch.keys[i] for i in now], [batch.questions[i] for i in now]
-            unanswered = set(keys)
-            for answer in self._observer.choose(batch.frames, asked):
-                self._record(keys[answer.question], asked[answer.question], answer)
-                unanswered.discard(keys[answer.question])
-            if unanswered:
-                raise ObserverError(
-                    f"observer '{self._observer.name}' left {len(unanswered)} of {len(now)} "
-                    "questions unanswered."
-                )
-            for key in keys:
-                self._close(key)
-
-    def _look_up(self, of: _Open, trials: Sequence[_Trial]) -> _Batch:
-        """Paint what questions are about, and see which answers are in the log."""
-        requests = [going.requests[place] for going, place in trials]
-        stimuli = tuple(dict.fromkeys(each for request in requests for each in request.stimuli))
-        targets = [request.stimuli[request.target] for request in requests]
-        frames, contrasts = self._shown(of, stimuli, tuple(dict.fromkeys(targets)))
-        here = {stimulus: place for place, stimulus in enumerate(stimuli)}
-        questions = [
-            Question(tuple(here[each] for each in request.stimuli), request.prompt, request.repeat)
-            for request in requests
-        ]
-        log = of.presenter.trial_log
-        keys = trial_keys(of.presenter, frames, questions, log)
-        new = [key for key in dict.fromkeys(keys) if key not in self._awaited]
-        known = log.known(new) if new else {}
-        return _Batch(frames, [contrasts[each] for each in targets], questions, keys, known)
-
-    def _show(
-        self, of: _Open, stimuli: Sequence[Shown], targets: Sequence[Shown]
-    ) -> tuple[Frames, dict[Shown, float]]:
-        """Paint stimuli, and measure what is shown of some."""
-        frames, look = of.presenter.frames(stimuli, of.interview.scene), of.interview.look
-        if look is None:
-            return frames, dict.fromkeys(targets, math.nan)
-        light = dict(zip(stimuli, frames.luminance().double(), strict=True))
-        return frames, {each: look(each, light[each]) for each in targets}
-
-    def _wait(self, trials: Sequence[_Trial], batch: _Batch) -> list[int]:
-        """Hand over known answers, wait for others; return which of these nobody asked yet."""
-        new = []
-        for i, ((going, place), key) in enumerate(zip(trials, batch.keys, strict=True)):
-            going.heard.contrast[place] = batch.contrasts[i]
-            waiting = self._awaited.setdefault(key, [])
-            if not waiting and key not in batch.known:
-                new.append(i)
-            waiting.append((going, place))
-        for key, answer in batch.known.items():
-            self._hear(key, answer)
-            self._close(key)
-        return new
-
-    def _record(self, key: str, question: Question, answer: Answer) -> None:
-        """Keep an answer, and enter it for everybody who waits for it."""
-        first, place = self._awaited[key][0]
-        presenter, contrast = first.of.presenter, float(first.heard.contrast[place])
-        trace = first.requests[place].trace._replace(test=presenter.test, contrast=contrast)
-        presenter.trial_log.record(key, question, answer, trace)
-        self._hear(key, answer)
-
     def _hear(self, key: str, answer: Answer) -> None:
-        for going, place in self._awaited[key]:
+        """Enter an answer for every chain that waits for it; those that miss no other go on."""
+        for going, place in self._awaited.pop(key):
             if not going.of.over:
-                if not going.heard.answers[place]:
-                    going.of.presenter.on_images(1)
                 going.heard.enter(going.of.presenter, place, answer)
-
-    def _close(self, key: str) -> None:
-        """Let chains go on that waited for nothing but this answer."""
-        for going, _ in self._awaited.pop(key):
-            going.missing -= 1
-            if going.missing == 0 and not going.of.over:
-                try:
+                going.missing -= 1
+                if going.missing == 0:
                     self._go_on(going, going.heard)
-                except Exception as error:
-                    self._end(going.of, error)
 
-    def _next(self) -> _Going | None:
-        """Return a chain that has something to ask."""
-        while True:
-            while self._ready and (self._ready[0].of.over or not self._ready[0].left):
-                heapq.heappop(self._ready)
-            first = self._ready[0] if self._ready else None
-            enough = sum(of.going for of in self._open.values()) >= self._chains
-            if first is not None and (enough or first.rounds == 1):
-                return first
-            for of in sorted(self._open.values(), key=lambda each: each.number):
-                if self._begin_chain(of):
-                    break
-            else:
-                return first
+    def _begin_chain(self) -> bool:
+        """Begin another chain, of the first interview that has one; return whether one has."""
+        return any(self._begin_chain_of(of) for of in list(self._open.values()))
 
-    def _begin_chain(self, of: _Open) -> bool:
-        """Begin the next chain of an interview; return whether anything changed."""
+    def _begin_chain_of(self, of: _Open) -> bool:
+        """Begin the next chain of an interview, or finish it; return whether either was due."""
+        chain = None
         try:
             chain = next(of.waiting, None)
             if chain is not None:
-                of.begun += 1
                 of.going += 1
-                self._go_on(_Going(of, of.begun, chain), None)
+                self._go_on(_Going(of, chain), None)
             elif of.going == 0:
                 self._end(of, of.interview.finish())
-            else:
-                return False
         except Exception as error:
             self._end(of, error)
-        return True
+        return chain is not None or of.over
 
     def _go_on(self, going: _Going, heard: Heard | None) -> None:
-        """Let a chain say what it asks next."""
+        """Let a chain say what it asks next; after its end, another one of its interview."""
+        of = going.of
         try:
-            going.requests = going.chain.send(heard)  # type: ignore[arg-type]  # None begins it
-        except StopIteration:
-            going.of.going -= 1
-            if going.of.going == 0:
-                self._begin_chain(going.of)
+            going.requests = advance(going.chain, heard)
+        except Exception as error:
+            self._end(of, error)
             return
-        going.rounds += 1
-        going.left = deque(in_order(going.requests))
-        going.missing = len(going.left)
-        going.heard = Heard.nothing(going.of.presenter, going.missing)
-        if going.missing:
-            heapq.heappush(self._ready, going)
-        else:
-            self._go_on(going, going.heard)
+        if going.requests:
+            going.missing = len(going.requests)
+            going.heard = Heard.nothing(of.presenter, going.missing)
+            self._ready.extend((going, place) for place in in_order(going.requests))
+            return
+        of.going -= 1
+        if of.going == 0:
+            self._begin_chain_of(of)
 
     def _end(self, of: _Open, outcome: Any) -> None:
         """Close an interview with its result, or with what went wrong."""

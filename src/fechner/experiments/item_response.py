@@ -10,13 +10,14 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from fechner.experiments.base import Piece, Sample, Scene, nothing, spread
-from fechner.experiments.item_tasks import Asker, ItemTask, Shown
-from fechner.experiments.placement import EveryLevel, Placement, advance, rounds
+from fechner.experiments.item_tasks import ItemTask, Shown
+from fechner.experiments.placement import Placement, advance
 from fechner.experiments.preferred_views import (
     Item,
     origin_in_words,
@@ -96,31 +97,12 @@ class ItemResponse:
     @property
     def method(self) -> str:
         """What is shown and asked, made from the parameters."""
-        several = self.per_class > 1
-        best = self.show == "preferred"
-        which = "that the observer knows best" if best else "drawn by seed"
-        shown = (
-            f"the {self.per_class} pictures {which} are" if several else f"the picture {which} is"
-        )
+        which = "that the observer knows best" if self.show == "preferred" else "drawn by seed"
         return (
-            f"Of each of {len(self.pictures.classes):,} classes of {self.pictures.kind}, {shown} "
-            f"shown. A picture {self.manipulation.words}. {self._placed} "
-            f"{self.task.method} {origin_in_words(self.pictures)}{self.scene.method}"
-        )
-
-    @property
-    def _placed(self) -> str:
-        """How levels are chosen, in a sentence."""
-        placement = self.placement
-        n, first, last = len(placement.levels) - 1, placement.levels[1], placement.levels[-1]
-        between = f"from {first:.3g} to {last:.3g}"
-        if isinstance(placement, EveryLevel):
-            return f"Every picture is shown as it is and at {n} levels {between}."
-        return (
-            f"Levels are chosen trial by trial among the original and {n} {between}, where the "
-            "answer is expected to tell most of the threshold of a class (Watson 2017): "
-            f"{placement.trials - placement.blanks} trials of each{placement.stops_earlier}, after "
-            f"{placement.blanks} of the original."
+            f"Of each of {len(self.pictures.classes):,} classes of {self.pictures.kind}, "
+            f"{self.per_class} {which} are shown, level 0 being the original. A picture "
+            f"{self.manipulation.words}. {self.placement.method('levels')} {self.task.method} "
+            f"{origin_in_words(self.pictures)}{self.scene.method}"
         )
 
     def pieces(self) -> Sequence[Piece]:
@@ -149,49 +131,78 @@ class ItemResponse:
             The observer's answers to `PreferredViews`; None if it names nothing.
         """
         known = views if self.show == "preferred" else None
-        ask = self.task.asker(presenter, self, known)
-        items = [
-            item
-            for label in range(piece.start, piece.stop)
-            for item in preferred(self.pictures, label, self.per_class, self.seed, known)
-        ]
-        shown, answered = self._asked(ask, items)
-        return self._table(piece, shown, answered, ask, presenter)
-
-    def _asked(self, ask: Asker, items: Sequence[Item]) -> tuple[list[Shown], Decided]:
-        """Show pictures round by round: the next trials of every track, in every run.
-
-        Every picture has a track of its own; where levels are chosen, every class has, and its
-        pictures take turns.
-        """
+        asker = self.task.asker(presenter, self, known)
+        # Every picture has a track of its own; where levels are chosen, every class has, and its
+        # pictures take turns.
         together: dict[int | Item, list[Item]] = {}
-        for item in items:
-            together.setdefault(item.label if self.placement.adaptive else item, []).append(item)
-        # Being wrong becomes more frequent with the level, up to guessing.
-        tracks = [
-            (pictures, run, self.placement.track(lapse=ask.chance, seed=pictures[0].label))
-            for pictures in together.values()
-            for run in self.task.run_numbers
-        ]
+        for label in range(piece.start, piece.stop):
+            for item in preferred(self.pictures, label, self.per_class, self.seed, known):
+                together.setdefault(label if self.placement.adaptive else item, []).append(item)
+        going = []
+        for items in together.values():
+            for run in self.task.run_numbers:
+                # Being wrong becomes more frequent with the level, up to guessing.
+                track = self.placement.track(lapse=asker.chance, seed=items[0].label)
+                going.append((items, run, track, advance(track)))
         shown: list[Shown] = []
         parts: list[Decided] = []
-        steps = rounds([track for *_, track in tracks])
-        asked = advance(steps)
-        while asked:
+        while going := [each for each in going if each[-1]]:
             now = [
-                Shown(pictures[draw % len(pictures)], self.placement.levels[level], run, draw)
-                for (pictures, run, _), (level, draw) in ((tracks[i], trial) for i, trial in asked)
+                Shown(items[draw % len(items)], self.placement.levels[level], run, draw)
+                for items, run, _, trials in going
+                for level, draw in trials
             ]
-            parts.append(ask.ask(now))
+            parts.append(asker.ask(now))
             shown += now
             # What an observer hands on chooses; all its layers are measured along.
             wrong = 1 - parts[-1].right[:, -1, 0]
             unreadable = {now[place].item.label for place in np.flatnonzero(np.isnan(wrong))}
-            for pictures, _, track in tracks:
-                if pictures[0].label in unreadable:
-                    track.close()
-            asked = advance(steps, wrong.tolist())
-        return shown, Decided.joined(parts) if parts else ask.ask([])
+            answers = iter(wrong.tolist())
+            own = [list(islice(answers, len(trials))) for *_, trials in going]
+            going = [
+                (items, run, track, advance(track, each))
+                for (items, run, track, _), each in zip(going, own, strict=True)
+                if items[0].label not in unreadable
+            ]
+        found = Decided.joined(parts) if parts else asker.ask([])
+        dims = ("trial", "layer", "readout")
+        coords = {
+            "class_of": (
+                "trial",
+                np.array([each.item.label for each in shown], np.int32),
+                with_names(self.pictures.classes, piece),
+            ),
+            "index": ("trial", np.array([each.item.place for each in shown], np.int32)),
+            "dropout_run": ("trial", np.array([each.run for each in shown], np.int16)),
+            "level": ("trial", np.array([each.level for each in shown], np.float64)),
+        }
+        if len(found.others) == len(shown):
+            others = np.array([each or (-1, -1) for each in found.others], np.int32)
+            others = others.reshape(-1, 2).T
+            coords["other_class"], coords["other_index"] = (("trial", each) for each in others)
+        return presenter.result(
+            self.scene,
+            {
+                "chosen": (dims, found.chosen, with_names(asker.choices, piece)),
+                "problem": problems_as_flags("trial", found.problems),
+                "right": (dims, found.right.astype(np.float32)),
+                "score": (dims, found.score.astype(np.float32)),
+                "undefined": (dims, found.undefined.astype(np.uint8)),
+            },
+            coords,
+            along="trial",
+            axis=self.manipulation.axis,
+            chance=asker.chance,
+            choices=len(asker.choices),
+            decision=self.task.decision,
+            manipulation=self.manipulation.name,
+            most=self.manipulation.most,
+            strongest=self.placement.levels[-1],
+            task=self.task.name,
+            test=self.id,
+            unreadable=unreadable_in_words(found.problems),
+            weakest=self.placement.levels[1],
+        )
 
     def picture(self, shown: Shown) -> Picture:
         """Return what is shown in a trial."""
@@ -206,54 +217,6 @@ class ItemResponse:
         own = zlib.crc32(self.pictures.name(*shown.item).encode("utf-8", "surrogateescape"))
         level = zlib.crc32(np.float64(shown.level).tobytes())
         return (self.seed, own, level, shown.run, shown.draw)
-
-    def _table(
-        self,
-        piece: Piece,
-        shown: Sequence[Shown],
-        answered: Decided,
-        ask: Asker,
-        presenter: Presenter,
-    ) -> xr.Dataset:
-        items = [each.item for each in shown]
-        dims = ("trial", "layer", "readout")
-        coords = {
-            "class_of": (
-                "trial",
-                np.array([item.label for item in items], np.int32),
-                with_names(self.pictures.classes, piece),
-            ),
-            "index": ("trial", np.array([item.place for item in items], np.int32)),
-            "dropout_run": ("trial", np.array([each.run for each in shown], np.int16)),
-            "level": ("trial", np.array([each.level for each in shown], np.float64)),
-        }
-        if len(answered.others) == len(shown):
-            others = np.array([each or (-1, -1) for each in answered.others], np.int32)
-            class_and_index = others.reshape(-1, 2).T
-            coords["other_class"], coords["other_index"] = (("trial", e) for e in class_and_index)
-        return presenter.result(
-            self.scene,
-            {
-                "chosen": (dims, answered.chosen, with_names(ask.choices, piece)),
-                "problem": problems_as_flags("trial", answered.problems),
-                "right": (dims, answered.right.astype(np.float32)),
-                "score": (dims, answered.score.astype(np.float32)),
-                "undefined": (dims, answered.undefined.astype(np.uint8)),
-            },
-            coords,
-            along="trial",
-            axis=self.manipulation.axis,
-            chance=ask.chance,
-            choices=len(ask.choices),
-            decision=self.task.decision,
-            manipulation=self.manipulation.name,
-            most=self.manipulation.most,
-            strongest=self.placement.levels[-1],
-            task=self.task.name,
-            test=self.id,
-            unreadable=unreadable_in_words(answered.problems),
-            weakest=self.placement.levels[1],
-        )
 
     @property
     def original_at(self) -> float:

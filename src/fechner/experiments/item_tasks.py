@@ -6,7 +6,7 @@ like the sample (2AFC), and asks any observer that compares.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from fechner.experiments.item_response import ItemResponse
     from fechner.observers.classes import Categories
-    from fechner.stimuli.pictures import Seed
 
     Floats = NDArray[np.float64]
 
@@ -45,17 +44,7 @@ class Shown(NamedTuple):
 
 
 class Asker(NamedTuple):
-    """How one observer is asked.
-
-    Parameters
-    ----------
-    chance
-        Share that guessing gets right.
-    choices
-        What there is to choose from.
-    ask
-        Asks trials.
-    """
+    """How one observer is asked trials: what guessing gets right, the choices, and the function."""
 
     chance: float
     choices: Sequence[str]
@@ -90,20 +79,19 @@ class Naming:
     @property
     def method(self) -> str:
         """What is asked, in sentences."""
-        dropped = ""
-        if self.dropout is not None:
-            dropped = (
-                f" While it looks, {self.dropout.share:.0%} of the activations of "
-                f"{', '.join(self.dropout.layers)} are dropped, in {self.dropout.runs} runs."
-            )
-        return f"{choice_in_words(self.among, self.categories)}{dropped}"
+        chosen = choice_in_words(self.among, self.categories)
+        if self.dropout is None:
+            return chosen
+        return (
+            f"{chosen} While it looks, {self.dropout.share:.0%} of the activations of "
+            f"{', '.join(self.dropout.layers)} are dropped, in {self.dropout.runs} runs."
+        )
 
     def asker(
         self, presenter: Presenter, experiment: ItemResponse, views: xr.Dataset | None
     ) -> Asker:
         """Return how an observer is asked."""
-        classes = experiment.pictures.classes
-        choices = choices_of(presenter, classes, self.among, self.categories)
+        choices = choices_of(presenter, experiment.pictures.classes, self.among, self.categories)
 
         def ask(shown: Sequence[Shown]) -> Decided:
             return classify(
@@ -121,27 +109,6 @@ class Naming:
     def question_size(self, classes: Sequence[str]) -> tuple[int, float]:
         """How many pictures a question is about, and how many words it has."""
         return words_of(self.categories.names if self.categories else classes)
-
-
-class Decision(NamedTuple):
-    """Which of two pictures a sample was taken for, by two differences.
-
-    Differences are those of a read-out; r = 1 - difference is Pearson's correlation where that is
-    ``correlation``.
-
-    Parameters
-    ----------
-    right
-        1 or 0.
-    score
-        The decision score; NaN where a difference is undefined.
-    undefined
-        Whether it is, as correlations of constant features are; such a decision is wrong.
-    """
-
-    right: Floats
-    score: Floats
-    undefined: NDArray[np.bool_]
 
 
 def _nearer(positive: Floats, negative: Floats) -> Floats:
@@ -165,13 +132,12 @@ DECISIONS: dict[str, tuple[Callable[[Floats, Floats], Floats], np.ufunc]] = {
 }
 
 
-def decide(name: str, positive: Floats, negative: Floats) -> Decision:
-    """Decide which of two pictures a sample is.
+def decide(name: str, positive: Floats, negative: Floats) -> Decided:
+    """Decide which of two pictures a sample is, by its differences to the same and to another.
 
-    Parameters
-    ----------
-    positive, negative
-        Differences of samples to the same picture, and to another.
+    Differences are those of a read-out; r = 1 - difference is Pearson's correlation where that is
+    ``correlation``. Where one is undefined, as correlations of constant features are, the decision
+    is wrong.
 
     Examples
     --------
@@ -185,8 +151,10 @@ def decide(name: str, positive: Floats, negative: Floats) -> Decision:
     score_of, is_right = DECISIONS[name]
     with np.errstate(invalid="ignore"):
         score = score_of(positive, negative)
-        right = is_right(score, 0)
-    return Decision(np.where(undefined, 0.0, right), np.where(undefined, np.nan, score), undefined)
+        right = np.where(undefined, 0.0, is_right(score, 0))
+    chosen = np.where(undefined, NONE_OF_THEM, 1 - right).astype(np.int16)
+    fine = [("", "")] * len(right)
+    return Decided(chosen, right, np.where(undefined, np.nan, score), undefined, fine)
 
 
 @dataclass(frozen=True)
@@ -217,14 +185,10 @@ class Matching:
     @property
     def method(self) -> str:
         """What is asked, in sentences."""
-        drawn = (
-            "drawn among all for every trial"
-            if self.others is None
-            else f"of {self.others} that are drawn for each picture"
-        )
+        drawn = f"one of {self.others or 'all'} other classes, drawn by seed"
         return (
             "The picture at a level is the sample; the observer has to find it among the original "
-            f"and the picture of another class, {drawn}. "
+            f"and the picture of {drawn}. "
             "It chooses the one with the smaller difference by its read-out, and where that is "
             "undefined its answer is wrong. Encoders are read out by the correlation of their "
             f"features. The decision function is '{self.decision}'."
@@ -248,80 +212,59 @@ class _Matcher:
     known: dict[int, Item | None] = field(default_factory=dict)
 
     def ask(self, shown: Sequence[Shown]) -> Decided:
-        parts = [
-            self._of_item(item, list(trials))
-            for item, trials in groupby(shown, key=lambda each: each.item)
-        ]
-        return Decided.joined(parts) if parts else Decided.nothing(self.presenter, 0)
+        """Ask trials, picture by picture."""
+        experiment, presenter, parts = self.experiment, self.presenter, []
+        for item, trials in groupby(shown, key=lambda each: each.item):
+            own = list(trials)
+            original = experiment.pictures.shown(*item)
+            problem = presenter.problem(original.source, experiment.scene)
+            others = [] if problem[0] else self._others(item, own)
+            if not others:
+                if not problem[0]:
+                    problem = ("unreadable", "No picture of another class can be shown.")
+                none = Decided.nothing(presenter, len(own))
+                n = len(own)
+                parts.append(none._replace(problems=[problem] * n, others=[None] * n))
+                continue
+            met = sorted(set(others))
+            differences = differences_from_several(
+                presenter,
+                [experiment.picture(each) for each in own],
+                [original, *(experiment.pictures.shown(*other) for other in met)],
+                [(0, 1 + met.index(other)) for other in others],
+                experiment.scene,
+            )
+            found = decide(self.task.decision, differences[:, 0], differences[:, 1])
+            parts.append(found._replace(others=others))
+        return Decided.joined(parts) if parts else Decided.nothing(presenter, 0)
 
-    def _of_item(self, item: Item, shown: Sequence[Shown]) -> Decided:
-        experiment, presenter = self.experiment, self.presenter
-        original = experiment.pictures.shown(*item)
-        problem = presenter.problem(original.source, experiment.scene)
-        seeds = [experiment.seed_of(each) for each in shown]
-        drawn = [] if problem[0] else self._drawn(item, seeds)
-        if not drawn:
-            problems = [problem if problem[0] else _NOBODY_ELSE] * len(shown)
-            nothing = Decided.nothing(presenter, len(shown))
-            return nothing._replace(problems=problems, others=[None] * len(shown))
-        met = sorted(set(drawn))
-        differences = differences_from_several(
-            presenter,
-            [experiment.picture(each) for each in shown],
-            [original, *(experiment.pictures.shown(*other) for other in met)],
-            [(0, 1 + met.index(other)) for other in drawn],
-            experiment.scene,
-        )
-        found = decide(self.task.decision, differences[:, 0], differences[:, 1])
-        chosen = np.where(found.undefined, NONE_OF_THEM, 1 - found.right).astype(np.int16)
-        fine = [("", "")] * len(shown)
-        return Decided(chosen, found.right, found.score, found.undefined, fine, drawn)
-
-    def _drawn(self, item: Item, seeds: Sequence[Seed]) -> list[Item]:
+    def _others(self, item: Item, shown: Sequence[Shown]) -> list[Item]:
         """Return a picture of another class for each trial; none where none can be shown."""
-        classes = len(self.experiment.pictures.classes)
-        if self.task.others is not None:
-            own = self.experiment.seed_of(Shown(item, 0.0, 0))
-            order = _other_classes(classes, item.label, own)
-            some = list(islice(self._readable(order), self.task.others))
-            # Another draw than that of the manipulation.
-            return [some[_draw((*seed, 1), len(some))] for seed in seeds] if some else []
-        found = []
-        for seed in seeds:
-            order = _other_classes(classes, item.label, (*seed, 1))
-            other = next(self._readable(order), None)
-            if other is None:
-                return []
-            found.append(other)
-        return found
+        # Another draw than that of the manipulation.
+        seeds = [[*self.experiment.seed_of(each), 1] for each in shown]
+        if self.task.others is None:
+            drawn = [next(self._readable(item.label, seed), None) for seed in seeds]
+            return [each for each in drawn if each is not None] if None not in drawn else []
+        own = list(self.experiment.seed_of(Shown(item, 0.0, 0)))
+        some = list(islice(self._readable(item.label, own), self.task.others))
+        if not some:
+            return []
+        return [some[np.random.default_rng(seed).integers(len(some))] for seed in seeds]
 
-    def _readable(self, labels: Iterable[int]) -> Iterator[Item]:
-        """Go through the best pictures of classes, without those that cannot be read."""
+    def _readable(self, label: int, seed: Sequence[int]) -> Iterator[Item]:
+        """Go through the best pictures of other classes that can be read, in an order by seed."""
         pictures, scene = self.experiment.pictures, self.experiment.scene
-        for label in labels:
-            if label not in self.known:
-                best = preferred(pictures, label, 1, self.experiment.seed, self.views)
-                fine = (
-                    item
-                    for item in best
-                    if not self.presenter.problem(pictures.shown(*item).source, scene)[0]
-                )
-                self.known[label] = next(fine, None)
-            if (found := self.known[label]) is not None:
+        for other in np.random.default_rng(seed).permutation(len(pictures.classes)).tolist():
+            if other == label:
+                continue
+            if other not in self.known:
+                best = preferred(pictures, other, 1, self.experiment.seed, self.views)
+                shown = [pictures.shown(*item).source for item in best]
+                fine = shown and not self.presenter.problem(shown[0], scene)[0]
+                self.known[other] = best[0] if fine else None
+            if (found := self.known[other]) is not None:
                 yield found
 
 
 #: What is asked of a picture at a level.
 ItemTask: TypeAlias = Naming | Matching
-
-_NOBODY_ELSE = ("unreadable", "No picture of another class can be shown.")
-
-
-def _draw(seed: Sequence[int], n: int) -> int:
-    return int(np.random.default_rng(list(seed)).integers(n))
-
-
-def _other_classes(classes: int, but: int, seed: Sequence[int]) -> list[int]:
-    """Return all classes but one, in an order that follows from a seed."""
-    order = np.random.default_rng(list(seed)).permutation(classes)
-    return [int(label) for label in order if label != but]

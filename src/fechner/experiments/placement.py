@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
@@ -30,32 +29,17 @@ Track: TypeAlias = Generator[Sequence[Trial], Sequence[float], None]
 
 
 Next = TypeVar("Next")
+Answers = TypeVar("Answers")
 
 
 def advance(
-    track: Generator[Sequence[Next], Sequence[float], None], answers: Sequence[float] | None = None
+    track: Generator[Sequence[Next], Answers, None], answers: Answers | None = None
 ) -> Sequence[Next]:
     """Return what is shown next, given the answers to the last; nothing at the end."""
     try:
         return track.send(answers)  # type: ignore[arg-type]  # None begins it
     except StopIteration:
         return ()
-
-
-def rounds(
-    tracks: Sequence[Track],
-) -> Generator[Sequence[tuple[int, Trial]], Sequence[float], None]:
-    """Go through tracks together: yields the next trials of all, each with its track's number.
-
-    A track that was closed has no more trials.
-    """
-    going = [(number, track, advance(track)) for number, track in enumerate(tracks)]
-    while going := [each for each in going if each[-1]]:
-        answers = iter((yield [(number, trial) for number, _, some in going for trial in some]))
-        going = [
-            (number, track, advance(track, list(islice(answers, len(some)))))
-            for number, track, some in going
-        ]
 
 
 @dataclass(frozen=True)
@@ -79,6 +63,14 @@ class EveryLevel:
     repeats: int = 1
 
     adaptive: ClassVar[bool] = False
+
+    def method(self, name: str) -> str:
+        """Which levels are shown, in a sentence that calls them by a name."""
+        low, high = self.levels[0], self.levels[-1]
+        return (
+            f"All of {len(self.levels)} {name} from {low:.3g} to {high:.3g} are shown, with "
+            f"{self.repeats} draws of each."
+        )
 
     @property
     def most(self) -> int:
@@ -129,12 +121,22 @@ class AdaptiveLevels:
         """The largest number of trials of a track."""
         return self.trials
 
-    @property
-    def stops_earlier(self) -> str:
-        """When there are fewer trials, as a clause; empty if never."""
-        if self.width is None:
-            return ""
-        return f", fewer once the 95 % interval of the threshold is below {self.width:g} in log10"
+    def method(self, name: str) -> str:
+        """How levels are chosen, in a sentence that calls them by a name."""
+        low, high = self.levels[0], self.levels[-1]
+        width = (
+            ""
+            if self.width is None
+            else (
+                f", fewer once the 95 % interval of the threshold is below {self.width:g} in log10"
+            )
+        )
+        return (
+            f"Among {len(self.levels)} {name} from {low:.3g} to {high:.3g} each trial has the one "
+            "where the answer is expected to tell most of the threshold (Watson 2017): "
+            f"{self.trials} trials{width}, of which the first {self.blanks} have level 0 (the "
+            "first only, for observers that answer the same question in the same way)."
+        )
 
     def track(
         self, *, blanks: int | None = None, lapse: float | None = None, seed: int = 0

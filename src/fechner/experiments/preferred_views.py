@@ -109,14 +109,10 @@ class PreferredViews:
         """Return the first pictures of some classes."""
         counts = self.pictures.counts
         names = readable_names(self.pictures.classes)
+        picture = self.pictures.picture
         return [
             [
-                Sample(
-                    self.pictures.picture(row, column),
-                    x=str(column + 1),
-                    y=names[row],
-                    at=column,
-                )
+                Sample(picture(row, column), x=str(column + 1), y=names[row], at=column)
                 for column in range(min(_COLUMNS, counts[row]))
             ]
             for row in spread(len(counts), _ROWS)
@@ -146,10 +142,9 @@ class GivenConditions(PreferredViews):
     def method(self) -> str:
         """What is shown and asked, made from the parameters."""
         conditions = len(self.pictures.conditions)
-        several = f" in {conditions} conditions" if conditions > 1 else ""
         return (
-            f"{len(self.pictures):,} pictures of {len(self.pictures.classes):,} categories"
-            f"{several} are shown once each, as they are given (after Geirhos et al. 2021). "
+            f"{len(self.pictures):,} pictures of {len(self.pictures.classes):,} categories, in "
+            f"{conditions} conditions, are shown once each, as given (Geirhos et al. 2021). "
             f"{choice_in_words(self.among, self.categories)} "
             f"{origin_in_words(self.pictures)}{self.scene.method}"
         )
@@ -176,12 +171,9 @@ class GivenConditions(PreferredViews):
                     first.setdefault(named.condition, (label, index))
         except PictureError:  # the files are gone
             return [[Sample(nothing(self.scene), x="", y="", at=0.0)]]
-        return [
-            [
-                Sample(self.pictures.picture(*first[name]), x=name, y="", at=float(place))
-                for place, name in enumerate(self.pictures.conditions)
-            ]
-        ]
+        names = self.pictures.conditions
+        shown = [self.pictures.picture(*first[name]) for name in names]
+        return [[Sample(shown[i], x=name, y="", at=float(i)) for i, name in enumerate(names)]]
 
 
 @dataclass(frozen=True)
@@ -251,7 +243,7 @@ class SecondLook:
         self, piece: Piece, presenter: Presenter, views: xr.Dataset | None = None
     ) -> xr.Dataset:
         """Show the best pictures of a class."""
-        pictures = self.pictures
+        pictures = self.views.pictures
         items = sorted(preferred(pictures, piece.start, self.best, self.seed, views))
         shown = [pictures.shown(*item) for item in items]
         return scored(self.views, piece, presenter, items, shown)

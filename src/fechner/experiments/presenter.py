@@ -7,7 +7,7 @@ those that name in `recognition`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -66,15 +66,12 @@ class TrialLog(Protocol):
 
     def known(self, keys: Sequence[str]) -> Mapping[str, Answer]:
         """Return the answers that are there already."""
-        ...
 
     def allow(self, questions: int) -> int:
         """Return how many of n questions may be asked; raises if none may."""
-        ...
 
     def record(self, key: str, question: Question, answer: Answer, trace: Trace) -> None:
         """Keep an answer."""
-        ...
 
 
 class NoLog:
@@ -90,10 +87,6 @@ class NoLog:
 
     def record(self, key: str, question: Question, answer: Answer, trace: Trace) -> None:
         """Forget it."""
-
-
-def _own(row: int) -> tuple[int]:
-    return (row,)
 
 
 @dataclass(eq=False)
@@ -142,11 +135,7 @@ class Presenter:
 
     @property
     def trial_log(self) -> TrialLog:
-        """Where answers go, if they are worth keeping.
-
-        Those of observers that were lifted are not, and those of bare Python objects hold for one
-        process only.
-        """
+        """Where answers go; those of lifted observers and of bare Python objects are not kept."""
         kept = self.reads != "nothing" and self.observer.fingerprint is not None
         return self.log if kept and self.log is not None else NoLog()
 
@@ -159,16 +148,12 @@ class Presenter:
     ) -> xr.Dataset:
         """Return answers with what all results have: layers, read-outs, the field drawn and seen.
 
-        Parameters
-        ----------
-        data, coords
-            As those of `xarray.Dataset`.
-        attributes
-            ``along`` names the dimension along which pieces are put together.
+        Data and coordinates are those of `xarray.Dataset`; the attribute ``along`` names the
+        dimension along which pieces are put together.
         """
         import xarray as xr
 
-        own = {name: (name, getattr(self, f"{name}s")) for name in ("layer", "readout")}
+        own = {"layer": ("layer", self.layers), "readout": ("readout", self.readouts)}
         for kind, field in zip(("drawn", "seen"), scene.fields(self.observer.wants), strict=True):
             for name in ("height_px", "ppd", "width_px"):
                 attributes[f"{kind}_{name}"] = getattr(field, name)
@@ -187,20 +172,13 @@ class Presenter:
         """Paint stimuli for the observer, the whole field or a part of it."""
         import torch
 
-        wants = self.observer.wants
+        wants, device = self.observer.wants, self.device
         drawn, seen = scene.fields(wants)
-        display = self.display(scene)
-        dtype = getattr(torch, wants.dtype)
+        display, dtype = self.display(scene), getattr(torch, wants.dtype)
         if drawn.is_video:
-            return Clips(tuple(stimuli), drawn, display, wants.light, dtype, self.device)
+            return Clips(tuple(stimuli), drawn, display, wants.light, dtype, device)
         frames = paint(
-            stimuli,
-            drawn,
-            display,
-            light=wants.light,
-            dtype=dtype,
-            device=self.device,
-            part=part,
+            stimuli, drawn, display, light=wants.light, dtype=dtype, device=device, part=part
         )
         if seen == frames.field:
             return frames
@@ -215,23 +193,18 @@ class Presenter:
         return frames
 
     def problem(
-        self,
-        picture: Picture,
-        scene: Scene,
-        look: Callable[[Tensor], None] = lambda pixels: None,
+        self, picture: Picture, scene: Scene, look: Callable[[Tensor], None] | None = None
     ) -> tuple[str, str]:
         """Draw a picture, which is then remembered, or say what is wrong with it.
 
-        In a word and in a sentence; both are empty for a picture that can be shown.
-
-        Parameters
-        ----------
-        look
-            Called with its pixels as drawn.
+        In a word and in a sentence; both are empty for a picture that can be shown, whose pixels
+        are handed to ``look``.
         """
         field = scene.drawn_field(self.observer.wants)
         try:
-            look(picture_drawn(picture, field, self.display(scene).bits, self.device))
+            pixels = picture_drawn(picture, field, self.display(scene).bits, self.device)
+            if look is not None:
+                look(pixels)
         except PictureError as error:
             return error.problem, str(error)
         return "", ""
@@ -253,7 +226,7 @@ class Presenter:
         rows: Sequence[int],
         scene: Scene,
         *,
-        stimuli: Callable[[int], Sequence[Hashable]] = _own,
+        stimuli: Callable[[int], Sequence[Hashable]] = lambda row: (row,),
         at_least: int = 1,
     ) -> Iterator[list[int]]:
         """Put rows together that show as many stimuli as fit into memory, in their order.
@@ -306,11 +279,13 @@ class Presenter:
 
 def differences(
     presenter: Presenter,
-    tests: Sequence[Stimulus],
-    references: Sequence[Stimulus],
+    tests: Sequence[Stimulus | Picture],
+    references: Sequence[Stimulus | Picture],
     scene: Scene,
     *,
     kept: NDArray[np.bool_] | None = None,
+    where: Tensor | None = None,
+    may_be_undefined: bool = False,
 ) -> NDArray[np.float64]:
     """Compare each test with its own reference, [n, layers, read-outs].
 
@@ -321,44 +296,85 @@ def differences(
     ----------
     kept
         Which tests are shown, in the shape that answers have in the place of n; NaN for the others.
+    where
+        Pixels [h, w] whose opponent channels are compared instead; they stand for read-outs.
+    may_be_undefined
+        Whether any read-out may be.
     """
-    if kept is not None:
-        answers, rows = presenter.unanswered(*kept.shape), np.flatnonzero(kept).tolist()
-        if rows:
-            own, others = ([every[row] for row in rows] for every in (tests, references))
-            answers[kept] = differences(presenter, own, others, scene)
-        return answers
-    ask = presenter.observer.difference
-    undefined = [name in MAY_BE_UNDEFINED for name in presenter.readouts]
-    return _asked(presenter, ask, len(undefined), tests, references, scene, undefined)
+    import torch
+
+    observer, layers = presenter.observer, len(presenter.layers)
+    ask: Callable[..., Any] = observer.difference
+    undefined = [may_be_undefined or name in MAY_BE_UNDEFINED for name in presenter.readouts]
+    if where is not None:
+        ask, undefined = partial(observer.channel_changes, where=where), [True] * 3
+    outputs = len(undefined)
+    answers = np.full((len(tests), layers, outputs), np.nan)
+    rows = range(len(tests)) if kept is None else np.flatnonzero(kept).tolist()
+    with torch.no_grad():
+        for part, chosen in _parts(presenter, tests, references, rows, scene).items():
+            distinct = list(dict.fromkeys(references[row] for row in chosen))
+            for some in presenter.batches(range(len(distinct)), scene):
+                known = {distinct[place]: index for index, place in enumerate(some)}
+                memory = observer.remember(presenter.paint(list(known), scene, part))
+                presenter.on_images(len(known))
+                own = [row for row in chosen if references[row] in known]
+                for batch in presenter.batches(own, scene):
+                    at = [known[references[row]] for row in batch]
+                    shown = presenter.paint([tests[row] for row in batch], scene, part)
+                    answer = ask(shown, memory, torch.tensor(at, device=presenter.device))
+                    expected = (len(batch), layers, outputs)
+                    answers[batch] = presenter.checked(answer, expected, undefined)
+                    presenter.on_images(len(batch))
+    return answers if kept is None else answers.reshape(*kept.shape, layers, outputs)
+
+
+def _parts(
+    presenter: Presenter,
+    tests: Sequence[Stimulus | Picture],
+    references: Sequence[Stimulus | Picture],
+    rows: Sequence[int],
+    scene: Scene,
+) -> dict[Part | None, list[int]]:
+    """Put pairs together of which the same part of the field is shown; None is all of it."""
+    wants, field = presenter.observer.wants, scene.drawn_field(presenter.observer.wants)
+    together: dict[Part | None, list[int]] = {}
+    for row in rows:
+        test, reference, part = tests[row], references[row], None
+        if wants.pixelwise and isinstance(test, Stimulus) and isinstance(reference, Stimulus):
+            others = tuple(layer.pattern for layer in reference.layers)
+            targets = tuple(layer.pattern for layer in test.layers if layer not in reference.layers)
+            part = part_that_differs(targets, others, field, presenter.device)
+        together.setdefault(part, []).append(row)
+    return together
 
 
 def channel_changes(
-    presenter: Presenter, tests: Sequence[Stimulus], references: Sequence[Stimulus], scene: Scene
+    presenter: Presenter,
+    tests: Sequence[Stimulus],
+    references: Sequence[Stimulus],
+    scene: Scene,
+    kept: NDArray[np.bool_],
 ) -> NDArray[np.float64] | None:
     """Return how each opponent channel changes where tests differ, [n, layers, 3].
 
     NaN at layers without such channels; None for observers that have none at all. All tests differ
     from their references in the same place.
     """
-    if not hasattr(presenter.observer, "channel_changes"):
-        return None
-    where = _where(presenter, tests[0], references[0], scene)
-    ask = partial(presenter.observer.channel_changes, where=where)
-    return _asked(presenter, ask, 3, tests, references, scene, True)
-
-
-def _where(presenter: Presenter, test: Stimulus, reference: Stimulus, scene: Scene) -> Tensor:
-    """Return 1 at the pixels where a test differs from its reference, 0 elsewhere, [h, w]."""
     import torch
 
-    drawn_field, seen = scene.fields(presenter.observer.wants)
-    shape = (drawn_field.height_px, drawn_field.width_px)
-    where = torch.full(shape, float(test.background_xyz != reference.background_xyz))
+    if not hasattr(presenter.observer, "channel_changes"):
+        return None
+    field, seen = scene.fields(presenter.observer.wants)
+    test, reference = tests[0], references[0]
+    other = float(test.background_xyz != reference.background_xyz)
+    where = torch.full((field.height_px, field.width_px), other)
     for layer in test.layers:
         if layer not in reference.layers:
-            where = where.maximum(drawn(layer.pattern, drawn_field).abs().clamp(max=1).float())
-    return resample(where[None, None], (seen.height_px, seen.width_px))[0, 0].to(presenter.device)
+            where = where.maximum(drawn(layer.pattern, field).abs().clamp(max=1).float())
+    where = resample(where[None, None], (seen.height_px, seen.width_px))[0, 0]
+    where = where.to(presenter.device)
+    return differences(presenter, tests, references, scene, kept=kept, where=where)
 
 
 def differences_from_several(
@@ -370,102 +386,27 @@ def differences_from_several(
 ) -> NDArray[np.float64]:
     """Compare each sample with some of a few pictures, [n, k, layers, read-outs].
 
-    NaN where a difference is undefined. An observer that can looks at each sample once.
-
-    Parameters
-    ----------
-    which
-        Which references, k for each sample.
+    NaN where a difference is undefined. An observer that can looks at each sample once. ``which``
+    are the places of references, k for each sample.
     """
     import torch
 
-    observer, outputs = presenter.observer, len(presenter.readouts)
-    several = hasattr(observer, "differences")
-    if not several or len(references) > presenter.at_a_time(scene):
-        columns = [
-            _asked(
-                presenter,
-                observer.difference,
-                outputs,
-                samples,
-                [references[place] for place in column],
-                scene,
-                True,
-            )
-            for column in zip(*which, strict=True)
+    observer = presenter.observer
+    if not hasattr(observer, "differences") or len(references) > presenter.at_a_time(scene):
+        columns = [[references[place] for place in column] for column in zip(*which, strict=True)]
+        found = [
+            differences(presenter, samples, column, scene, may_be_undefined=True)
+            for column in columns
         ]
-        return np.stack(columns, axis=1)
-    shape = (len(which[0]), len(presenter.layers), outputs)
-    answers = np.empty((len(samples), *shape))
+        return np.stack(found, axis=1)
+    answers = presenter.unanswered(len(samples), len(which[0]))
     with torch.no_grad():
-        memory = _look_at(presenter, references, scene, None)
+        memory = observer.remember(presenter.paint(references, scene))
+        presenter.on_images(len(references))
         for batch in presenter.batches(range(len(samples)), scene):
             places = torch.tensor([which[row] for row in batch], device=presenter.device)
             frames = presenter.frames([samples[row] for row in batch], scene)
-            found = observer.differences(frames, memory, places)
-            answers[batch] = presenter.checked(found, (len(batch), *shape), True)
+            answer = observer.differences(frames, memory, places)
+            answers[batch] = presenter.checked(answer, (len(batch), *answers.shape[1:]), True)
             presenter.on_images(len(batch))
     return answers
-
-
-def _asked(
-    presenter: Presenter,
-    ask: Callable[..., Any],
-    outputs: int,
-    tests: Sequence[Stimulus | Picture],
-    references: Sequence[Stimulus | Picture],
-    scene: Scene,
-    undefined: ArrayLike,
-) -> NDArray[np.float64]:
-    """Ask about each test with what is remembered of its reference, [n, layers, outputs]."""
-    import torch
-
-    shape = (len(presenter.layers), outputs)
-    answers = np.empty((len(tests), *shape))
-    with torch.no_grad():
-        for part, chosen in _parts(presenter, tests, references, scene):
-            distinct = list(dict.fromkeys(references[row] for row in chosen))
-            for some in presenter.batches(range(len(distinct)), scene):
-                known = {distinct[place]: index for index, place in enumerate(some)}
-                memory = _look_at(presenter, list(known), scene, part)
-                rows = [row for row in chosen if references[row] in known]
-                for batch in presenter.batches(rows, scene):
-                    which = torch.tensor(
-                        [known[references[row]] for row in batch], device=presenter.device
-                    )
-                    shown = presenter.paint([tests[row] for row in batch], scene, part)
-                    answer = ask(shown, memory, which)
-                    answers[batch] = presenter.checked(answer, (len(batch), *shape), undefined)
-                    presenter.on_images(len(batch))
-    return answers
-
-
-def _parts(
-    presenter: Presenter,
-    tests: Sequence[Stimulus | Picture],
-    references: Sequence[Stimulus | Picture],
-    scene: Scene,
-) -> Iterable[tuple[Part | None, list[int]]]:
-    """Put pairs together of which the same part of the field is shown; None is all of it."""
-    wants = presenter.observer.wants
-    if not wants.pixelwise or any(isinstance(each, Picture) for each in tests):
-        return [(None, list(range(len(tests))))]
-    together: dict[Part | None, list[int]] = {}
-    field = scene.drawn_field(wants)
-    for row, (test, reference) in enumerate(zip(tests, references, strict=True)):
-        others = tuple(layer.pattern for layer in reference.layers)
-        targets = tuple(layer.pattern for layer in test.layers if layer not in reference.layers)
-        part = part_that_differs(targets, others, field, presenter.device)
-        together.setdefault(part, []).append(row)
-    return together.items()
-
-
-def _look_at(
-    presenter: Presenter,
-    references: Sequence[Stimulus | Picture],
-    scene: Scene,
-    part: Part | None,
-) -> Any:
-    memory = presenter.observer.remember(presenter.paint(references, scene, part))
-    presenter.on_images(len(references))
-    return memory

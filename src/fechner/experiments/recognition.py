@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -25,18 +26,8 @@ from fechner.experiments.presenter import Presenter, problems_as_flags
 from fechner.observers.abilities import Ability, Answers, AnswersStream, Need
 from fechner.observers.classes import Among, Choices, choices_for, readable_names
 from fechner.observers.dropout import Dropout, dropping
-from fechner.observers.questions import Prompt
-from fechner.stimuli import (
-    Album,
-    Band,
-    BandNoise,
-    Frames,
-    Manipulated,
-    Photograph,
-    Picture,
-    Stimulus,
-    Suppressed,
-)
+from fechner.observers.questions import Answer, Prompt
+from fechner.stimuli import Album, Band, BandNoise, Manipulated, Photograph, Picture, Suppressed
 from fechner.stimuli.manipulations.spectra import AtRmse, rmse_between
 from fechner.stimuli.pictures import Seed, picture_drawn
 
@@ -45,9 +36,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    Flags = NDArray[np.bool_]
-
     from fechner.observers.classes import Categories
+    from fechner.stimuli import Stimulus
 
     Floats: TypeAlias = NDArray[np.float64]
 
@@ -98,6 +88,18 @@ class Recognised:
         right[self.chosen == NOT_SHOWN] = np.nan
         return right
 
+    def enter(self, presenter: Presenter, row: int, answers: Sequence[Answer]) -> None:
+        """Put answers in words about a picture in their places."""
+        for answer in answers:
+            layer, readout = answer.place
+            chosen, likely = self.chosen[row, layer], self.scores[row, layer]
+            chosen[readout] = NONE_OF_THEM if answer.choice is None else answer.choice
+            if answer.probabilities is not None:
+                likely[:] = answer.probabilities
+            if GRADED in presenter.readouts:
+                surest = NONE_OF_THEM if np.isnan(likely).any() else likely.argmax()
+                chosen[presenter.readouts.index(GRADED)] = surest
+
     def margin(self, labels: Sequence[int]) -> Floats:
         """Return by how much the score of the right class exceeds all others, [n, layers]."""
         rows, others = np.arange(len(labels)), self.scores.copy()
@@ -106,19 +108,19 @@ class Recognised:
 
 
 class Decided(NamedTuple):
-    """What an observer took pictures for.
+    """What an observer took pictures for; arrays are [n, layers, read-outs].
 
     Parameters
     ----------
     chosen
-        Which of the choices, `NONE_OF_THEM` or `NOT_SHOWN`; [n, layers, read-outs].
+        Which of the choices, `NONE_OF_THEM` or `NOT_SHOWN`.
     right
-        1 or 0, NaN where nothing was shown; of the same shape.
+        1 or 0, NaN where nothing was shown.
     score
-        The decision score; of the same shape. Of classes, how probable the chosen one was, negative
-        if it was the wrong one (RichardWebster et al. 2018, section III).
+        The decision score. Of classes, how probable the chosen one was, negative if it was the
+        wrong one (RichardWebster et al. 2018, section III).
     undefined
-        Where a decision could not be made and counts as wrong; of the same shape.
+        Where a decision could not be made and counts as wrong.
     problems
         As those of `Recognised`.
     others
@@ -129,7 +131,7 @@ class Decided(NamedTuple):
     chosen: NDArray[np.int16]
     right: Floats
     score: Floats
-    undefined: Flags
+    undefined: NDArray[np.bool_]
     problems: list[tuple[str, str]]
     others: Sequence[tuple[int, int] | None] = ()
 
@@ -169,8 +171,10 @@ def recognise(
     classes: Sequence[str],
     scene: Scene,
     *,
-    look: Callable[[int, Tensor], None] = lambda row, pixels: None,
-    score: Callable[[Sequence[int], Frames], Tensor] | None = None,
+    look: Callable[[int, Tensor], None] | None = None,
+    choices: Choices | None = None,
+    dropout: Dropout | None = None,
+    seeds: Sequence[Seed] = (),
 ) -> Recognised:
     """Ask which of some classes pictures show; pictures are what is counted.
 
@@ -182,30 +186,51 @@ def recognise(
         Names as in an album: synsets of ImageNet, or words.
     look
         Called with the place of every picture that is shown, and its pixels as drawn.
-    score
-        Asks a classifier about pictures by their places and frames, [n, layers, classes]; its own
-        `scores_of` if None.
+    choices
+        Turns scores of all classes that a classifier knows into probabilities of these.
+    dropout, seeds
+        What is dropped in the observer's network while it looks, by a seed of each picture.
     """
     import torch
 
     n, observer, layers = len(pictures), presenter.observer, len(presenter.layers)
     found = Recognised.nothing(presenter, n, len(classes))
+    reads = isinstance(observer, Answers)
+    if reads and presenter.reads == "nothing":
+        raise ObserverError(
+            f"observer '{observer.name}' reads no words, so it cannot be asked what pictures show."
+        )
+    if reads and dropout is not None:
+        raise ObserverError(
+            f"observer '{observer.name}' answers in words, so nothing in it can be dropped; "
+            "leave --dropout out."
+        )
     at_least = _ROUNDS * observer.most_under_way if isinstance(observer, AnswersStream) else 1
     with torch.no_grad():
         for batch in presenter.batches(range(n), scene, at_least=at_least):
             problems = [
-                presenter.problem(pictures[row].source, scene, partial(look, row)) for row in batch
+                presenter.problem(pictures[row].source, scene, look and partial(look, row))
+                for row in batch
             ]
             found.problems.extend(problems)
             rows = [row for row, (why, _) in zip(batch, problems, strict=True) if not why]
             if not rows:
                 continue
-            shown = [pictures[row] for row in rows]
-            if isinstance(observer, Answers):
-                _ask_in_words(presenter, rows, shown, classes, scene, found)
+            if reads:
+                prompt = prompt_for(classes, labels=presenter.reads == "labels")
+                heard = ask(presenter, [Request((pictures[row],), prompt) for row in rows], scene)
+                for row, answers in zip(rows, heard.answers, strict=True):
+                    found.enter(presenter, row, answers)
                 continue
-            frames = presenter.frames(shown, scene)
-            scores = observer.scores_of(frames, classes) if score is None else score(rows, frames)
+            frames = presenter.frames([pictures[row] for row in rows], scene)
+            if choices is None:
+                scores = observer.scores_of(frames, classes)
+            else:
+                own = [seeds[row] for row in rows] if dropout else []
+                with dropping(observer, dropout, own) if dropout else nullcontext():
+                    scores = observer.all_scores(frames)
+                presenter.checked(scores, (len(rows), layers, len(observer.vocabulary)))
+                scores = choices.probabilities(scores)
             found.scores[rows] = presenter.checked(scores, (len(rows), layers, len(classes)))
             found.chosen[rows] = found.scores[rows].argmax(axis=2)[:, :, None]
             presenter.on_images(len(rows))
@@ -224,64 +249,23 @@ def classify(
 ) -> Decided:
     """Show pictures and see whether each is taken for what it shows.
 
-    Pictures that cannot be read are not shown, and what is wrong with them is told. Where no
-    probability is known, a choice counts as certain.
+    Where no probability is known, a choice counts as certain. Other parameters are those of
+    `recognise`.
 
     Parameters
     ----------
     labels
         The place of the class of each among those that choices were made for.
-    dropout, seeds
-        What is dropped in the observer's network while it looks, by a seed of each picture.
     """
     expected = [choices.expected[label] for label in labels]
-    observer = presenter.observer
-    if dropout is not None and isinstance(observer, Answers):
-        raise ObserverError(
-            f"observer '{observer.name}' answers in words, so nothing in it can be dropped; "
-            "leave --dropout out."
-        )
-
-    def probabilities(rows: Sequence[int], frames: Frames) -> Tensor:
-        own = [seeds[row] for row in rows] if dropout else []
-        with dropping(observer, dropout, own) if dropout else nullcontext():
-            scores = observer.all_scores(frames)
-        presenter.checked(scores, (len(rows), len(presenter.layers), len(observer.vocabulary)))
-        return choices.probabilities(scores)
-
-    found = recognise(presenter, pictures, choices.names, scene, score=probabilities)
+    found = recognise(
+        presenter, pictures, choices.names, scene, choices=choices, dropout=dropout, seeds=seeds
+    )
     right = found.right(expected, presenter.readouts)
     hit = found.chosen == np.asarray(expected)[:, None, None]
     sure = np.where(np.isnan(found.scores).any(axis=2), 1.0, found.scores.max(axis=2))[..., None]
     score = np.where(np.isnan(right), np.nan, np.where(hit, sure, -sure))
     return Decided(found.chosen, right, score, np.zeros(hit.shape, bool), found.problems)
-
-
-def _ask_in_words(
-    presenter: Presenter,
-    rows: Sequence[int],
-    pictures: Sequence[Picture],
-    classes: Sequence[str],
-    scene: Scene,
-    found: Recognised,
-) -> None:
-    if presenter.reads == "nothing":
-        raise ObserverError(
-            f"observer '{presenter.observer.name}' reads no words, so it cannot be asked what "
-            "pictures show."
-        )
-    prompt = prompt_for(classes, labels=presenter.reads == "labels")
-    heard = ask(presenter, [Request((picture,), prompt) for picture in pictures], scene)
-    every = zip(rows, heard.answers, strict=True)
-    for row, answer in ((row, answer) for row, answers in every for answer in answers):
-        layer, readout = answer.place
-        chosen, likely = found.chosen[row, layer], found.scores[row, layer]
-        chosen[readout] = NONE_OF_THEM if answer.choice is None else answer.choice
-        if answer.probabilities is not None:
-            likely[:] = answer.probabilities
-        if GRADED in presenter.readouts:
-            surest = NONE_OF_THEM if np.isnan(likely).any() else likely.argmax()
-            chosen[presenter.readouts.index(GRADED)] = surest
 
 
 def prompt_for(classes: Sequence[str], *, labels: bool) -> Prompt:
@@ -361,22 +345,20 @@ class BandRobustness:
         """What is shown and asked, made from the parameters."""
         classes = self.album.classes
         text = prompt_for(classes, labels=False).text
-        width = "an octave" if self.octaves == 1 else f"{self.octaves:g} octaves"
         levels = ", ".join(f"{level:g}" for level in self.rmse)
-        left_out = (
-            "a band that has less than that in it is left out for that picture"
-            if self.kind == "suppressed"
-            else "what leaves 0..1 is cut, and the noise made up to half as strong again"
-        )
+        left_out = {
+            "suppressed": "a band that has less than that in it is left out for that picture",
+            "noise": "what leaves 0..1 is cut, and the noise made up to half as strong again",
+        }[self.kind]
         return (
             f"{len(self.album)} photographs of {len(classes)} classes are shown as they are, and "
-            f"with one band of {width} around each of {len(self.bands_cpd)} frequencies from "
-            f"{self.bands_cpd[0]:.3g} to {self.bands_cpd[-1]:.3g} cpd {_IN_WORDS[self.kind]}, so "
-            f"that their RMSE to the original, in display-encoded values of 0 to 1 as shown, is "
-            f"{levels} whatever the band; {left_out}. Classifiers choose the class with the "
-            "highest score among these; observers that read are asked "
-            f"'{_short(text)}', or which label fits best, such "
-            f"as '{prompt_for(classes, labels=True).options[0]}'. A reply that is none of the "
+            f"with one band of {self.octaves:g} octaves around each of {len(self.bands_cpd)} "
+            f"frequencies from {self.bands_cpd[0]:.3g} to {self.bands_cpd[-1]:.3g} cpd "
+            f"{_IN_WORDS[self.kind]}, so that their RMSE to the original, in display-encoded "
+            f"values of 0 to 1 as shown, is {levels} whatever the band; {left_out}. Classifiers "
+            "choose the class with the highest score among these; observers that read are asked "
+            f"'{shorten(text, 160, placeholder='…')}', or which label fits best, such as "
+            f"'{prompt_for(classes, labels=True).options[0]}'. A reply that is none of the "
             f"classes is wrong. {self.scene.method}"
         )
 
@@ -393,8 +375,8 @@ class BandRobustness:
 
     def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
         """Show all pictures, unperturbed or with one band changed."""
-        wants, album = presenter.observer.wants, self.album
-        field, bits = self.scene.drawn_field(wants), presenter.display(self.scene).bits
+        album, scene = self.album, self.scene
+        field, bits = scene.drawn_field(presenter.observer.wants), presenter.display(scene).bits
         # Picture by picture, so that every file is decoded once.
         levels = self.rmse if piece.start else (0.0,)
         pictures = [
@@ -403,7 +385,6 @@ class BandRobustness:
             for level in levels
         ]
         labels = [label for label in album.labels for _ in levels]
-        fits = piece.start == 0 or self.band(piece.start - 1).fits(field)
         rmse_shown = np.full(len(pictures), np.nan)
 
         def look(row: int, pixels: Tensor) -> None:
@@ -411,8 +392,8 @@ class BandRobustness:
             original = picture_drawn(photograph, field, bits, presenter.device)
             rmse_shown[row] = float(rmse_between(pixels[None], original[None]))
 
-        if fits:
-            found = recognise(presenter, pictures, album.classes, self.scene, look=look)
+        if piece.start == 0 or self.band(piece.start - 1).fits(field):
+            found = recognise(presenter, pictures, album.classes, scene, look=look)
         else:
             found = Recognised.nothing(presenter, len(pictures), len(album.classes))
             found.problems.extend([("aliased", "")] * len(pictures))
@@ -425,13 +406,13 @@ class BandRobustness:
             return np.broadcast_to(ordered, (len(self.rmse), *ordered.shape[1:]))[None].copy()
 
         unreadable = [words for why, words in found.problems if why == "unreadable"]
-        problems = problems_as_flags(dims[:3], found.problems)
+        _, problems, meanings = problems_as_flags(dims[:3], found.problems)
         return presenter.result(
-            self.scene,
+            scene,
             {
                 "chosen": ((*dims, "readout"), spread(found.chosen)),
                 "margin": (dims, spread(found.margin(labels))),
-                "problem": (problems[0], spread(problems[1]), problems[2]),
+                "problem": (dims[:3], spread(problems), meanings),
                 "right": ((*dims, "readout"), spread(found.right(labels, presenter.readouts))),
                 "rmse_shown": (dims[:3], spread(rmse_shown)),
             },
@@ -474,26 +455,19 @@ class BandRobustness:
 
         Where it cannot be changed as much, it is changed as much as it can be.
         """
-        photograph = self._readable()
+        levels = (0.0, *self.rmse)
+        photograph = next(filter(self._is_readable, self.album.photographs), None)
 
         def shown(x: int, y: int) -> Picture | Stimulus:
             if photograph is None:
                 return nothing(self.scene)
             return self.picture(photograph, x, levels[y], nearest=True)
 
-        levels = (0.0, *self.rmse)
         return sample_grid(shown, self.bands_cpd, levels, rows=len(levels))
 
-    def _readable(self) -> Photograph | None:
-        """Return the first photograph that can be read; None if they are gone."""
-        for photograph in self.album.photographs:
-            try:
-                picture_drawn(photograph, self.scene.field.still(), self.scene.display.bits)
-            except PictureError:
-                continue
-            return photograph
-        return None
-
-
-def _short(text: str, most: int = 160) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    def _is_readable(self, photograph: Photograph) -> bool:
+        try:
+            picture_drawn(photograph, self.scene.field.still(), self.scene.display.bits)
+        except PictureError:
+            return False
+        return True
