@@ -76,19 +76,21 @@ def test_what_one_package_lacks_does_not_stop_the_other(packages, tmp_path):
 
 def test_a_machine_without_apt_is_told_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setattr(sets.shutil, "which", lambda name: None)
+    monkeypatch.setattr(sets, "_DEBIAN_PLACE", "nowhere")
     with pytest.raises(FechnerError, match=r"no apt .*apt-get install sweethome3d-furniture"):
-        sets._from_debian(tmp_path / "deb")
+        sets._package(sets.DEBIAN_PACKAGE, tmp_path)
 
 
 def test_a_download_that_fails_is_one_sentence(tmp_path, monkeypatch):
     def fail(command, **options):
         return subprocess.CompletedProcess(command, 1, "", "noise\nERROR: no network\n")
 
+    monkeypatch.setattr(sets, "find_spec", lambda name: None)
     monkeypatch.setattr(sets.subprocess, "run", fail)
     with pytest.raises(
         FechnerError, match=r"\(ERROR: no network\); pip install pybullet"
     ) as caught:
-        sets._from_pypi("pybullet", tmp_path / "wheel")
+        sets._package("pybullet", tmp_path)
     assert "\n" not in str(caught.value)
 
 

@@ -20,9 +20,10 @@ WRITERS = {".obj": meshes.write_obj, ".ply": meshes.write_ply, ".glb": meshes.wr
 
 @pytest.mark.parametrize("suffix", list(WRITERS))
 def test_a_box_is_read_from_every_format(tmp_path, suffix):
-    mesh = read_mesh(WRITERS[suffix](tmp_path / f"box{suffix}"))
+    path = WRITERS[suffix](tmp_path / f"box{suffix}")
+    mesh = read_mesh(path)
     assert mesh.triangles == 12
-    assert mesh.notes == ()
+    assert lacking(path, path.name) == ()
     positions = np.concatenate([part.positions.reshape(-1, 3) for part in mesh.parts])
     # Half the diagonal of 2 x 1 x 1 becomes 1.
     np.testing.assert_allclose(positions.max(0), np.array([2, 1, 1]) / np.sqrt(6), rtol=1e-6)
@@ -132,7 +133,7 @@ def test_a_mesh_without_materials_is_grey_and_says_so(tmp_path):
     path.with_suffix(".mtl").unlink()
     mesh = read_mesh(path)
     assert {part.colour for part in mesh.parts} == {(0.5, 0.5, 0.5)}
-    assert mesh.notes == (
+    assert lacking(path, "box.obj") == (
         "box.obj names box.mtl, which is not there.",
         "box.obj has no materials and is shown in grey.",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import warnings
 from collections.abc import Iterator
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fechner.errors import MissingExtraError, PictureError
+from fechner.errors import MissingExtraError
+from fechner.stimuli.decoding import unreadable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,8 +29,6 @@ MOST_BYTES = 1 << 28
 
 #: Textures are made smaller, to a side that no field comes near.
 _TEXTURE_PX = 1024
-#: Reflectance where a mesh says nothing of its surface.
-_GREY = 0.5
 #: Triangles that are let through more light than they stop are glass.
 _OPAQUE = 0.999
 
@@ -42,7 +42,8 @@ class Part:
     positions, normals
         Of the corners, [t, 3, 3].
     colour
-        Reflectance in linear light, (r, g, b); it multiplies the texture and the colours.
+        Reflectance in linear light, (r, g, b); it multiplies the texture and the colours. Grey
+        where a mesh says nothing of its surface.
     opacity
         1 stops all light, 0 none.
     uv
@@ -55,7 +56,7 @@ class Part:
 
     positions: Singles
     normals: Singles
-    colour: tuple[float, float, float]
+    colour: tuple[float, float, float] = (0.5, 0.5, 0.5)
     opacity: float = 1.0
     uv: Singles | None = None
     texture: NDArray[np.uint8] | None = None
@@ -70,18 +71,9 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """Triangles, centred and scaled so that they just fit into a sphere of radius 1.
-
-    Parameters
-    ----------
-    parts
-        By material; at least one, each with a triangle at least.
-    notes
-        What is not as the file would have it, in sentences.
-    """
+    """Triangles by material, centred and scaled so that they just fit into a sphere of radius 1."""
 
     parts: tuple[Part, ...]
-    notes: tuple[str, ...] = ()
 
     @property
     def triangles(self) -> int:
@@ -104,117 +96,90 @@ def read_mesh(path: Path, name: str = "") -> Mesh:
     Parameters
     ----------
     name
-        What to call it in errors and notes; empty for its own.
+        What to call it in errors; empty for its own.
     """
-    name = name or path.name
-    size = _size(path, name)
-    if size > MOST_BYTES:
-        raise _refused(
-            f"{name} has {size / 2**20:.0f} MB, more than the {MOST_BYTES >> 20} that are read; "
-            "make it simpler"
-        )
-    found = [part for part in _parts(_scene(path, name)) if len(part[0])]
-    if not found:
-        raise _refused(f"{name} has no faces, and so there is nothing to see of it")
-    every = np.concatenate([positions.reshape(-1, 3) for positions, _, _ in found])
-    if not np.isfinite(every).all():
-        raise _refused(f"{name} has corners at places that are not numbers")
-    if len(every) > 3 * MOST_TRIANGLES:
-        raise _refused(
-            f"{name} has {len(every) // 3:,} triangles, more than the {MOST_TRIANGLES:,} that are "
-            "shown; make it simpler"
-        )
-    centre = (every.min(0) + every.max(0)) / 2
-    radius = float(np.linalg.norm(every - centre, axis=1).max())
-    if not radius > 0:
-        raise _refused(f"{name} is a single point, and so there is nothing to see of it")
-    return Mesh(tuple(_placed(*part, centre, radius) for part in found), lacking(path, name))
-
-
-#: Triangles as the file has them, their normals, which may be lacking, and fields of `Part`.
-_Loose = tuple["Floats", "Floats | None", dict[str, Any]]
-
-
-def _placed(
-    positions: Floats, given: Floats | None, look: dict[str, Any], centre: Floats, radius: float
-) -> Part:
-    positions = (positions - centre) / radius
-    normals = corner_normals(positions, given)
-    look = {"colour": (_GREY, _GREY, _GREY), **look}
-    return Part(positions.astype(np.float32), normals.astype(np.float32), **look)
-
-
-def _scene(path: Path, name: str) -> Any:
     try:
         import trimesh
     except ImportError as error:
         raise MissingExtraError("reading meshes", "objects", str(error)) from None
-    if path.suffix.lower() not in SUFFIXES:
-        raise _refused(f"{name} is no mesh in a format that is known: OBJ, PLY or GLB")
+    name = name or path.name
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            # What readers have to say of odd files does not concern those who look at them.
-            warnings.simplefilter("ignore")
-            return trimesh.load_scene(str(path), process=False)
+        size = path.stat().st_size
+    except OSError as error:
+        raise unreadable(name, f"cannot be read: {error.strerror or error}") from None
+    if not size:
+        raise unreadable(name, "is an empty file")
+    if size > MOST_BYTES:
+        most = f"more than the {MOST_BYTES >> 20} that are read; make it simpler"
+        raise unreadable(name, f"has {size / 2**20:.0f} MB, {most}")
+    if path.suffix.lower() not in SUFFIXES:
+        raise unreadable(name, "is no mesh in a format that is known: OBJ, PLY or GLB")
+    try:
+        # What readers have to say of odd files does not concern those who look at them.
+        with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
+            found = trimesh.load_scene(str(path), process=False).dump()
     except Exception as error:  # readers of broken files raise whatever they like
-        raise _refused(
-            f"{name} is damaged or no mesh of its kind ({type(error).__name__})"
-        ) from None
-
-
-def _parts(scene: Any) -> Iterator[_Loose]:
-    """Return the triangles of a scene where it puts them."""
-    for mesh in scene.dump():
-        faces = getattr(mesh, "faces", None)
-        if faces is None or not len(faces):
-            continue
-        given = mesh.vertex_normals[faces] if "vertex_normals" in mesh._cache else None
-        yield mesh.vertices[faces], given, _look(mesh.visual, faces)
+        why = f"is damaged or no mesh of its kind ({type(error).__name__})"
+        raise unreadable(name, why) from None
+    meshes = [mesh for mesh in found if len(getattr(mesh, "faces", ()))]
+    if not meshes:
+        raise unreadable(name, "has no faces, and so there is nothing to see of it")
+    corners = [mesh.vertices[mesh.faces] for mesh in meshes]
+    every = np.concatenate([positions.reshape(-1, 3) for positions in corners])
+    if not np.isfinite(every).all():
+        raise unreadable(name, "has corners at places that are not numbers")
+    if len(every) > 3 * MOST_TRIANGLES:
+        most = f"more than the {MOST_TRIANGLES:,} that are shown; make it simpler"
+        raise unreadable(name, f"has {len(every) // 3:,} triangles, {most}")
+    centre = (every.min(0) + every.max(0)) / 2
+    radius = float(np.linalg.norm(every - centre, axis=1).max())
+    if not radius > 0:
+        raise unreadable(name, "is a single point, and so there is nothing to see of it")
+    parts = []
+    for mesh, positions in zip(meshes, corners, strict=True):
+        placed = (positions - centre) / radius
+        given = mesh.vertex_normals[mesh.faces] if "vertex_normals" in mesh._cache else None
+        normals = corner_normals(placed, given).astype(np.float32)
+        parts.append(Part(placed.astype(np.float32), normals, **_look(mesh.visual, mesh.faces)))
+    return Mesh(tuple(parts))
 
 
 def _look(visual: Any, faces: NDArray[np.int64]) -> dict[str, Any]:
     """Return what a surface looks like, as fields of `Part`; empty if nothing is known of it."""
     if visual.kind in ("vertex", "face"):
-        rgba = np.asarray(visual.vertex_colors)[faces] if visual.kind == "vertex" else None
-        if rgba is None:
+        if visual.kind == "vertex":
+            rgba = np.asarray(visual.vertex_colors)[faces]
+        else:
             rgba = np.repeat(np.asarray(visual.face_colors)[:, None], 3, axis=1)
         colours = linear(rgba[..., :3] / 255).astype(np.float32)
         return {"colour": (1.0, 1.0, 1.0), "colours": colours, "opacity": rgba[..., 3].mean() / 255}
     material = getattr(visual, "material", None)
     if visual.kind != "texture" or material is None:
         return {}
-    colour, opacity, image = _material(material)
-    look: dict[str, Any] = {"colour": colour, "opacity": opacity}
+    opacity = 1.0
+    if hasattr(material, "baseColorFactor"):
+        image = material.baseColorTexture
+        given = material.baseColorFactor
+        factor = np.ones(4) if given is None else np.asarray(given)
+        # Whole numbers are those of a byte; fractions are themselves.
+        rgba = factor / 255 if factor.dtype.kind in "iu" else factor
+        if material.alphaMode not in (None, "OPAQUE"):
+            opacity = float(rgba[3])
+        colour = rgba[:3]
+    else:
+        image, given = material.image, material.kwargs.get("kd")
+        rgb = np.asarray(material.diffuse[:3]) / 255 if given is None else np.asarray(given)
+        # Where there is a texture, the colour beside it is a leftover of the program that wrote it.
+        colour = np.ones(3) if image is not None else linear(np.resize(rgb, 3).clip(0, 1))
+        for key, sign in (("tr", -1), ("d", 1)):
+            with contextlib.suppress(KeyError, IndexError, ValueError):
+                value = min(max(float(material.kwargs[key][-1]), 0.0), 1.0)
+                opacity = value if sign > 0 else 1 - value
+    look: dict[str, Any] = {"colour": tuple(float(value) for value in colour), "opacity": opacity}
     if image is not None and visual.uv is not None:
         look["uv"] = np.asarray(visual.uv)[faces].astype(np.float32)
         look["texture"] = _pixels(image)
     return look
-
-
-def _material(material: Any) -> tuple[tuple[float, float, float], float, Image.Image | None]:
-    """Return reflectance, opacity and texture of a material of trimesh."""
-    if hasattr(material, "baseColorFactor"):
-        factor = material.baseColorFactor
-        rgba = np.ones(4) if factor is None else np.asarray(factor, dtype=np.float64)
-        # Whole numbers are eighths of a byte's range; numbers in 0..1 are themselves.
-        rgba = rgba / 255 if factor is not None and np.asarray(factor).dtype.kind in "iu" else rgba
-        opacity = 1.0 if material.alphaMode in (None, "OPAQUE") else float(rgba[3])
-        return _triple(rgba[:3]), opacity, material.baseColorTexture
-    given = material.kwargs.get("kd")
-    rgb = np.asarray(material.diffuse[:3]) / 255 if given is None else np.asarray(given)
-    # Where there is a texture, the colour beside it is a leftover of the program that wrote it.
-    colour = np.ones(3) if material.image is not None else linear(np.resize(rgb, 3).clip(0, 1))
-    return _triple(colour), _opacity(material.kwargs), material.image
-
-
-def _opacity(settings: dict[str, Any]) -> float:
-    for key, flipped in (("d", False), ("tr", True)):
-        try:
-            value = min(max(float(settings[key][-1]), 0.0), 1.0)
-        except (KeyError, IndexError, ValueError):
-            continue
-        return 1 - value if flipped else value
-    return 1.0
 
 
 def _pixels(image: Image.Image) -> NDArray[np.uint8]:
@@ -240,30 +205,8 @@ def linear(encoded: NDArray[Any]) -> NDArray[np.float64]:
     return np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
 
 
-def _size(path: Path, name: str) -> int:
-    try:
-        size = path.stat().st_size
-    except OSError as error:
-        raise _refused(f"{name} cannot be read: {error.strerror or error}") from None
-    if not size:
-        raise _refused(f"{name} is an empty file")
-    return size
-
-
-def _triple(values: NDArray[np.float64]) -> tuple[float, float, float]:
-    r, g, b = (float(value) for value in values)
-    return r, g, b
-
-
-def _refused(why: str) -> PictureError:
-    return PictureError(f"{why}.", "unreadable")
-
-
 #: Names of files that are taken for meshes.
 SUFFIXES = (".glb", ".obj", ".ply")
-
-#: Bytes at the beginning of a file that say what it holds.
-_HEAD_BYTES = 1 << 16
 
 
 def hash_mesh(path: Path) -> str:
@@ -285,73 +228,48 @@ def companions(path: Path) -> list[Path]:
 
 
 def lacking(path: Path, name: str) -> tuple[str, ...]:
-    """Say in sentences what a mesh lacks to look as it should.
-
-    Parameters
-    ----------
-    name
-        What to call it.
-    """
+    """Say in sentences what a mesh, called by a name, lacks to look as it should."""
     try:
         gone = [each.name for each in _named_by(path) if not each.is_file()]
-        found = [f"{name} names {each}, which is not there." for each in gone]
-        if _has_faces(path) and not _has_materials(path):
-            found.append(f"{name} has no materials and is shown in grey.")
+        # What has no faces is told when it is to be drawn.
+        if path.suffix.lower() == ".obj":
+            faces = any(_lines(path, b"f"))
+            # Colours of corners come after their places.
+            coloured = any(each.suffix.lower() == ".mtl" for each in companions(path)) or any(
+                len(line.split()) >= 5 for line in _lines(path, b"v ")
+            )
+        else:
+            with path.open("rb") as file:
+                head = file.read(1 << 16)
+            faces = head.startswith((b"glTF", b"ply"))
+            words = (b'"materials"', b"COLOR_0", b" red\n", b" red\r", b"TextureFile")
+            coloured = any(word in head for word in words)
     except OSError:
         return ()
+    found = [f"{name} names {each}, which is not there." for each in gone]
+    if faces and not coloured:
+        found.append(f"{name} has no materials and is shown in grey.")
     return tuple(found)
-
-
-def _has_faces(path: Path) -> bool:
-    """Return whether a mesh may have any: what has none is told when it is to be drawn."""
-    if path.suffix.lower() == ".obj":
-        return any(_lines(path, b"f"))
-    with path.open("rb") as file:
-        return file.read(4).startswith((b"glTF", b"ply"))
-
-
-def _has_materials(path: Path) -> bool:
-    kind = path.suffix.lower()
-    if kind == ".obj":
-        return any(each.suffix.lower() == ".mtl" for each in companions(path)) or _coloured(path)
-    with path.open("rb") as file:
-        head = file.read(_HEAD_BYTES)
-    if kind == ".glb":
-        return b'"materials"' in head or b"COLOR_0" in head
-    return b" red\n" in head or b" red\r" in head or b"TextureFile" in head
-
-
-def _coloured(path: Path) -> bool:
-    """Return whether corners of an OBJ have colours, which come after their places."""
-    return any(len(line.split()) >= 6 for line in _lines(path, b"v "))
 
 
 def _named_by(path: Path) -> list[Path]:
     if path.suffix.lower() != ".obj":
         return []
-    libraries = [_rest(line, b"mtllib") for line in _lines(path, b"mtllib")][:1]
-    textures = [
-        _rest(line, b"map_kd")
-        for each in libraries
-        for line in _lines(path.parent / each, b"map_kd")
-    ]
+    libraries = list(_lines(path, b"mtllib"))[:1]
+    textures = [line for each in libraries for line in _lines(path.parent / each, b"map_kd")]
     # A name may not lead out of the folder, whatever the file says.
     names = dict.fromkeys((*libraries, *textures))
     return [path.parent / name for name in names if ".." not in Path(name).parts]
 
 
-def _lines(path: Path, word: bytes) -> Iterator[bytes]:
-    """Return lines that begin with a word, in small letters or large."""
+def _lines(path: Path, word: bytes) -> Iterator[str]:
+    """Return what follows in lines that begin with a word, in small letters or large."""
     if not path.is_file():
         return
     with path.open("rb") as file:
-        for line in file:
-            if line.lstrip()[: len(word)].lower() == word:
-                yield line.strip()
-
-
-def _rest(line: bytes, word: bytes) -> str:
-    return line[len(word) :].strip().decode("utf-8", "replace")
+        for line in map(bytes.strip, file):
+            if line[: len(word)].lower() == word:
+                yield line[len(word) :].strip().decode("utf-8", "replace")
 
 
 #: Faces that meet at a smaller angle are parts of one smooth surface.
@@ -388,10 +306,11 @@ def corner_normals(positions: Floats, given: Floats | None = None) -> Floats:
 
 
 def _smoothed(positions: Floats, areas: Floats) -> Floats:
-    n = len(positions)
-    places = _places(positions.reshape(-1, 3))
-    order = np.argsort(places, kind="stable")
-    run = places[order]
+    # Three whole numbers below 2^18 in size, of either sign, make one below 2^63.
+    cells = np.round(positions.reshape(-1, 3) / _SAME_PLACE).astype(np.int64)
+    keys = ((cells[:, 0] << 42) + (cells[:, 1] << 21)) + cells[:, 2]
+    order = np.argsort(keys, kind="stable")
+    run = keys[order]
     faces = order // 3
     unit = _unit(areas)
     cosine = np.cos(np.radians(_SHARP_DEG))
@@ -408,21 +327,11 @@ def _smoothed(positions: Floats, areas: Floats) -> Floats:
         # In one pass a corner has one neighbour so many steps on, and one so many steps back.
         total[near] += areas[far // 3]
         total[far] += areas[near // 3]
-    return total.reshape(n, 3, 3)
-
-
-def _places(points: Floats) -> NDArray[np.int64]:
-    """Return a number for each point, the same for those at the same place."""
-    cells = np.round(points / _SAME_PLACE).astype(np.int64)
-    # Three whole numbers below 2^18 in size, of either sign, make one below 2^63.
-    keys = ((cells[:, 0] << 42) + (cells[:, 1] << 21)) + cells[:, 2]
-    _, numbers = np.unique(keys, return_inverse=True)
-    found: NDArray[np.int64] = numbers.reshape(-1)
-    return found
+    return total.reshape(positions.shape)
 
 
 def _unit(vectors: Floats) -> Floats:
     length = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    found: Any = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
     # Faces without area are seen by nobody; any direction will do.
-    return np.where(length > 0, found, np.array([0.0, 0.0, 1.0]))
+    has_area = length > 0
+    return np.where(has_area, vectors / np.where(has_area, length, 1), np.array([0.0, 0.0, 1.0]))

@@ -91,21 +91,14 @@ def rotation(x_deg: float, y_deg: float, z_deg: float) -> Floats:
     turned = np.eye(3)
     for axis, degrees in enumerate((x_deg, y_deg, z_deg)):
         one, two = (axis + 1) % 3, (axis + 2) % 3
-        cosine, sine = _cos_sin(degrees)
+        cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+        if degrees % 90 == 0:  # exact at right angles
+            cosine, sine = round(cosine), round(sine)
         matrix = np.eye(3)
         matrix[one, one] = matrix[two, two] = cosine
         matrix[two, one], matrix[one, two] = sine, -sine
         turned = matrix @ turned
     return turned
-
-
-def _cos_sin(degrees: float) -> tuple[float, float]:
-    """Return cosine and sine, exact at right angles."""
-    quarters = degrees / 90
-    if quarters == round(quarters):
-        return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[round(quarters) % 4]
-    angle = math.radians(degrees)
-    return math.cos(angle), math.sin(angle)
 
 
 _SCENES: Recent[Any] = Recent(MOST_TRIANGLES)
@@ -169,8 +162,9 @@ def render(
     with _ONE_AT_A_TIME:
         settings = mi.traverse(scene)
         lamp = back @ -studio.to_lamp
+        across = np.eye(3)[int(np.abs(lamp).argmin())]  # any direction that is not the lamp's
         settings["lamp.to_world"] = transform().look_at(
-            origin=[0, 0, 0], target=list(lamp), up=list(_across(lamp))
+            origin=[0, 0, 0], target=list(lamp), up=list(across)
         )
         settings["lamp.irradiance.value"] = float(np.pi * studio.lamp)
         settings["sky.radiance.value"] = float(1 - studio.lamp)
@@ -233,6 +227,11 @@ def _shape(mi: Any, part: Part) -> Any:
 
 def _surface(mi: Any, part: Part) -> dict[str, Any]:
     """Return a matt surface, seen from both sides."""
+
+    def bitmap(pixels: Floats) -> dict[str, Any]:
+        values = mi.Bitmap(np.ascontiguousarray(pixels, dtype=np.float32))
+        return {"type": "bitmap", "bitmap": values, "raw": True, "wrap_mode": "repeat"}
+
     reflectance: dict[str, Any] = {"type": "rgb", "value": list(part.colour)}
     alpha: Any = part.opacity
     if part.colours is not None:
@@ -240,25 +239,10 @@ def _surface(mi: Any, part: Part) -> dict[str, Any]:
     elif part.texture is not None:
         # For Mitsuba the first row is where v is 0, which is the lowest.
         pixels = linear(part.texture[::-1, :, :3] / 255) * part.colour
-        reflectance = _bitmap(mi, pixels)
+        reflectance = bitmap(pixels)
         if not part.is_opaque:
-            alpha = _bitmap(mi, part.texture[::-1, :, 3:] / 255 * part.opacity)
+            alpha = bitmap(part.texture[::-1, :, 3:] / 255 * part.opacity)
     matt = {"type": "twosided", "bsdf": {"type": "diffuse", "reflectance": reflectance}}
     if part.is_opaque:
         return matt
     return {"type": "mask", "opacity": alpha, "nested": matt}
-
-
-def _bitmap(mi: Any, pixels: Floats) -> dict[str, Any]:
-    return {
-        "type": "bitmap",
-        "bitmap": mi.Bitmap(np.ascontiguousarray(pixels, dtype=np.float32)),
-        "raw": True,
-        "wrap_mode": "repeat",
-    }
-
-
-def _across(direction: Floats) -> Floats:
-    """Return a direction that is not that one."""
-    found: Floats = np.eye(3)[int(np.abs(direction).argmin())]
-    return found

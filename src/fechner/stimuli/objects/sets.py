@@ -13,13 +13,13 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from fechner.errors import FechnerError
 from fechner.stimuli.objects.meshes import SUFFIXES, companions, hash_mesh, lacking
@@ -150,17 +150,12 @@ _PYPI_PLACE = "pybullet_data"
 #: What of an object's folder is copied: the mesh, its surfaces, and what it says of its author.
 _COPIED = (".html", ".jpeg", ".jpg", ".mtl", ".obj", ".png", ".txt")
 
-_DOWNLOAD_S = 600
 
-
-@dataclass(frozen=True)
-class Source:
-    """An object in a package.
+class Source(NamedTuple):
+    """An object in a package of Debian or of PyPI.
 
     Parameters
     ----------
-    package
-        Of Debian or of PyPI.
     archive
         The archive in the package that it is in; empty if it is in none.
     path
@@ -198,17 +193,8 @@ def sources() -> tuple[Source, ...]:
     return tuple(Source(*(row[name] for name in columns)) for row in rows)
 
 
-@dataclass(frozen=True)
-class Fetched:
-    """What came of it.
-
-    Parameters
-    ----------
-    objects
-        Those that were copied.
-    notes
-        What could not be had, in sentences.
-    """
+class Fetched(NamedTuple):
+    """Objects that were copied, and what could not be had, in sentences."""
 
     objects: tuple[Source, ...]
     notes: tuple[str, ...]
@@ -230,115 +216,91 @@ def fetch_objects(folder: Path, wanted: Sequence[Source] | None = None) -> Fetch
     notes = []
     with tempfile.TemporaryDirectory(prefix="fechner-objects-") as temporary:
         for package in dict.fromkeys(source.package for source in wanted):
-            some = [source for source in wanted if source.package == package]
             try:
                 place = _package(package, Path(temporary))
-                for source in some:
+                for source in (source for source in wanted if source.package == package):
                     _copy(source, place, folder)
                     copied.append(source)
             except FechnerError as error:
                 notes.append(str(error))
     if not copied:
         raise FechnerError(" ".join(notes) or "there are no objects to fetch.")
-    _write_list(copied, folder / LIST)
-    return Fetched(tuple(copied), tuple(notes))
-
-
-def _package(package: str, temporary: Path) -> Path:
-    """Return where the content of a package is; download it if need be."""
-    if package == DEBIAN_PACKAGE:
-        installed = Path("/") / _DEBIAN_PLACE
-        return installed if installed.is_dir() else _from_debian(temporary / package)
-    spec = find_spec(_PYPI_PLACE)
-    if spec is not None and spec.origin is not None:
-        return Path(spec.origin).parent.parent
-    return _from_pypi(package, temporary / package)
-
-
-def _from_debian(folder: Path) -> Path:
-    how = (
-        f"install Debian's package {DEBIAN_PACKAGE} (apt-get install {DEBIAN_PACKAGE}), or fetch "
-        "the objects on a machine that has apt and copy the folder"
-    )
-    if not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
-        raise FechnerError(f"this machine has no apt to get {DEBIAN_PACKAGE} with; {how}.")
-    command = ["apt-get", "download", DEBIAN_PACKAGE]
-    archive = _downloaded(command, folder, "*.deb", DEBIAN_PACKAGE, how)
-    _run(["dpkg-deb", "-x", str(archive), str(folder)], folder, DEBIAN_PACKAGE, how)
-    return folder / _DEBIAN_PLACE
-
-
-def _from_pypi(package: str, folder: Path) -> Path:
-    how = f"pip install {package}, and try again"
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", package]
-    archive = _downloaded(command, folder, "*.whl", package, how)
-    with zipfile.ZipFile(archive) as wheel:
-        wheel.extractall(folder, [name for name in wheel.namelist() if _PYPI_PLACE in name])
-    return folder
-
-
-def _downloaded(command: list[str], folder: Path, named: str, package: str, how: str) -> Path:
-    folder.mkdir()
-    _run(command, folder, package, how)
-    found = next(folder.glob(named), None)
-    if found is None:
-        raise FechnerError(f"nothing was downloaded of {package}; {how}.")
-    return found
-
-
-def _run(command: Sequence[str], folder: Path, package: str, how: str) -> None:
-    try:
-        done = subprocess.run(
-            command, cwd=folder, capture_output=True, text=True, timeout=_DOWNLOAD_S, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise FechnerError(
-            f"{package} cannot be fetched ({type(error).__name__}); {how}."
-        ) from None
-    if done.returncode:
-        said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise FechnerError(f"{package} cannot be fetched ({said}); {how}.")
-
-
-def _copy(source: Source, place: Path, folder: Path) -> None:
-    target = folder / Path(source.target).parent
-    target.mkdir(parents=True, exist_ok=True)
-    found = False
-    for name, content in _files(source, place):
-        # Names alone, whatever folders an archive would have them in.
-        (target / PurePosixPath(name).name).write_bytes(content)
-        found = found or name == source.path
-    if not found:
-        raise FechnerError(
-            f"{source.package} has no {source.path}; another version of it may have moved it."
-        )
-
-
-def _files(source: Source, place: Path) -> Iterator[tuple[str, bytes]]:
-    """Return the files beside a mesh, as far as they belong to it."""
-    inside = str(PurePosixPath(source.path).parent)
-    if source.archive:
-        try:
-            with zipfile.ZipFile(place / source.archive) as archive:
-                for name in archive.namelist():
-                    if str(PurePosixPath(name).parent) == inside and name.lower().endswith(_COPIED):
-                        yield name, archive.read(name)
-        except (OSError, zipfile.BadZipFile) as error:
-            raise FechnerError(
-                f"{source.archive} of {source.package} cannot be read ({type(error).__name__})."
-            ) from None
-        return
-    mesh = place / source.path
-    if mesh.is_file():
-        for path in (mesh, *companions(mesh)):
-            yield path.relative_to(place).as_posix(), path.read_bytes()
-
-
-def _write_list(copied: Sequence[Source], path: Path) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with (folder / LIST).open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["path", "class", "author", "licence", "package"])
         for source in sorted(copied, key=lambda each: each.target):
             writer.writerow(
                 [source.target, source.label, source.author, source.licence, source.package]
             )
+    return Fetched(tuple(copied), tuple(notes))
+
+
+def _package(package: str, temporary: Path) -> Path:
+    """Return where the files of a package are; one that is not installed is downloaded."""
+    folder = temporary / package
+    if package == DEBIAN_PACKAGE:
+        if (installed := Path("/") / _DEBIAN_PLACE).is_dir():
+            return installed
+        how = (
+            f"install Debian's package {package} (apt-get install {package}), or fetch the objects "
+            "on a machine that has apt and copy the folder"
+        )
+        if not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
+            raise FechnerError(f"this machine has no apt to get {package} with; {how}.")
+        _run(["apt-get", "download", package], folder, package, how)
+        archives = [str(each) for each in folder.glob("*.deb")]
+        _run(["dpkg-deb", "-x", *archives, str(folder)], folder, package, how)
+        return folder / _DEBIAN_PLACE
+    spec = find_spec(_PYPI_PLACE)
+    if spec is not None and spec.origin is not None:
+        return Path(spec.origin).parent.parent
+    download = ["-m", "pip", "download", "--no-deps", "--only-binary=:all:", package]
+    _run([sys.executable, *download], folder, package, f"pip install {package}, and try again")
+    for wheel in folder.glob("*.whl"):
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(folder, [n for n in archive.namelist() if _PYPI_PLACE in n])
+    return folder
+
+
+def _run(command: Sequence[str], folder: Path, package: str, how: str) -> None:
+    folder.mkdir(exist_ok=True)
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, timeout=600, check=False
+        )
+        said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        failed = done.returncode != 0
+    except (OSError, subprocess.TimeoutExpired) as error:
+        said, failed = type(error).__name__, True
+    if failed:
+        raise FechnerError(f"{package} cannot be fetched ({said}); {how}.")
+
+
+def _copy(source: Source, place: Path, folder: Path) -> None:
+    """Copy a mesh and the files beside it, as far as they belong to it."""
+    try:
+        if source.archive:
+            inside = PurePosixPath(source.path).parent
+            with zipfile.ZipFile(place / source.archive) as archive:
+                files = {
+                    name: archive.read(name)
+                    for name in archive.namelist()
+                    if PurePosixPath(name).parent == inside and name.lower().endswith(_COPIED)
+                }
+        else:
+            mesh = place / source.path
+            paths = (mesh, *companions(mesh)) if mesh.is_file() else ()
+            files = {path.relative_to(place).as_posix(): path.read_bytes() for path in paths}
+    except (OSError, zipfile.BadZipFile) as error:
+        raise FechnerError(
+            f"{source.archive} of {source.package} cannot be read ({type(error).__name__})."
+        ) from None
+    if source.path not in files:
+        raise FechnerError(
+            f"{source.package} has no {source.path}; another version of it may have moved it."
+        )
+    target = folder / Path(source.target).parent
+    target.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        # Names alone, whatever folders an archive would have them in.
+        (target / PurePosixPath(name).name).write_bytes(content)

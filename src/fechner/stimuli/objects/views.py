@@ -7,7 +7,7 @@ import zlib
 from dataclasses import dataclass, replace
 from dataclasses import field as field_
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -16,10 +16,9 @@ from fechner.stimuli.field import Field
 from fechner.stimuli.manipulations.base import Manipulation
 from fechner.stimuli.objects.meshes import Mesh, hash_mesh, read_mesh
 from fechner.stimuli.objects.rendering import MOST_TRIANGLES, Studio, render, rotation
-from fechner.stimuli.pictures import Picture, Recent, Seed, picture_drawn, rounded
+from fechner.stimuli.pictures import Picture, Recent, Seed, as_drawn, picture_drawn
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from torch import Tensor
 
 #: Paths per pixel: of views that are measured, and of those among which the best is sought.
@@ -81,53 +80,40 @@ class View(Picture):
             f"scale {self.scale:.2f}"
         )
 
-    def seen(
-        self,
-        *,
-        x_deg: float | None = None,
-        y_deg: float | None = None,
-        z_deg: float | None = None,
-        scale: float | None = None,
-        samples: int | None = None,
-    ) -> View:
-        """Return another view of the same object; what is None stays.
+    def seen(self, **changes: float) -> View:
+        """Return the same object with other angles, scale or samples.
 
         Examples
         --------
         >>> View("mug.obj", "").seen(x_deg=190.0).x_deg
         -170.0
         """
-        angles = {"x_deg": x_deg, "y_deg": y_deg, "z_deg": z_deg}
-        changed: dict[str, Any] = {
-            **{name: wrapped(angle) for name, angle in angles.items() if angle is not None},
-            **({} if scale is None else {"scale": scale}),
-            **({} if samples is None else {"samples": samples}),
+        # Angles in (-180, 180] are not computed with, so that they stay what they are to the bit.
+        wrapped: dict[str, Any] = {
+            name: 180 - (180 - value) % 360
+            if name.endswith("_deg") and not -180 < value <= 180
+            else value
+            for name, value in changes.items()
         }
-        return replace(self, **changed)
+        return replace(self, **wrapped)
 
     def draw(self, field: Field, bits: int | None, device: str) -> Tensor:
-        """Draw it, [3, h, w]."""
-        import torch
-
-        light = self.light((field.height_px, field.width_px))
-        pixels = torch.as_tensor(_encoded(light), device=device).permute(2, 0, 1).contiguous()
-        return rounded(pixels, bits)
-
-    def light(self, size_px: tuple[int, int]) -> NDArray[np.float64]:
-        """Return linear light, white is 1, [h, w, 3].
-
-        Parameters
-        ----------
-        size_px
-            (height, width).
-        """
-        mesh = self._mesh()
-        turned = rotation(self.x_deg, self.y_deg, self.z_deg)
+        """Draw it, [3, h, w]; what is brighter than white is white."""
         # Noise of its own for every view, and the same each time.
         seed = zlib.crc32(repr((self.x_deg, self.y_deg, self.z_deg, self.scale)).encode())
-        return render(
-            self.sha256, mesh, turned, self.scale, self.studio, size_px, self.samples, seed
-        )
+        light = render(
+            self.sha256,
+            self._mesh(),
+            rotation(self.x_deg, self.y_deg, self.z_deg),
+            self.scale,
+            self.studio,
+            (field.height_px, field.width_px),
+            self.samples,
+            seed,
+        ).clip(0, 1)
+        # By the sRGB curve (IEC 61966-2-1), which begins with a straight line.
+        curve = 1.055 * light.clip(_TOE) ** (1 / 2.4) - 0.055
+        return as_drawn(np.where(light <= _TOE, 12.92 * light, curve), bits, device)
 
     def _mesh(self) -> Mesh:
         key = (self.sha256, self.name, self.folder)
@@ -183,25 +169,6 @@ def random_view(view: View, seed: int, number: int) -> View:
     )
 
 
-def wrapped(degrees: float) -> float:
-    """Return an angle in (-180, 180].
-
-    Examples
-    --------
-    >>> wrapped(-180.0), wrapped(540.0), wrapped(-190.0)
-    (180.0, 180.0, 170.0)
-    """
-    # Angles in range are not computed with, so that they stay what they are to the bit.
-    return degrees if -180 < degrees <= 180 else 180 - (180 - degrees) % 360
-
-
-def _encoded(light: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Encode linear light by the sRGB curve; what is brighter than white is white."""
-    light = light.clip(0, 1)
-    curve = 1.055 * light.clip(_TOE) ** (1 / 2.4) - 0.055
-    return np.where(light <= _TOE, 12.92 * light, curve)
-
-
 #: Parameters of a view.
 Parameter = Literal["x", "y", "z", "scale"]
 
@@ -251,54 +218,54 @@ class OfViews(Manipulation):
         angle = f"{self.parameter}_deg"
         return view.seen(**{angle: getattr(view, angle) + step})
 
-    def shown(
-        self,
-        picture: Picture,
-        level: float,
-        seed: Seed,
-        field: Field,
-        bits: int | None,
-        device: str,
-    ) -> Tensor:
+    def shown(self, picture: Picture, level: float, seed: Seed, *how: Any) -> Tensor:
         """Draw a view at its level."""
         if not isinstance(picture, View):
             raise FechnerError(
                 f"{self.name} needs views of 3D objects, and {picture} is none: give objects "
                 "instead of pictures, or another manipulation."
             )
-        return picture_drawn(self.changed(picture, level), field, bits, device)
+        return picture_drawn(self.changed(picture, level), *how)
 
 
 def _of_views(parameter: Parameter, sign: int) -> OfViews:
     """Return a change in one direction; ranges are ours, since the paper gives none."""
-    ways = ("up", "down") if sign > 0 else ("down", "up")
-    is_scale = parameter == "scale"
-    what = "scale3d" if is_scale else f"rotation3d-{parameter}"
-    way = "positive" if sign > 0 else "negative"
+    way, other, more, direction = (
+        ("up", "down", "increased", "positive")
+        if sign > 0
+        else ("down", "up", "decreased", "negative")
+    )
+    if parameter == "scale":
+        what, title, axis = "scale3d", f"Scale of the object, {more}", "size (octaves)"
+        larger = "enlarged" if sign > 0 else "made smaller"
+        words = f"is rendered anew, {larger} by so many octaves"
+        strongest, most = 5.0, math.inf
+    else:
+        what, axis = f"rotation3d-{parameter}", "rotation (deg)"
+        title = f"Rotation in depth about {parameter}, {direction}"
+        words = (
+            f"is rendered anew, its angle about the {parameter} axis changed by so many degrees in "
+            f"the {direction} direction"
+        )
+        strongest = most = 180.0  # after half a turn it has turned back
     return OfViews(
-        name=f"{what}-{ways[0]}",
-        opposite=f"{what}-{ways[1]}",
-        title=f"Scale of the object, {'increased' if sign > 0 else 'decreased'}"
-        if is_scale
-        else f"Rotation in depth about {parameter}, {way}",
-        axis="size (octaves)" if is_scale else "rotation (deg)",
+        name=f"{what}-{way}",
+        opposite=f"{what}-{other}",
+        title=title,
+        axis=axis,
         reference="richardwebster2018",
-        range=(0.02, 5.0) if is_scale else (0.5, 180.0),
-        # An object has turned back after half a turn.
-        most=math.inf if is_scale else 180.0,
-        words=f"is rendered anew, {'enlarged' if sign > 0 else 'made smaller'} by so many octaves"
-        if is_scale
-        else f"is rendered anew, its angle about the {parameter} axis changed by so many degrees "
-        f"in the {way} direction",
+        range=(0.02 if parameter == "scale" else 0.5, strongest),
+        most=most,
+        words=words,
         applies_to="objects",
         parameter=parameter,
         sign=sign,
     )
 
 
-_PARAMETERS: tuple[Parameter, ...] = ("x", "y", "z", "scale")
-
-_ALL = [_of_views(parameter, sign) for parameter in _PARAMETERS for sign in (1, -1)]
-
 #: Changes of view, by name; for objects alone.
-OBJECT_MANIPULATIONS: dict[str, OfViews] = {each.name: each for each in _ALL}
+OBJECT_MANIPULATIONS: dict[str, OfViews] = {
+    each.name: each
+    for parameter in get_args(Parameter)
+    for each in (_of_views(parameter, 1), _of_views(parameter, -1))
+}
