@@ -11,7 +11,7 @@ from fechner import FechnerError, Run, evaluate
 from fechner.report.contenders import groups
 from fechner.report.export import export
 from fechner.report.page import make_page
-from fechner.report.page.content import replies_to
+from fechner.report.page.chapter import replies_to
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 
 from fechner import Run
 from fechner.report.contenders import groups
-from fechner.report.page.content import Chapter, chapter
+from fechner.report.page.chapter import Chapter, chapter
 from fechner.report.page.panels import as_json, drawn
 from fechner.scores import distance
 from fechner.scores.panels import Axis, Bars, Gallery, Line, Panel, Points, Surface, Vertical

@@ -10,7 +10,7 @@ import fechner
 from fechner import Run
 from fechner.report.contenders import groups
 from fechner.report.page import write_page
-from fechner.report.page.content import Chapter, chapter
+from fechner.report.page.chapter import Chapter, chapter
 from fechner.report.page.panels import drawn
 
 
@@ -49,7 +49,7 @@ def page(browser: Browser, run: Run, tmp_path_factory: pytest.TempPathFactory) -
 
 
 def test_checks_are_rows_with_an_answer_of_everybody(shown: Chapter) -> None:
-    rows = {(asked.test.id, asked.claim): asked for asked in shown.checks}
+    rows = {(test.id, check.claim): (check, scores) for test, check, scores in shown.checks}
     assert list(rows) == [
         ("spectral", "opponent"),
         ("brightness", "saturates"),
@@ -58,11 +58,11 @@ def test_checks_are_rows_with_an_answer_of_everybody(shown: Chapter) -> None:
         ("colour", "saturates"),
         ("colour", "ordered"),
     ]
-    assert all(len(asked.scores) == len(shown.standings) == 2 for asked in rows.values())
+    assert all(len(scores) == len(shown.standings) == 2 for _, scores in rows.values())
     # Of the same name, another rule.
-    assert rows["brightness", "saturates"].words != rows["colour", "saturates"].words
+    assert rows["brightness", "saturates"][0].rule != rows["colour", "saturates"][0].rule
     pixels = [standing.contender for standing in shown.standings].index(0)
-    verdicts = {key: asked.scores[pixels] for key, asked in rows.items()}
+    verdicts = {key: scores[pixels] for key, (_, scores) in rows.items()}
     assert verdicts["brightness", "saturates"].verdict == "yes"
     assert verdicts["brightness", "ordered"].verdict == "no"
     assert verdicts["spectral", "opponent"].verdict == "unknown"

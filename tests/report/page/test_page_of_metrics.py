@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page
 from fechner import Run
 from fechner.report.contenders import groups
 from fechner.report.page import make_page
-from fechner.report.page.content import Chapter, chapter
+from fechner.report.page.chapter import Chapter, chapter
 from fechner.report.page.panels import drawn
 
 
@@ -71,10 +71,7 @@ def test_means_are_over_what_was_asked(found: Chapter) -> None:
 
 
 def test_facts_are_those_that_observers_declare_and_tables_print(found: Chapter) -> None:
-    assert [(fact.heading, fact.printed) for fact in found.facts] == [
-        ("family", False),
-        ("CSF", False),
-    ]
+    assert found.facts == {"family": False, "csf_based": False}
     known = {each.label: (each.family, each.csf_based) for each in found.standings}
     assert known == {
         "watcher": ("", ""),
@@ -82,7 +79,7 @@ def test_facts_are_those_that_observers_declare_and_tables_print(found: Chapter)
         "psnr-y": ("traditional", "no"),
     }
     printed = {each.row.observer: each for each in found.published}
-    assert (printed["cvvdp"].family, printed["cvvdp"].csf_based) == (
+    assert (printed["cvvdp"].row.family, printed["cvvdp"].row.csf_based) == (
         "visual difference predictor",
         "yes",
     )
@@ -91,9 +88,9 @@ def test_facts_are_those_that_observers_declare_and_tables_print(found: Chapter)
 
 def test_facts_that_only_tables_have_say_so(shown_run: Run) -> None:
     (group,) = groups([shown_run])
-    assert [(fact.key, fact.printed) for fact in chapter(group).facts] == [("family", False)]
+    assert chapter(group).facts == {"family": False}
     alone = Chapter(group, [], [], chapter(group).published, [], [])
-    assert [(fact.key, fact.printed) for fact in alone.facts] == [("family", True)]
+    assert alone.facts == {"family": True}
 
 
 def test_a_test_without_scores_still_has_a_direction(found: Chapter) -> None:

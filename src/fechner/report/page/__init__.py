@@ -16,7 +16,7 @@ from fechner.errors import FechnerError
 from fechner.references import reference
 from fechner.report.contenders import groups
 from fechner.report.html import templates
-from fechner.report.page.content import chapter
+from fechner.report.page.chapter import chapter
 from fechner.report.page.panels import drawn
 from fechner.report.page.stimuli import sprite
 from fechner.runs import Run
@@ -41,16 +41,13 @@ def make_page(runs: Sequence[Run], progress: bool = False) -> str:
     if not runs:
         raise FechnerError("name at least one run folder.")
     chapters = [chapter(group, progress) for group in groups(runs)]
-    painted = {
-        f"sprite-{i}-{j}": test.experiment
+    experiments = [
+        (f"sprite-{i}-{j}", test.experiment)
         for i, each in enumerate(chapters)
         for j, test in enumerate(each.tests)
-    }
-    names = list(painted)
-    sprites = {
-        name: sprite(painted[name])
-        for name in (followed(names, "painting stimuli") if progress else names)
-    }
+    ]
+    to_paint = followed(experiments, "painting stimuli") if progress else experiments
+    sprites = {name: sprite(experiment) for name, experiment in to_paint}
     environment = templates("page/template")
     environment.filters |= {
         "number": _number,

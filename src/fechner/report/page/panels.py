@@ -10,32 +10,13 @@ import numpy as np
 
 from fechner.errors import RunFolderError
 from fechner.experiments import Scene
+from fechner.report import panels
 from fechner.report.contenders import Contender
 from fechner.report.html import as_uri
-from fechner.report.page.content import Chapter, Place, Standing, place_of
-from fechner.report.panels import (
-    DIVERGING,
-    GROUNDS,
-    Which,
-    axis_of,
-    depth_panel,
-    edges_of,
-    group_colours,
-    has_cells,
-    numbered,
-    readout_panels,
-)
+from fechner.report.page.chapter import Chapter, Place, place_of
 from fechner.report.tiles import Pictures
 from fechner.scores import distance
-from fechner.scores.panels import (
-    Axis,
-    Gallery,
-    Mark,
-    Panel,
-    Points,
-    Surface,
-    Vertical,
-)
+from fechner.scores.panels import Axis, Gallery, Mark, Panel, Points, Surface, Vertical
 from fechner.suites import Test
 
 if TYPE_CHECKING:
@@ -49,72 +30,57 @@ _SIDE_PX = 160
 
 def drawn(chapter: Chapter) -> dict[str, Any]:
     """Return what the page's script draws, as plain JSON values."""
-    contenders = chapter.group.contenders
-    places = [chapter.places(k) for k in range(len(contenders))]
+    album = Album()
+    contenders = [
+        (contender, chapter.places(k)) for k, contender in enumerate(chapter.group.contenders)
+    ]
     main = {
         (k, result.test, place_of(result)): result.score
         for k, result in chapter.results
         if result.main
     }
-    labelled = {
-        test.id: [
-            (contenders[k].label, result) for k, result in chapter.results if result.test == test.id
-        ]
-        for test in chapter.tests
-    }
-    depths = {test: depth_panel(results) for test, results in labelled.items()}
-    album = Album()
-    return {
+    content: dict[str, Any] = {
         "tests": [{"id": test.id} for test in chapter.scored],
-        "contenders": [
-            {"label": contender.label, "places": found}
-            for contender, found in zip(contenders, places, strict=True)
-        ],
-        "standings": [
-            {"label": standing.label, "distances": _distances(standing, chapter.scored)}
-            for standing in chapter.standings
-        ],
-        "scores": {
-            test.id: [
-                [_score(main.get((k, test.id, place))) for place in found]
-                for k, found in enumerate(places)
-            ]
-            for test in chapter.tests
-        },
+        "contenders": [{"label": each.label, "places": places} for each, places in contenders],
+        "standings": [],
+        "scores": {},
         "main": {test: score.name for (_, test, _), score in main.items()},
-        "panels": {
-            test.id: [
-                _panels(test, contender, found, album)
-                for contender, found in zip(contenders, places, strict=True)
-            ]
-            for test in chapter.tests
-        },
-        "depth": {test: panel and as_json(panel) for test, panel in depths.items()},
-        "readouts": {
-            test: [{"label": k, **as_json(panel)} for k, panel in readout_panels(results).items()]
-            for test, results in labelled.items()
-        },
+        "panels": {},
+        "depth": {},
+        "readouts": {},
         "best": chapter.group.suite.best,
-        # After the panels, which put them there.
         "pictures": album.uris,
     }
-
-
-def _distances(standing: Standing, tests: Sequence[Test]) -> list[list[float | None] | None]:
-    """Return for each test how far from the best, with its interval the same way round."""
-
-    def of(test: Test) -> list[float | None] | None:
-        if test.id not in standing.results:
-            return None
-        score = standing.results[test.id][0].score
-        ends = sorted(distance(score, end) for end in (score.low, score.high))
-        return [number(distance(score)), *map(number, ends)]
-
-    return [of(test) for test in tests]
-
-
-def _score(score: Any) -> list[float | None] | None:
-    return None if score is None else [number(v) for v in (score.value, score.low, score.high)]
+    for standing in chapter.standings:
+        distances: list[list[float | None] | None] = []
+        for test in chapter.scored:
+            own = standing.results.get(test.id)
+            if own:  # how far from the best, with its interval the same way round
+                score = own[0].score
+                ends = sorted(distance(score, end) for end in (score.low, score.high))
+            distances.append([number(v) for v in (distance(score), *ends)] if own else None)
+        content["standings"].append({"label": standing.label, "distances": distances})
+    for test in chapter.tests:
+        content["scores"][test.id] = [
+            [
+                None if score is None else [number(v) for v in (score.value, score.low, score.high)]
+                for score in (main.get((k, test.id, place)) for place in places)
+            ]
+            for k, (_, places) in enumerate(contenders)
+        ]
+        content["panels"][test.id] = [_panels(test, *each, album) for each in contenders]
+        labelled = [
+            (contenders[k][0].label, result)
+            for k, result in chapter.results
+            if result.test == test.id
+        ]
+        depth = panels.depth_panel(labelled)
+        content["depth"][test.id] = depth and as_json(depth)
+        content["readouts"][test.id] = [
+            {"label": label, **as_json(panel)}
+            for label, panel in panels.readout_panels(labelled).items()
+        ]
+    return content
 
 
 def _panels(
@@ -135,11 +101,11 @@ def _panels(
     scene = test.experiment.scene
     found: list[list[Any]] = []
     for place in places:
-        panels: Sequence[Panel] = ()
+        own: Sequence[Panel] = ()
         if place in there:
             layer, readout = there[place]
-            panels = test.panels(data.sel(layer=layer, readout=readout), others)
-        found.append([as_json(panel, album, scene) for panel in panels])
+            own = test.panels(data.sel(layer=layer, readout=readout), others)
+        found.append([as_json(panel, album, scene) for panel in own])
     return found
 
 
@@ -148,15 +114,13 @@ class Album:
 
     def __init__(self) -> None:
         self.uris: list[str] = []
-        self._scenes: dict[Scene, Pictures] = {}
         self._numbers: dict[tuple[Scene, Picture | Stimulus], int | None] = {}
 
     def number(self, picture: Picture | Stimulus, scene: Scene) -> int | None:
         """Return the number of a picture, None for one that cannot be drawn any more."""
         key = (scene, picture)
         if key not in self._numbers:
-            pictures = self._scenes.setdefault(scene, Pictures(scene, _SIDE_PX))
-            pixels = pictures[picture]
+            pixels = Pictures(scene, _SIDE_PX)[picture]
             self._numbers[key] = None if pixels is None else len(self.uris)
             if pixels is not None:
                 self.uris.append(as_uri(pixels, "WEBP", quality=82, method=4))
@@ -171,6 +135,9 @@ def as_json(panel: Panel, album: Album | None = None, scene: Scene | None = None
     album, scene
         Where pictures of a gallery are put, and where they were shown.
     """
+    colours = None
+    if panel.palette:
+        colours = [panels.group_colours(panel, ground) for ground in panels.GROUNDS]
     return {
         "kind": panel.kind,
         "title": panel.title,
@@ -178,15 +145,11 @@ def as_json(panel: Panel, album: Album | None = None, scene: Scene | None = None
         "groups": panel.groups,
         "strips": panel.strips,
         "ordered": panel.ordered,
-        "colours": [group_colours(panel, ground) for ground in GROUNDS] if panel.palette else None,
-        "x": _axis_of(panel, "x"),
-        "y": _axis_of(panel, "y"),
+        "colours": colours,
+        "x": _axis(panels.axis_of(panel, "x"), panels.numbered(panel, "x")),
+        "y": _axis(panels.axis_of(panel, "y"), panels.numbered(panel, "y")),
         "marks": [_mark(mark, panel, album, scene) for mark in panel.marks],
     }
-
-
-def _axis_of(panel: Panel, which: Which) -> dict[str, Any]:
-    return _axis(axis_of(panel, which), numbered(panel, which))
 
 
 def _axis(axis: Axis, numbers: tuple[float, float] = (-math.inf, math.inf)) -> dict[str, Any]:
@@ -230,12 +193,15 @@ def _mark(mark: Mark, panel: Panel, album: Album | None, scene: Scene | None) ->
             values["colourAxis"] = _axis(mark.colour_axis)
         case Surface():
             values.setdefault("doubtful", [])
-            values["colours"] = DIVERGING if mark.diverging else None
+            values["colours"] = panels.DIVERGING if mark.diverging else None
             if mark.diverging:
                 values["low"] = -1.0 if math.isnan(mark.low) else number(mark.low)
                 values["high"] = 1.0 if math.isnan(mark.high) else number(mark.high)
-            if has_cells(panel):
-                edges = (edges_of(mark.x, panel.x.log), edges_of(mark.y, panel.y.log))
+            if panels.has_cells(panel):
+                edges = (
+                    panels.edges_of(mark.x, panel.x.log),
+                    panels.edges_of(mark.y, panel.y.log),
+                )
                 values["edges"] = [_numbers(each) for each in edges]
     return values
 

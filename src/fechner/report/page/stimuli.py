@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fechner.experiments import Experiment
 from fechner.report.html import as_uri
-from fechner.report.tiles import Cycle, cycle_of, painted, view_of
-from fechner.stimuli import Picture, Stimulus
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from fechner.report.tiles import cycle_of, painted, view_of
 
 #: Faster than this, a screen of 60 Hz shows another flicker; it is then played at a whole part of
 #: its rate, with at least four frames of the screen to a cycle.
@@ -121,32 +116,29 @@ def sprite(experiment: Experiment) -> Sprite:
     stills = (still for row in cycles for cycle in row for still in cycle.stills)
     numbers = {still: number for number, still in enumerate(dict.fromkeys(stills))}
     tiles = painted(list(numbers), experiment, view)
-    first = samples[0]
-    across = max(min(len(first), len(tiles)), math.ceil(math.sqrt(len(tiles))))
+    across = max(min(len(samples[0]), len(tiles)), math.ceil(math.sqrt(len(tiles))))
+    down = math.ceil(len(tiles) / across)
+    # Tiles side by side, row by row, up to the end of the last row.
+    whole = np.concatenate([tiles, np.repeat(tiles[:1], down * across - len(tiles), axis=0)])
+    sheet = np.concatenate([np.concatenate(list(row), axis=1) for row in np.split(whole, down)])
+    shown = [
+        [
+            Shown(numbers[cycle.stills[cycle.peak]], [numbers[s] for s in cycle.stills], cycle.hz)
+            for cycle in row
+        ]
+        for row in cycles
+    ]
     return Sprite(
         # More effort takes longer and saves nothing: most of it is noise.
-        as_uri(_sheet(tiles, across), "WEBP", lossless=True, method=2, quality=0),
+        as_uri(sheet, "WEBP", lossless=True, method=2, quality=0),
         view.width_px,
         view.height_px,
         across,
-        math.ceil(len(tiles) / across),
-        [sample.x for sample in first],
+        down,
+        [sample.x for sample in samples[0]],
         [row[0].y for row in samples],
         [[None if math.isnan(sample.at) else sample.at for sample in row] for row in samples],
-        [[_shown(cycle, numbers) for cycle in row] for row in cycles],
+        shown,
         1 / field.times_s[1] if field.is_video else field.fps,
         view.note,
     )
-
-
-def _shown(cycle: Cycle, numbers: dict[Stimulus | Picture, int]) -> Shown:
-    tiles = [numbers[still] for still in cycle.stills]
-    return Shown(tiles[cycle.peak], tiles, cycle.hz)
-
-
-def _sheet(tiles: NDArray[np.uint8], across: int) -> NDArray[np.uint8]:
-    """Return tiles side by side, row by row."""
-    blank = np.repeat(tiles[:1], -len(tiles) % across, axis=0)
-    n, height, width, channels = np.concatenate([tiles, blank]).shape
-    rows = np.concatenate([tiles, blank]).reshape(n // across, across, height, width, channels)
-    return rows.swapaxes(1, 2).reshape(n // across * height, across * width, channels)
