@@ -11,10 +11,9 @@ from photographs import write_album
 from suites.test_verbal import person
 
 from fechner import evaluate
-from fechner.observers import Answer, Prompt, Question
 from fechner.observers.chat import endpoint, reading
 from fechner.observers.torchvision_fix import import_torchvision
-from fechner.runs import Run, reread, rereading
+from fechner.runs import Run, reread
 from fechner.runs.trials import Trials
 
 import_torchvision()
@@ -99,7 +98,7 @@ def test_results_become_those_of_the_new_reading(
         was = files(run)
         again = reread(run.folder)
         assert (again.changes, again.updated, files(run)) == ([], 0, was)
-        monkeypatch.setattr(rereading, "parse", lambda *_: 0)
+        monkeypatch.setattr("fechner.runs.replay.parse", lambda *_: 0)
         assert reread(run.folder).problems == []
         third = Run(run.folder).data(name, "detection")
         assert (third["yes"].values[third["level"].values >= 0] == 1).all()
@@ -166,16 +165,6 @@ def test_refusals_stay_what_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert refused > 0
     assert reread(run.folder).problems == []
     assert run.spent().invalid == refused
-
-
-def test_files_of_earlier_versions_were_read_by_the_first_reader(tmp_path: Path) -> None:
-    path = tmp_path / "trials.sqlite"
-    Trials(path, "someone").record("k", Question((0,), Prompt("?")), Answer(0, 1, reply="No"))
-    with closing(sqlite3.connect(path)) as connection, connection:
-        for column in ("second_reply", "reader", "first_reader", "first_choice"):
-            connection.execute(f"ALTER TABLE trials DROP COLUMN {column}")
-    (row,) = Trials(path).rows()
-    assert (row["reader"], row["first_reader"], row["second_reply"]) == (1, None, "")
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from fechner.runs.manifest import Manifest, ObserverRecord, Settings, parameters
 from fechner.runs.plan import Job, Schedule, jobs, piece_keys
 from fechner.runs.progress import Listener
 from fechner.runs.setup import Setup, record_observer
-from fechner.runs.store import write_content
+from fechner.runs.store import write_atomically
 from fechner.runs.trials import FILE as TRIALS
 from fechner.runs.trials import Budget, Trials
 from fechner.suites import Test
@@ -273,7 +273,7 @@ class _Session:
         self._listener.images(job.piece.work - outcome.images)
         self._schedule.finish(number, complete=outcome.status == "done")
         if outcome.status == "done":
-            digest = write_content(self._folder / job.file, outcome.content)
+            digest = write_atomically(self._folder / job.file, outcome.content)
             self._ledger.record(
                 replace(
                     self._entry(job),

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from fechner.errors import RunFolderError
 from fechner.runs.manifest import ObserverRecord
 from fechner.runs.plan import piece_keys
-from fechner.runs.store import full_disk, read_dataset
+from fechner.runs.store import database_errors, read_dataset
 from fechner.suites.base import Test
 
 if TYPE_CHECKING:
@@ -70,18 +69,14 @@ class Ledger:
         address = f"{self.path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
         # Who only looks does not wait: a writer holds the file for milliseconds.
         timeout_s = 0.3 if read_only else 30
-        try:
-            with closing(sqlite3.connect(address, timeout_s, uri=True)) as connection, connection:
-                if not read_only:
-                    connection.execute(_SCHEMA)
-                yield connection
-        except sqlite3.DatabaseError as error:
-            if error.sqlite_errorcode in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
-                raise full_disk(self.path) from error
-            raise RunFolderError(
-                f"the ledger {self.path} cannot be used ({error}); try again in a moment, or else "
-                "delete that file and run the same command again: pieces are measured anew."
-            ) from error
+        with (
+            database_errors(self.path, "pieces are measured anew"),
+            closing(sqlite3.connect(address, timeout_s, uri=True)) as connection,
+            connection,
+        ):
+            if not read_only:
+                connection.execute(_SCHEMA)
+            yield connection
 
     def record(self, entry: Entry) -> None:
         """Write an entry, replacing an earlier one of the same key or file."""
@@ -132,31 +127,18 @@ def read_answers(
     """
     import xarray as xr
 
-    experiment = test.experiment
     keys = piece_keys(test, among, record)
     done = {entry.key: entry for entry in entries if entry.status == "done"}
     found = []
     for part in (True, False) if for_scores is None else (for_scores,):
-        own = [keys[piece.name] for piece in experiment.pieces() if piece.for_scores == part]
+        own = [keys[piece.name] for piece in test.experiment.pieces() if piece.for_scores == part]
         if own and all(key in done for key in own):
             parts = [read_dataset(folder / done[key].file, done[key].sha256) for key in own]
-            found.append(_join(parts))
+            if len(parts) > 1:  # put together along the dimension they say they were cut along
+                along = parts[0].attrs["along"]
+                how: Any = {"data_vars": "minimal", "coords": "minimal", "compat": "equals"}
+                parts = [xr.concat(parts, dim=along, join="exact", **how)]
+            found += parts
         elif part or for_scores is False:
             return None
     return xr.merge(found, combine_attrs="override", join="exact", compat="equals")
-
-
-def _join(parts: list[xr.Dataset]) -> xr.Dataset:
-    """Put pieces together along the dimension they say they were cut along."""
-    import xarray as xr
-
-    if len(parts) == 1:
-        return parts[0]
-    return xr.concat(
-        parts,
-        dim=parts[0].attrs["along"],
-        data_vars="minimal",
-        coords="minimal",
-        compat="equals",
-        join="exact",
-    )

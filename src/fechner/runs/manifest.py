@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
+import re
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -133,12 +137,6 @@ class ObserverRecord:
         """Return what its answers depend on when an ability is asked."""
         return self.fingerprints.get(asks, self.fingerprint)
 
-    @classmethod
-    def read(cls, stored: dict[str, Any]) -> ObserverRecord:
-        """Return it as a manifest has it."""
-        names = {each.name for each in fields(cls)}
-        return cls(**{name: value for name, value in stored.items() if name in names})
-
 
 @dataclass
 class Manifest:
@@ -187,18 +185,18 @@ class Manifest:
             return find_suite(self.suite)
         file, _, name = source.rpartition(":")
         # A run that was moved is read with the file beside it.
-        folders = [] if self.folder is None else list(self.folder.resolve().parents[:2])
+        folders = [] if self.folder is None else self.folder.resolve().parents[:2]
         places = [Path(file), *(each / Path(file).name for each in (*folders, Path.cwd()))]
-        file = next((place for place in places if place.is_file()), None)
-        if file is None:
+        there = [place for place in places if place.is_file()]
+        if not there:
             raise RunFolderError(
-                f"suite '{self.suite}' of {where} was read from {places[0]}, which is gone: put it "
+                f"suite '{self.suite}' of {where} was read from {file}, which is gone: put it "
                 "back, or beside the run folder."
             )
-        found = find_suite(f"{file}:{name}")
+        found = find_suite(f"{there[0]}:{name}")
         if found.sha256 != self.origin["sha256"]:
             raise RunFolderError(
-                f"{file} has changed since {where} was measured with it: run the same command "
+                f"{there[0]} has changed since {where} was measured with it: run the same command "
                 "again to measure anew, or undo the change."
             )
         return found
@@ -228,8 +226,14 @@ class Manifest:
     def read(cls, folder: Path) -> Manifest:
         """Read it from a run folder."""
         path = folder / FILE
+        if not folder.exists():
+            raise RunFolderError(
+                f"{folder} does not exist; `fechner run OBSERVER --out {folder}` would make it."
+            )
         if not path.is_file():
-            raise RunFolderError(_no_run(folder))
+            inside = sorted(str(each.parent) for each in folder.glob(f"*/{FILE}"))
+            hint = f"; there are some in it: {', '.join(inside)}" if inside else ""
+            raise RunFolderError(f"{folder} is not a run folder: it has no {FILE}{hint}.")
         try:
             content = json.loads(path.read_text("utf-8"))
             written = content["format"]
@@ -240,7 +244,7 @@ class Manifest:
                     f"{fechner.__version__}, reads format {FORMAT}: install that one to read it, "
                     "or run it again in another folder."
                 )
-            records = {k: ObserverRecord.read(v) for k, v in content.pop("observers").items()}
+            records = {k: ObserverRecord(**v) for k, v in content.pop("observers").items()}
             return cls(**content, observers=records, folder=folder)
         except KeyError as error:
             raise RunFolderError(f"{path} cannot be read (it has no {error}).") from error
@@ -277,30 +281,17 @@ def origin_of(own: Suite) -> dict[str, Any]:
 
 def stored_options(options: Options) -> dict[str, Any]:
     """Return all options of a suite as JSON values."""
-    known = options_of(type(options))
-    values = {name: getattr(options, name) for name in known}
-    return {
-        name: parameters(value if each.store is None or value is None else each.store(value))
-        for (name, value), each in zip(values.items(), known.values(), strict=True)
-    }
-
-
-def _no_run(folder: Path) -> str:
-    """Say why a folder is no run, and what to do."""
-    if not folder.exists():
-        return f"{folder} does not exist; `fechner run OBSERVER --out {folder}` would make it."
-    inside = (
-        sorted(str(path.parent) for path in folder.glob(f"*/{FILE}")) if folder.is_dir() else []
-    )
-    if inside:
-        return f"{folder} is not a run folder but holds some; name them: {', '.join(inside)}."
-    return f"{folder} is not a run folder: it has no {FILE}."
+    stored = {}
+    for name, each in options_of(type(options)).items():
+        value = getattr(options, name)
+        stored[name] = parameters(
+            value if each.store is None or value is None else each.store(value)
+        )
+    return stored
 
 
 def versions() -> dict[str, str]:
     """Return the versions that results may depend on."""
-    import platform
-
     import numpy
     import torch
 
@@ -314,30 +305,19 @@ def versions() -> dict[str, str]:
 
 def machine(device: str) -> dict[str, str]:
     """Return the hardware that a run is started on, without anything that names the machine."""
-    import os
-    import platform
-
     import psutil
     import torch
 
+    processor = platform.processor() or platform.machine()
+    with suppress(OSError):  # Linux has its name in a file
+        known = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text("utf-8"), re.M)
+        processor = known[1].strip() if known else processor
     found = {
         "system": platform.system(),
-        "processor": _processor(),
+        "processor": processor,
         "cores": str(os.cpu_count()),
         "memory": f"{psutil.virtual_memory().total / 2**30:.0f} GB",
     }
     if device.startswith("cuda"):
         found["accelerator"] = torch.cuda.get_device_name(device)
     return found
-
-
-def _processor() -> str:
-    """Return the processor's name; Linux has it in a file, others in ``platform``."""
-    import platform
-
-    try:
-        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    except OSError:
-        names = []
-    return next(iter(names), platform.processor() or platform.machine())

@@ -7,11 +7,11 @@ shows. What is kept is a copy in one spelling, so that a run folder can be hande
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from fechner.errors import FechnerError, RunFolderError, UnknownNameError
 from fechner.experiments.base import for_people
@@ -32,24 +32,19 @@ _NAMED = 5
 
 def given_to_people(run: Run) -> dict[str, GivenConditions]:
     """Return the experiments of a run whose pictures come in conditions, by the test's id."""
-    return _for_people(run, "conditions")
+    found: Any = {t.id: t.experiment for t in run.tests if for_people(t.experiment) == "conditions"}
+    return cast("dict[str, GivenConditions]", found)
 
 
 def asked_of_people(run: Run) -> dict[str, ItemResponse]:
     """Return the experiments of a run whose trials people can be asked, by the test's id."""
-    found = _for_people(run, "trials")
+    found: Any = {t.id: t.experiment for t in run.tests if for_people(t.experiment) == "trials"}
     if not found:
         raise FechnerError(
             f"{run.folder} has no test whose trials people are asked; curves of suite "
             "'recognition' are, and `fechner conditions` compares pictures in conditions."
         )
-    return found
-
-
-def _for_people(run: Run, what: str) -> dict[str, Any]:
-    """Return the experiments of which people are asked something."""
-    experiments = ((test.id, test.experiment) for test in run.tests)
-    return {name: each for name, each in experiments if for_people(each) == what}
+    return cast("dict[str, ItemResponse]", found)
 
 
 def people_of(folder: Path | str) -> HumanTrials | None:
@@ -86,7 +81,27 @@ def keep_people(
     say
         Called with what was left out, a sentence.
     """
-    kept = checked_people(run, _of_shown_experiments(run, trials, say))
+    shown = {
+        name: (set(each.pictures.classes), set(each.pictures.conditions))
+        for name, each in given_to_people(run).items()
+    }
+
+    def is_shown(row: HumanTrial) -> bool:
+        classes, conditions = shown.get(row.test, (set(), set()))
+        return not row.condition or (row.label in classes and row.condition in conditions)
+
+    kept = trials.where(is_shown)
+    lost = Counter(trials.column("test")) - Counter(kept.column("test"))
+    if whole := sorted(lost.keys() - shown.keys()):
+        say(f"{run.folder} does not show the pictures of {', '.join(whole)}: left out.")
+    if n := sum(count for name, count in lost.items() if name in shown):
+        say(f"{n} trials with categories or conditions that {run.folder} does not show: left out.")
+    if len(trials) and not len(kept):
+        raise FechnerError(
+            f"people saw no picture that {run.folder} shows; run it with --images on the same "
+            "experiments first."
+        )
+    kept = checked_people(run, kept)
     write_atomically(run.folder / FILE, kept.to_csv().encode())
     return kept
 
@@ -104,58 +119,21 @@ def remove_people(folder: Path | str) -> bool:
     return True
 
 
-def _of_shown_experiments(run: Run, trials: HumanTrials, say: Callable[[str], None]) -> HumanTrials:
-    """Leave out conditions, categories and whole experiments that a run does not show."""
-    shown = {
-        name: (set(each.pictures.classes), set(each.pictures.conditions))
-        for name, each in given_to_people(run).items()
-    }
-
-    def is_shown(row: HumanTrial) -> bool:
-        if not row.condition:
-            return True
-        classes, conditions = shown.get(row.test, (set(), set()))
-        return row.label in classes and row.condition in conditions
-
-    kept = trials.where(is_shown)
-    lost = Counter(trials.column("test"))
-    lost.subtract(Counter(kept.column("test")))
-    if whole := sorted(name for name, n in lost.items() if n and name not in shown):
-        say(f"{run.folder} does not show the pictures of {', '.join(whole)}: left out.")
-    if n := sum(count for name, count in lost.items() if name in shown):
-        say(f"{n} trials with categories or conditions that {run.folder} does not show: left out.")
-    if len(trials) and not len(kept):
-        raise FechnerError(
-            f"people saw no picture that {run.folder} shows; run it with --images on the same "
-            "experiments first."
-        )
-    return kept
-
-
 def checked_people(run: Run, trials: HumanTrials) -> HumanTrials:
     """Return trials with classes and pictures as a run has them, or say what it does not have."""
-    given = given_to_people(run)
-    known = {} if given else asked_of_people(run)
-    pictures: dict[tuple[str, int], dict[str, int]] = {}
+    given = given_to_people(run)  # whose pictures have names of their own
+    asked = not given or any(row.test not in given for row in trials.rows)
+    known = asked_of_people(run) if asked else {}
     checked = []
     for number, row in enumerate(trials.rows, start=1):
-        if row.test in given:  # its pictures have names of their own
-            checked.append(row)
-            continue
-        known = known or asked_of_people(run)
         try:
-            checked.append(_checked(run, known, row, pictures))
+            checked.append(row if row.test in given else _checked(run, known, row))
         except UnknownNameError as error:
             raise FechnerError(f"trial {number} of {len(trials)}: {error}") from None
     return type(trials).of(checked)
 
 
-def _checked(
-    run: Run,
-    known: dict[str, ItemResponse],
-    row: HumanTrial,
-    pictures: dict[tuple[str, int], dict[str, int]],
-) -> HumanTrial:
+def _checked(run: Run, known: Mapping[str, ItemResponse], row: HumanTrial) -> HumanTrial:
     if row.test not in known:
         listed = f"people can be asked {', '.join(known)} in {run.folder}"
         raise UnknownNameError("test", row.test, known, listed)
@@ -168,8 +146,7 @@ def _checked(
     label = places[row.label]
     picture = row.picture
     if picture and not (picture.isdecimal() and int(picture) < shown.counts[label]):
-        key = shown.digest, label
-        by_name = pictures[key] = pictures.get(key) or _picture_places(shown, label)
+        by_name = _picture_places(shown, label)
         if picture not in by_name:
             last = shown.counts[label] - 1
             listed = f"pictures of '{names[label]}' have their names, or numbers from 0 to {last}"
@@ -178,6 +155,7 @@ def _checked(
     return replace(row, label=names[label], picture=picture)
 
 
+@lru_cache(maxsize=1024)
 def _picture_places(shown: PictureSet, label: int) -> dict[str, int]:
     """Return the place of each picture of a class by its name, with or without its folder."""
     names = [shown.name(label, i) for i in range(shown.counts[label])]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -80,22 +80,20 @@ class Run:
     def __init__(self, folder: Path | str, suite: Suite | str | None = None) -> None:
         self.folder = Path(folder)
         self.manifest = Manifest.read(self.folder)
-        self.suite = self.manifest.find_suite() if suite is None else self._given(suite)
+        if suite is None:
+            self.suite = self.manifest.find_suite()
+        else:
+            self.suite = replace(find_suite(suite), **self.manifest.origin)
+            if self.suite.name != self.manifest.suite:
+                raise RunFolderError(
+                    f"{self.folder} was measured with suite '{self.manifest.suite}', not with "
+                    f"'{self.suite.name}'."
+                )
         #: What people were already told while it ran.
         self.told: list[str] = []
         #: Observers and tests whose problems matter; None for all that were ever asked for here.
         self.asked_for: tuple[Collection[str], Collection[str]] | None = None
         self._built: tuple[Any, dict[str, Test]] | None = None
-
-    def _given(self, suite: Suite | str) -> Suite:
-        """Return a suite that a user gives as the one that was measured with."""
-        found = find_suite(suite)
-        if found.name != self.manifest.suite:
-            raise RunFolderError(
-                f"{self.folder} was measured with suite '{self.manifest.suite}', not with "
-                f"'{found.name}'."
-            )
-        return replace(found, **self.manifest.origin)
 
     def __repr__(self) -> str:
         return f"Run('{self.folder}')"
@@ -113,17 +111,14 @@ class Run:
     @property
     def left_out(self) -> list[str]:
         """Lines about observers that could not be measured, or not yet."""
-        lines = [
-            f"{name} was left out: {why}"
-            for name, why in self.manifest.left_out.items()
-            if self._matters(name)
-        ]
+        left_out = self.manifest.left_out
         writer = last_writer(self.folder)
         planned = writer.plan.observers if writer and writer.plan else []
-        known = (*self.manifest.observers, *self.manifest.left_out)
-        waiting = [name for name in planned if name not in known and self._matters(name)]
+        waiting = [name for name in planned if name not in (*self.observers, *left_out)]
         again = "not measured yet; run the same command again to go on."
-        return [*lines, *(f"{name}: {again}" for name in waiting)]
+        lines = {name: f"{name} was left out: {why}" for name, why in left_out.items()}
+        lines |= {name: f"{name}: {again}" for name in waiting}
+        return [line for name, line in lines.items() if self._matters(name)]
 
     def _matters(self, observer: str, test: str | None = None) -> bool:
         """Whether problems of an observer, or in a test, concern the one who asks."""
@@ -144,24 +139,19 @@ class Run:
     @property
     def warnings(self) -> list[str]:
         """Lines about observers whose answers are to be read with care."""
-        return [
+        observers = self.manifest.observers
+        lines = [
             f"{observer}: mind that {'; '.join(record.warnings)}."
-            for observer, record in self.manifest.observers.items()
+            for observer, record in observers.items()
             if record.warnings
-        ] + self._shown_at
-
-    @property
-    def _shown_at(self) -> list[str]:
-        """Lines about observers that are made for certain pixels per degree."""
-        lines = []
-        for observer, record in self.manifest.observers.items():
+        ]
+        for observer, record in observers.items():
             if (ppd := record.ppd) is not None:
-                wants = Wants(ppd=ppd)
-                scenes = (test.experiment.scene for test in self.tests)
-                at = dict.fromkeys(f"{scene.drawn_field(wants).ppd:g}" for scene in scenes)
+                fields = (test.experiment.scene.drawn_field(Wants(ppd=ppd)) for test in self.tests)
+                shown = dict.fromkeys(f"{field.ppd:g}" for field in fields)
                 lines.append(
                     f"{observer} is made for {ppd:g} pixels per degree, and was shown stimuli at "
-                    f"{' and '.join(at)}."
+                    f"{' and '.join(shown)}."
                 )
         return lines
 
@@ -200,25 +190,18 @@ class Run:
             True for what scores need alone, False for what is for figures only; if None, both,
             where the latter was measured.
         """
-        experiment = self._test(test).experiment
-        if parameters(experiment) != self.manifest.tests[test]:
+        own = self._test(test)
+        if parameters(own.experiment) != self.manifest.tests[test]:
             raise RunFolderError(
                 f"test '{test}' has changed since {self.folder} was measured (its stimuli, its "
                 "human data or the version of fechner); run the same command again to measure it "
                 "anew."
             )
         if observer not in self.manifest.observers:
-            raise UnknownNameError(
-                "observer", observer, self.observers, f"{self.folder} has {self.observers}"
-            )
-        return read_answers(
-            self.folder,
-            self._test(test),
-            self.all_tests,
-            self.manifest.observers[observer],
-            self.entries(),
-            for_scores,
-        )
+            listed = f"{self.folder} has {', '.join(self.observers)}"
+            raise UnknownNameError("observer", observer, self.observers, listed)
+        record = self.manifest.observers[observer]
+        return read_answers(self.folder, own, self.all_tests, record, self.entries(), for_scores)
 
     def assess(self, progress: bool = False) -> tuple[list[Result], list[str]]:
         """Score everything that is complete, and say what is not, in one line each."""
@@ -247,41 +230,42 @@ class Run:
 
     def why_incomplete(self, observer: str, test: str, otherwise: str = "not finished") -> str:
         """Say what went wrong where the answers of an observer in a test are not complete."""
-        lacking = self.manifest.observers[observer].lacks
-        for line in not_asked(observer, [self._test(test)], lacking):
+        own, record = self._test(test), self.manifest.observers[observer]
+        for line in not_asked(observer, [own], record.lacks):
             return line
-        keys = piece_keys(self._test(test), self.all_tests, self.manifest.observers[observer])
-        failed = [
-            entry.message
-            for entry in self.entries()
-            if entry.status == "failed" and entry.key in keys.values()
-        ]
+        keys = piece_keys(own, self.all_tests, record).values()
+        failed = [e.message for e in self.entries() if e.status == "failed" and e.key in keys]
         if failed:
             return failed[-1]
-        waits_for = [name for name in self._test(test).after if not self._has(observer, name)]
-        return f"it comes after {waits_for[0]}, which is not complete" if waits_for else otherwise
+        for name in own.after:
+            before = self.all_tests[name]
+            if self.asked(observer, before) and self.answers(observer, name) is None:
+                return f"it comes after {name}, which is not complete"
+        return otherwise
 
     def score(self, observer: str, test: Test, data: xr.Dataset) -> list[Result]:
         """Score the answers of an observer in a test."""
         own = self.suite
         layers = [str(layer) for layer in data["layer"].values]
         # Where there is one place to look at, nobody has to be told which.
-        handed_on = self.manifest.observers[observer].output
-        natural = handed_on if len(layers) > 1 else layers[0]
+        natural = self.manifest.observers[observer].output if len(layers) > 1 else layers[0]
+        as_printed = test.experiment == self._as_printed.get(test.id)
         results: list[Result] = []
         seen: set[tuple[str, str]] = set()
         others = [self.answers(observer, name) for name in test.uses]
         for score in test.scores(data, *others):
             main = (score.layer, score.readout) not in seen
             seen.add((score.layer, score.readout))
-            place = _place(score, own.readouts, natural, several=data.sizes["readout"] > 1)
-            # Papers read encoders out by the suite's own read-out, mostly of what they hand on.
-            printed = published_scores(own.name, "" if score.layer == natural else score.layer)
-            same = _is_own(score.readout, own.readouts) and test.experiment == self._as_printed.get(
-                test.id
-            )
-            keys = [f"{test.id}/{score.name}", *([test.id] if main else [])]
-            known = [printed[observer, key] for key in keys if (observer, key) in printed]
+            # The suite's read-out, or one that no encoder has: an observer's own.
+            expected = score.readout in own.readouts or score.readout not in READOUTS
+            readout = score.readout if data.sizes["readout"] > 1 or not expected else ""
+            where = "" if score.layer == natural else score.layer
+            published = math.nan
+            if expected and as_printed:
+                # Papers read encoders out by the suite's own read-out, mostly of what they hand on.
+                printed = published_scores(own.name, where)
+                published = printed.get((observer, test.id), math.nan) if main else math.nan
+                published = printed.get((observer, f"{test.id}/{score.name}"), published)
             results.append(
                 Result(
                     observer,
@@ -291,8 +275,8 @@ class Run:
                     score,
                     main=main,
                     last=score.layer == layers[-1],
-                    place=place,
-                    published=known[0] if same and known else math.nan,
+                    place=f"{readout} {where and f'at {where}'}".strip(),
+                    published=published,
                 )
             )
         return results
@@ -306,12 +290,6 @@ class Run:
         if test not in self.manifest.tests or not self.asked(observer, self._test(test)):
             return None
         return self.data(observer, test)
-
-    def _has(self, observer: str, test: str) -> bool:
-        """Whether a test has its answers, as far as an observer can be asked it."""
-        if test in self.manifest.tests and not self.asked(observer, self._test(test)):
-            return True
-        return self.answers(observer, test) is not None
 
     def spent(self, observer: str | None = None) -> Spent:
         """Return what answers in words took: trials, tokens, money."""
@@ -353,14 +331,3 @@ class Run:
         from fechner.report.frames import to_dataframe
 
         return to_dataframe(self, what)
-
-
-def _is_own(readout: str, of_suite: Sequence[str]) -> bool:
-    """Whether a read-out is the suite's, or one that no encoder has: an observer's own."""
-    return readout in of_suite or readout not in READOUTS
-
-
-def _place(score: Score, of_suite: Sequence[str], natural: str, several: bool) -> str:
-    named = several or not _is_own(score.readout, of_suite)
-    where = "" if score.layer == natural else f"at {score.layer}"
-    return f"{score.readout if named else ''} {where}".strip()

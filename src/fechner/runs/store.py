@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import re
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
@@ -46,42 +47,51 @@ def slug(name: str) -> str:
     return f"{safe}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all, even if the power fails."""
+def write_atomically(path: Path, content: bytes) -> str:
+    """Write a file so that it is there whole or not at all, and return the hash of its content."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as file:
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())
+            os.fsync(file.fileno())  # even if the power fails
         temporary.replace(path)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise full_disk(path) from error
+            raise _full_disk(path) from error
         raise RunFolderError(f"{path} cannot be written: {error.strerror}.") from error
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+    return hashlib.sha256(content).hexdigest()
 
 
-def full_disk(path: Path) -> RunFolderError:
-    """Return what to say when there is no space left."""
+def _full_disk(path: Path) -> RunFolderError:
     return RunFolderError(
         f"the disk that holds {path} is full; what is measured is kept: free some space and run "
         "the same command again."
     )
 
 
+@contextmanager
+def database_errors(path: Path, loss: str) -> Iterator[None]:
+    """Say what to do where a SQLite file cannot be used, and what is lost without it."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        code = getattr(error, "sqlite_errorcode", None)
+        if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+            raise _full_disk(path) from error
+        raise RunFolderError(
+            f"{path} cannot be used ({error}); try again in a moment, or else delete that file and "
+            f"run the same command again: {loss}."
+        ) from error
+
+
 def write_dataset(path: Path, data: xr.Dataset) -> str:
     """Store a dataset and return the hash of the file."""
-    return write_content(path, as_file(data))
-
-
-def write_content(path: Path, content: bytes) -> str:
-    """Store what a result file holds and return its hash."""
-    write_atomically(path, content)
-    return hashlib.sha256(content).hexdigest()
+    return write_atomically(path, as_file(data))
 
 
 def as_file(data: xr.Dataset) -> bytes:
@@ -91,8 +101,14 @@ def as_file(data: xr.Dataset) -> bytes:
     classic netCDF format is written and read about 20 times faster than the one on HDF5, at a fifth
     of the size, and a piece is far below its limits.
     """
+    import xarray as xr
+
+    variables = {name: data.variables[name].copy() for name in sorted(map(str, data.variables))}
+    for variable in variables.values():
+        variable.attrs = dict(sorted(variable.attrs.items()))
+    ordered = xr.Dataset(variables, attrs=dict(sorted(data.attrs.items())))
     buffer = io.BytesIO()
-    _sorted(data).to_netcdf(buffer, engine="scipy")
+    ordered.set_coords(sorted(map(str, data.coords))).to_netcdf(buffer, engine="scipy")
     return buffer.getvalue()
 
 
@@ -100,26 +116,13 @@ def read_dataset(path: Path, expected_sha256: str) -> xr.Dataset:
     """Read a stored dataset, or say that the file is missing or damaged."""
     import xarray as xr
 
-    again = "run the same command again to measure it anew"
-    if not path.is_file():
-        raise RunFolderError(f"result file {path} is missing; {again}.")
-    content = path.read_bytes()
-    if hashlib.sha256(content).hexdigest() != expected_sha256:
-        raise RunFolderError(f"result file {path} is damaged; {again}.")
+    content = path.read_bytes() if path.is_file() else None
+    if content is None or hashlib.sha256(content).hexdigest() != expected_sha256:
+        state = "missing" if content is None else "damaged"
+        raise RunFolderError(
+            f"result file {path} is {state}; run the same command again to measure it anew."
+        )
     return xr.load_dataset(io.BytesIO(content), engine="scipy")
-
-
-def _sorted(data: xr.Dataset) -> xr.Dataset:
-    import xarray as xr
-
-    def sort(attributes: dict[str, object]) -> dict[str, object]:
-        return dict(sorted(attributes.items()))
-
-    variables = {name: data.variables[name].copy() for name in sorted(map(str, data.variables))}
-    for variable in variables.values():
-        variable.attrs = sort(variable.attrs)
-    ordered = xr.Dataset(variables, attrs=sort(data.attrs))
-    return ordered.set_coords(sorted(map(str, data.coords)))
 
 
 LOCK = ".lock"
@@ -183,6 +186,8 @@ def only_writer(folder: Path, plan: Plan | None = None) -> Iterator[None]:
     The lock ends with the process that holds it, however it ends. While it is held, its file says
     who holds it and for what; a process that does not get to its end leaves that there.
     """
+    import psutil
+
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = (folder / LOCK).open("ab")  # one that another process holds is left as it is
@@ -199,33 +204,24 @@ def only_writer(folder: Path, plan: Plan | None = None) -> Iterator[None]:
             ) from None
         for leftover in folder.rglob(".*.tmp"):
             leftover.unlink(missing_ok=True)
-        writer = _this_process(plan)
-        with suppress(OSError):  # a full disk is met, and named, by the first result
-            _announce(lock.fileno(), writer)
+        own = psutil.Process()
+        writer = Writer(own.pid, own.create_time(), _machine(), plan)
+        _announce(lock.fileno(), writer)
         try:
             yield
         except BaseException:
             # The process may live on, as a notebook does.
-            with suppress(OSError):
-                _announce(lock.fileno(), replace(writer, pid=0))
+            _announce(lock.fileno(), replace(writer, pid=0))
             raise
-        with suppress(OSError):
-            _announce(lock.fileno(), None)
-
-
-def _this_process(plan: Plan | None) -> Writer:
-    """Return what there is to say of this process."""
-    import psutil
-
-    own = psutil.Process()
-    return Writer(own.pid, own.create_time(), _machine(), plan)
+        _announce(lock.fileno(), None)
 
 
 def _announce(lock: int, writer: Writer | None) -> None:
     """Write who writes into a lock file that is open for appending, or empty it."""
-    os.ftruncate(lock, 0)
-    if writer is not None:
-        os.write(lock, json.dumps(asdict(writer)).encode())
+    with suppress(OSError):  # a full disk is met, and named, by the first result
+        os.ftruncate(lock, 0)
+        if writer is not None:
+            os.write(lock, json.dumps(asdict(writer)).encode())
 
 
 def last_writer(folder: Path) -> Writer | None:
@@ -236,19 +232,9 @@ def last_writer(folder: Path) -> Writer | None:
     try:
         with (folder / LOCK).open("rb") as file:
             content = json.loads(file.read(_LONGEST_BYTES))
-        plan = content["plan"]
-        return Writer(
-            int(content["pid"]),
-            float(content["started"]),
-            str(content["machine"]),
-            plan
-            and Plan(
-                [str(name) for name in plan["observers"]],
-                [str(name) for name in plan["tests"]],
-                bool(plan["scores_only"]),
-            ),
-        )
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        plan = content.pop("plan")
+        return Writer(**content, plan=plan and Plan(**plan))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 
 

@@ -17,16 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fechner.errors import BudgetError, InvalidRepliesError, RunFolderError
+from fechner.errors import BudgetError, InvalidRepliesError
 from fechner.experiments.presenter import Trace
 from fechner.observers.questions import Answer, Question
-from fechner.runs.store import full_disk
+from fechner.runs.store import database_errors
 
 if TYPE_CHECKING:
     from fechner.observers.chat.batches import Batch
 
 FILE = "trials.sqlite"
 
+#: The first choice is kept when a reply is read again, for later trials were placed by it.
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS trials (
     key TEXT PRIMARY KEY,
@@ -39,37 +40,29 @@ CREATE TABLE IF NOT EXISTS trials (
     reply TEXT NOT NULL,
     prompt_tokens INTEGER NOT NULL,
     completion_tokens INTEGER NOT NULL,
-    cost REAL
-)
-"""
-_BATCHES = """
+    cost REAL,
+    second_reply TEXT NOT NULL,
+    reader INTEGER,
+    first_reader INTEGER,
+    first_choice INTEGER,
+    test TEXT NOT NULL,
+    abscissa REAL,
+    contrast REAL,
+    prompt_number INTEGER,
+    draw INTEGER,
+    finish_reason TEXT NOT NULL
+);
 CREATE TABLE IF NOT EXISTS batches (
     name TEXT PRIMARY KEY,
     observer TEXT NOT NULL,
     number TEXT NOT NULL,
     requests TEXT NOT NULL,
     closed INTEGER NOT NULL DEFAULT 0
-)
+);
 """
-#: Columns that files of earlier versions lack. The first choice is kept when a reply is read again,
-#: for later trials were placed by it.
-_LATER = {
-    "second_reply": "TEXT NOT NULL DEFAULT ''",
-    "reader": "INTEGER DEFAULT 1",
-    "first_reader": "INTEGER",
-    "first_choice": "INTEGER",
-    "test": "TEXT NOT NULL DEFAULT ''",
-    "abscissa": "REAL",
-    "contrast": "REAL",
-    "prompt_number": "INTEGER",
-    "draw": "INTEGER",
-    "finish_reason": "TEXT NOT NULL DEFAULT ''",
-}
 #: An observer is stopped when this many of its first replies are none of the options.
 _MOST_INVALID, _FIRST = 20, 25
 _LONGEST_EXAMPLE = 80
-#: SQLite takes so many values in one statement.
-_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
@@ -111,12 +104,11 @@ class Spent:
     asked_again: int = 0
 
     def __str__(self) -> str:
-        tokens = f"{self.prompt_tokens:,} tokens in, {self.completion_tokens:,} out"
-        price = "" if math.isnan(self.cost) else f", {self.cost:.2f} dollars"
-        odd = f", {self.invalid:,} of them none of the options" if self.invalid else ""
-        answers = "answer" if self.trials == 1 else "answers"
         again = f", {self.asked_again:,} asked again" if self.asked_again else ""
-        return f"{self.trials:,} {answers} in words{again}{odd}; {tokens}{price}"
+        odd = f", {self.invalid:,} of them none of the options" if self.invalid else ""
+        price = "" if math.isnan(self.cost) else f", {self.cost:.2f} dollars"
+        tokens = f"{self.prompt_tokens:,} tokens in, {self.completion_tokens:,} out"
+        return f"{self.trials:,} answers in words{again}{odd}; {tokens}{price}"
 
 
 class Trials:
@@ -137,19 +129,16 @@ class Trials:
 
     def known(self, keys: Sequence[str]) -> Mapping[str, Answer]:
         """Return the answers that are there already."""
-        found: dict[str, Answer] = {}
         with self._open() as connection:
-            for start in range(0, len(keys), _AT_ONCE):
-                some = keys[start : start + _AT_ONCE]
-                marks = ",".join("?" * len(some))
-                rows = connection.execute(
-                    "SELECT key, choice, probabilities, mass, reply, finish_reason FROM trials "
-                    f"WHERE key IN ({marks})",
-                    some,
-                )
-                for key, choice, probabilities, mass, reply, finish in rows:
-                    graded = tuple(json.loads(probabilities)) if probabilities else None
-                    found[key] = Answer(0, choice, graded, mass, reply, finish=finish)
+            rows = connection.execute(
+                "SELECT key, choice, probabilities, mass, reply, finish_reason FROM trials "
+                "WHERE key IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(keys)),),
+            ).fetchall()
+        found = {}
+        for key, choice, probabilities, mass, reply, finish in rows:
+            graded = tuple(json.loads(probabilities)) if probabilities else None
+            found[key] = Answer(0, choice, graded, mass, reply, finish=finish)
         return found
 
     def allow(self, questions: int) -> int:
@@ -160,26 +149,37 @@ class Trials:
         if most is None and dollars is None:
             return questions
         spent = self.spent()
-        if dollars is not None and spent.trials and math.isnan(spent.cost):
+        if most is not None:
+            if spent.trials >= most:
+                raise BudgetError(
+                    f"stopped after {spent.trials} answers, which are kept; run the same command "
+                    "with a larger --max-trials to go on."
+                )
+            questions = min(questions, most - spent.trials)
+        if dollars is None:
+            return questions
+        if spent.trials and math.isnan(spent.cost):
             raise BudgetError(
                 f"the price of answers of '{self.observer}' is not known, so --max-cost cannot be "
                 "kept: say it, as in NAME@price_in=0.15,price_out=0.60 (dollars per million "
                 "tokens), or use --max-trials."
             )
-        if dollars is not None and spent.trials and self._affordable(spent) < 1:
+        left = dollars - spent.cost
+        own = self.spent(self.observer)
+        if not own.trials:
+            affordable = int(left > 0)  # one, to see what it costs
+        elif not own.cost:
+            affordable = questions  # models that are loaded here answer for nothing
+        else:
+            affordable = int(left / (own.cost / own.trials) + 1e-9)
+        if spent.trials and affordable < 1:
             raise BudgetError(
                 f"stopped at {spent.cost:.2f} of {dollars:.2f} dollars after {spent.trials} "
                 "answers, which are kept: one more may cost too much. Run the same command with a "
                 "larger --max-cost to go on."
             )
-        if most is not None and spent.trials >= most:
-            raise BudgetError(
-                f"stopped after {spent.trials} answers, which are kept; run the same command with "
-                "a larger --max-trials to go on."
-            )
-        allowed = questions if most is None else min(questions, most - spent.trials)
         # A price is only known once an answer is there, so money is spent in small steps.
-        return allowed if dollars is None else min(allowed, max(1, self._affordable(spent)))
+        return min(questions, max(1, affordable))
 
     def _check_first_replies(self) -> int:
         """Return how many may be under way before it is known whether replies can be used.
@@ -194,20 +194,23 @@ class Trials:
             ).fetchall()
         invalid = [(reply, finish) for choice, reply, finish in first if choice is None]
         if len(invalid) >= _MOST_INVALID:
-            raise InvalidRepliesError(_what_to_do(invalid, len(first)))
+            from fechner.observers.chat.reading import answer_start
+
+            cut = [each for each in invalid if each[1] == "length" or answer_start(each[0]) is None]
+            unfinished = 2 * len(cut) > len(invalid)
+            example = " ".join((cut if unfinished else invalid)[-1][0].split())
+            remedy = (
+                "replies end before the answer, so give them more room, as in NAME@max_tokens=4096"
+                if unfinished
+                else "word the question otherwise, with --prompts FILE"
+            )
+            raise InvalidRepliesError(
+                f"stopped, since {len(invalid)} of the first {len(first)} replies are none of the "
+                f"options, such as '{example[:_LONGEST_EXAMPLE]}': {remedy}; --accept-invalid goes "
+                "on all the same. Answers are kept."
+            )
         self._replies_are_usable = len(first) == _FIRST
         return sys.maxsize if self._replies_are_usable else _FIRST
-
-    def _affordable(self, spent: Spent) -> int:
-        """Return how many answers of this observer what is left will pay for."""
-        assert self.budget.max_cost is not None
-        left = self.budget.max_cost - spent.cost
-        own = self.spent(self.observer)
-        if not own.trials:
-            return int(left > 0)  # one, to see what it costs
-        if not own.cost:
-            return sys.maxsize  # models that are loaded here answer for nothing
-        return int(left / (own.cost / own.trials) + 1e-9)
 
     def record(
         self, key: str, question: Question, answer: Answer, trace: Trace | None = None
@@ -225,12 +228,12 @@ class Trials:
             "reply": answer.reply,
             "prompt_tokens": answer.usage.prompt_tokens,
             "completion_tokens": answer.usage.completion_tokens,
-            "cost": _or_null(answer.usage.cost),
+            "cost": answer.usage.cost,  # SQLite keeps NaN as NULL
             "second_reply": answer.second_reply,
             "reader": answer.reader,
             "test": trace.test,
-            "abscissa": _or_null(trace.abscissa),
-            "contrast": _or_null(trace.contrast),
+            "abscissa": trace.abscissa,
+            "contrast": trace.contrast,
             "prompt_number": trace.prompt if trace.prompt >= 0 else None,
             "draw": trace.draw if trace.draw >= 0 else None,
             "finish_reason": answer.finish,
@@ -268,28 +271,31 @@ class Trials:
 
     def spent(self, observer: str | None = None) -> Spent:
         """Return what was taken by all observers, or by one."""
-        if not self.path.exists() and self._connection is None:
+        rows = self._select(
+            "count(*), ifnull(sum(choice IS NULL), 0), ifnull(sum(prompt_tokens), 0), "
+            "ifnull(sum(completion_tokens), 0), ifnull(sum(cost), 0.0), "
+            "ifnull(sum(second_reply != ''), 0), sum(cost IS NULL)",
+            observer,
+        )
+        if not rows:
             return Spent()
-        where, values = ("WHERE observer = ?", (observer,)) if observer is not None else ("", ())
-        with self._open() as connection:
-            n, invalid, taken, given, cost, unknown, again = connection.execute(
-                "SELECT count(*), sum(choice IS NULL), sum(prompt_tokens), "
-                f"sum(completion_tokens), sum(cost), sum(cost IS NULL), "
-                f"sum(second_reply != '') FROM trials {where}",
-                values,
-            ).fetchone()
-        price = math.nan if unknown else cost or 0.0
-        return Spent(n, invalid or 0, taken or 0, given or 0, price, again or 0)
+        trials, invalid, taken, given, cost, again, unknown = rows[0]
+        return Spent(trials, invalid, taken, given, math.nan if unknown else cost, again)
 
     def rows(self, observer: str | None = None) -> list[dict[str, Any]]:
         """Return all that is known of trials, by column, in the order in which they came."""
+        return [dict(row) for row in self._select("*", observer)]
+
+    def _select(self, columns: str, observer: str | None) -> list[sqlite3.Row]:
+        """Return columns of all trials, or of those of one observer; nothing without a file."""
         if not self.path.exists() and self._connection is None:
             return []
         where, values = ("WHERE observer = ?", (observer,)) if observer is not None else ("", ())
         with self._open() as connection:
-            found = connection.execute(f"SELECT * FROM trials {where} ORDER BY rowid", values)
-            names = [column[0] for column in found.description]
-            return [dict(zip(names, row, strict=True)) for row in found]
+            cursor = connection.cursor()
+            cursor.row_factory = sqlite3.Row
+            cursor.execute(f"SELECT {columns} FROM trials {where} ORDER BY rowid", values)
+            return cursor.fetchall()
 
     def open_batches(self) -> Sequence[Batch]:
         """Return batches of this observer whose answers are not all kept."""
@@ -326,52 +332,14 @@ class Trials:
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        try:
-            if self._connection is None:
-                self._connection = sqlite3.connect(self.path, timeout=30)
-                self._connection.execute("PRAGMA journal_mode=WAL")
-                self._connection.execute("PRAGMA synchronous=FULL")
-                self._connection.execute(_SCHEMA)
-                self._connection.execute(_BATCHES)
-                _add_later_columns(self._connection)
-            yield self._connection
-        except sqlite3.DatabaseError as error:
-            self.close()
-            code = getattr(error, "sqlite_errorcode", None)
-            if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
-                raise full_disk(self.path) from error
-            raise RunFolderError(
-                f"the trials in {self.path} cannot be used ({error}); delete that file and run the "
-                "same command again: questions are asked anew."
-            ) from error
-
-
-def _what_to_do(invalid: Sequence[tuple[str, str]], of: int) -> str:
-    """Say what is wrong with replies that are none of the options, and what may help."""
-    from fechner.observers.chat.reading import answer_start
-
-    cut = [each for each in invalid if each[1] == "length" or answer_start(each[0]) is None]
-    unfinished = 2 * len(cut) > len(invalid)
-    text = " ".join((cut if unfinished else invalid)[-1][0].split())
-    shown = text if len(text) <= _LONGEST_EXAMPLE else text[: _LONGEST_EXAMPLE - 1] + "…"
-    remedy = (
-        "replies end before the answer, so give them more room, as in NAME@max_tokens=4096"
-        if unfinished
-        else "word the question otherwise, with --prompts FILE"
-    )
-    return (
-        f"stopped, since {len(invalid)} of the first {of} replies are none of the options, such as "
-        f"'{shown}': {remedy}; --accept-invalid goes on all the same. Answers are kept."
-    )
-
-
-def _add_later_columns(connection: sqlite3.Connection) -> None:
-    there = {row[1] for row in connection.execute("PRAGMA table_info(trials)")}
-    for name, kind in _LATER.items():
-        if name not in there:
-            with connection:
-                connection.execute(f"ALTER TABLE trials ADD COLUMN {name} {kind}")
-
-
-def _or_null(value: float) -> float | None:
-    return None if math.isnan(value) else value
+        with database_errors(self.path, "questions are asked anew"):
+            try:
+                if self._connection is None:
+                    self._connection = sqlite3.connect(self.path, timeout=30)
+                    self._connection.executescript(
+                        f"PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; {_SCHEMA}"
+                    )
+                yield self._connection
+            except sqlite3.DatabaseError:
+                self.close()
+                raise

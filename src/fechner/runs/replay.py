@@ -22,7 +22,7 @@ from fechner.errors import FechnerError, ObserverError, RunFolderError
 from fechner.experiments import Presenter
 from fechner.experiments.interview import GRADED
 from fechner.experiments.recognition import NOT_SHOWN
-from fechner.observers.abilities import Ability, Wants
+from fechner.observers.abilities import Wants
 from fechner.observers.chat.reading import READER, parse
 from fechner.observers.devices import check_device
 from fechner.observers.questions import Answer, Question, Reads
@@ -105,23 +105,20 @@ def reread(folder: Path | str, *, dry_run: bool = False) -> Reread:
     """
     run = Run(folder)
     found = Reread()
-    with closing(Trials(run.folder / FILE)) as trials:
+    trials = Trials(run.folder / FILE)
+    with closing(trials):
         readings = {name: _read(trials, name, found) for name in run.observers}
-    changed = {
-        name: {key: each.now for key, each in mine.items() if each.now != each.before}
-        for name, mine in readings.items()
-    }
     if dry_run:
         return found
-    with only_writer(run.folder), closing(Trials(run.folder / FILE)) as trials:
-        for name, mine in readings.items():
-            if changed[name]:
-                _update(run, name, mine, found)
-            if mine:
-                # Last, so that a process that is killed before does it all again.
-                own = [key for key, each in mine.items() if each.read]
-                trials.reread(changed[name], READER, own)
-        total = sum(map(len, changed.values()))
+    with only_writer(run.folder), closing(trials):
+        total = 0
+        for name, own in readings.items():
+            changed = {key: each.now for key, each in own.items() if each.now != each.before}
+            total += len(changed)
+            if changed:
+                _update(run, name, own, found)
+            # Last, so that a process that is killed before does it all again.
+            trials.reread(changed, READER, [key for key, each in own.items() if each.read])
         if total:
             run.manifest.notes.append(f"{total} replies were read otherwise by reader {READER}")
             run.manifest.write(run.folder)
@@ -171,8 +168,18 @@ def _update(run: Run, name: str, readings: Mapping[str, _Reading], found: Reread
                 read_answers(run.folder, every[other], every, record, entries)
                 for other in job.test.after
             ]
+            if record.wants is None:
+                raise ObserverError("the manifest does not say how it was asked.")
+            size = record.wants["size_px"]
+            observer = _Replayed(
+                name,
+                record.fingerprint_for(job.experiment.asks),
+                Wants(**{**record.wants, "size_px": tuple(size) if size else None}),
+                [str(layer) for layer in stored["layer"].values],
+                record.samples,
+            )
             presenter = Presenter(
-                _observer(run, name, job.experiment.asks, stored),
+                observer,
                 batch_size=record.batch_size,
                 device=check_device(run.manifest.device),
                 log=_Log(readings),
@@ -208,16 +215,6 @@ class _Replayed:
         raise ObserverError("questions are needed that were not asked then.")
 
 
-def _observer(run: Run, name: str, asks: Ability, stored: xr.Dataset) -> _Replayed:
-    record = run.manifest.observers[name]
-    layers = [str(layer) for layer in stored["layer"].values]
-    if record.wants is None:
-        raise ObserverError("the manifest does not say how it was asked.")
-    size = record.wants["size_px"]
-    wants = Wants(**{**record.wants, "size_px": tuple(size) if size else None})
-    return _Replayed(name, record.fingerprint_for(asks), wants, layers, record.samples)
-
-
 @dataclass(frozen=True)
 class _Log:
     """Answers with the choice of old, and that of today as their probability."""
@@ -226,11 +223,12 @@ class _Log:
 
     def known(self, keys: Sequence[str]) -> Mapping[str, Answer]:
         """Return the answers that are there."""
-        return {
-            key: Answer(0, each.first, _certain(each.now, each.options))
-            for key in keys
-            if (each := self.readings.get(key)) is not None
-        }
+        found = {}
+        for key in keys:
+            if (each := self.readings.get(key)) is not None:
+                certain = tuple(float(option == each.now) for option in range(each.options))
+                found[key] = Answer(0, each.first, None if each.now is None else certain)
+        return found
 
     def allow(self, questions: int) -> int:
         """Allow nothing."""
@@ -238,10 +236,6 @@ class _Log:
 
     def record(self, *_: Any) -> None:
         """Keep nothing."""
-
-
-def _certain(choice: int | None, options: int) -> tuple[float, ...] | None:
-    return None if choice is None else tuple(float(i == choice) for i in range(options))
 
 
 def _with_readings(stored: xr.Dataset, replayed: xr.Dataset) -> xr.Dataset:
@@ -252,19 +246,16 @@ def _with_readings(stored: xr.Dataset, replayed: xr.Dataset) -> xr.Dataset:
     shown = [name for name in ("level", "problem") if name in stored]
     if not all(np.array_equal(own[name], then[name]) for name in shown):
         raise RunFolderError("what would be shown now is not what was shown then.")
-    main = "yes" if "yes" in stored else "chosen"
     updated = stored.copy(deep=True)
-    values = {main: now[main].values}
-    if main == "chosen":
-        invalid = now["chosen"].values < 0
-        right = np.where(
-            invalid, np.where(now["chosen"].values == NOT_SHOWN, np.nan, 0.0), now["right"]
-        )
-        values["right"] = right
+    if "yes" in stored:
+        values = {"yes": now["yes"].values}
+    else:
+        chosen = now["chosen"].values
+        wrong = np.where(chosen == NOT_SHOWN, np.nan, 0.0)
+        right = np.where(chosen < 0, wrong, now["right"])
+        values = {"chosen": chosen, "right": right}
         if "score" in stored:
             values["score"] = np.where(right > 0, 1, -1) * np.abs(own["score"].values)
     for name, found in values.items():
-        axis = updated[name].dims.index("readout")
-        index = (slice(None),) * axis + (at,)
-        updated[name].values[index] = found
+        updated[name][{"readout": at}] = found
     return updated
