@@ -59,19 +59,17 @@ def cluster_counts(clusters: int, resamples: int = RESAMPLES) -> Floats:
     """
     generator = np.random.default_rng(_SEED)
     counts = generator.multinomial(clusters, np.full(clusters, 1 / clusters), resamples)
-    return _shared(counts.astype(float))
+    found = counts.astype(float)
+    found.setflags(write=False)  # it is handed to all who ask
+    return found
 
 
 @lru_cache(maxsize=8)
 def normal_errors(shape: tuple[int, ...]) -> Floats:
     """Return standard normal numbers for simulated errors."""
-    return _shared(np.random.default_rng(_SEED + 1).standard_normal(shape))
-
-
-def _shared(values: Floats) -> Floats:
-    """Return values that nobody can change, since they are handed to all who ask."""
-    values.setflags(write=False)
-    return values
+    found = np.random.default_rng(_SEED + 1).standard_normal(shape)
+    found.setflags(write=False)
+    return found
 
 
 def student(freedom: float, share: float = 0.975) -> float:
@@ -120,20 +118,31 @@ def interval(
     >>> round(low, 2), round(high, 2)
     (0.3, 0.66)
     """
-    if np.isnan(value):
+    found = _covariances([(resamples[None], clusters), *further], scale)
+    if np.isnan(value) or not found:
         return np.nan, np.nan
     there, back = _SCALES[scale]
-    variances, freedom = [], []
-    for source in (Source(resamples, clusters), *further):
-        known = source.values[np.isfinite(source.values)]
-        if len(known) == 0 or source.clusters < 2:
-            return np.nan, np.nan
-        variances.append(there(known).var() * source.clusters / (source.clusters - 1) + added)
-        freedom.append(source.clusters - 1)
+    variances, freedom = [float(each) + added for each, _ in found], [f for _, f in found]
     half = student(freedom_of(variances, freedom)) * float(np.sqrt(np.sum(variances)))
     centre = there(np.array(value))
     low, high = float(back(centre - half)), min(float(back(centre + half)), most)
     return min(value, low), max(value, high)
+
+
+def _covariances(sources: Sequence[tuple[Floats, int]], scale: Scale) -> list[tuple[Floats, int]]:
+    """Return covariances of bootstrap samples [values, resamples] with their degrees of freedom.
+
+    On the scale on which errors are symmetric; nothing where one of them is not known.
+    """
+    found = []
+    for values, clusters in sources:
+        each = np.atleast_2d(values)
+        known = each[:, np.isfinite(each).all(axis=0)]
+        if not known.shape[1] or clusters < 2:
+            return []
+        covariance = np.cov(_SCALES[scale][0](known), bias=True) * clusters / (clusters - 1)
+        found.append((covariance, clusters - 1))
+    return found
 
 
 def change_interval(value: float, resamples: Floats, clusters: int) -> tuple[float, float]:
@@ -194,35 +203,24 @@ def difference_interval(
     """
     from scipy.special import stdtr
 
+    found = _covariances([(resamples, clusters), *further], scale)
+    if np.isnan(values).any() or not found:
+        return np.nan, np.nan, np.nan
     there, back = _SCALES[scale]
-    covariances, freedom = [], []
-    for source in (Source(resamples, clusters), *further):
-        known = source.values[:, np.isfinite(source.values).all(axis=0)]
-        if np.isnan(values).any() or known.shape[1] == 0 or source.clusters < 2:
-            return np.nan, np.nan, np.nan
-        correction = source.clusters / (source.clusters - 1)
-        covariances.append(np.cov(there(known), bias=True) * correction)
-        freedom.append(source.clusters - 1)
+    covariances, freedom = [each for each, _ in found], [f for _, f in found]
     centre = there(np.array(values))
     of_difference = [max(float(c[0, 0] + c[1, 1] - 2 * c[0, 1]), 0.0) for c in covariances]
+    degrees = freedom_of(of_difference, freedom)
     variances, axes = np.linalg.eigh(np.sum(covariances, axis=0))
     angle = np.linspace(0, 2 * np.pi, _DIRECTIONS, endpoint=False)
-    out = student(freedom_of(of_difference, freedom))
-    circle = out * np.stack([np.cos(angle), np.sin(angle)])
+    circle = student(degrees) * np.stack([np.cos(angle), np.sin(angle)])
     pairs = centre[:, None] + (axes * np.sqrt(np.maximum(variances, 0))) @ circle
     first, second = np.minimum(back(pairs), most)
-    differences = first - second
-    value = values[0] - values[1]
-    apart = abs(centre[0] - centre[1])
-    error = np.sqrt(sum(of_difference))
-    if apart < _ROUNDING:
-        p = 1.0
-    else:
-        p = (
-            float(2 * stdtr(freedom_of(of_difference, freedom), -apart / error))
-            if error > 0
-            else 0.0
-        )
+    value, differences = values[0] - values[1], first - second
+    apart, error = abs(centre[0] - centre[1]), np.sqrt(sum(of_difference))
+    p = 1.0 if apart < _ROUNDING else 0.0
+    if not p and error > 0:
+        p = float(2 * stdtr(degrees, -apart / error))
     return min(value, float(differences.min())), max(value, float(differences.max())), p
 
 
