@@ -30,9 +30,6 @@ PUBLISHED_WINDOW = 15
 #: Areas that differ by less are the same.
 _ROUNDING = 1e-9
 
-#: What a class misses of its own picture as it is, beforehand: rarely anything.
-_MISS = (1.0, 10.0)
-
 #: Share of resamples without a level from which an interval is open.
 _OPEN = 0.025
 
@@ -234,8 +231,7 @@ class Located(NamedTuple):
 class PooledFit:
     """The curve that all classes together follow, and the same on bootstrap samples of classes.
 
-    The latter are ``points`` of fits, [resamples, 4]; for one class, draws of the posterior of its
-    own fit instead.
+    The latter are ``points`` of fits, [resamples, 4]. Of one class there is no interval.
     """
 
     fit: Falling
@@ -264,17 +260,14 @@ class PooledFit:
             return Located(np.nan, np.nan, np.nan, censored, np.nan)
         known = drawn[np.isfinite(drawn)]
         first, last = (float(end) for end in fit.tested)
-        if self.classes == 1:
-            ends = np.quantile(known, (0.025, 0.975)) if len(known) else np.array([at, at])
-        else:
-            # Classes that are missed from the start tell nothing of the threshold.
-            telling = max(self.classes * (float(fit.top) - fit.chance) / (1 - fit.chance), 2.0)
-            error = known.std() if len(known) else 0.0
-            half = student(telling - 1) * error * np.sqrt(telling / (telling - 1))
-            # Where the curve itself has no such level, the end of the tested ones stands in.
-            centre = np.clip(at, np.log10(first), np.log10(last))
-            ends = np.array([centre - half, centre + half])
-        low, high = (10.0**ends).tolist()
+        # Classes that are missed from the start tell nothing of the threshold.
+        telling = max(self.classes * (float(fit.top) - fit.chance) / (1 - fit.chance), 2.0)
+        error = known.std() if len(known) else 0.0
+        half = student(telling - 1) * error * np.sqrt(telling / (telling - 1))
+        half = half if self.classes > 1 else np.nan
+        # Where the curve itself has no such level, the end of the tested ones stands in.
+        centre = np.clip(at, np.log10(first), np.log10(last))
+        low, high = float(10.0 ** (centre - half)), float(10.0 ** (centre + half))
         low = 0.0 if censored == "below" or np.mean(drawn == -np.inf) > _OPEN else low
         high = np.inf if censored == "above" or np.mean(drawn == np.inf) > _OPEN else high
         if censored:
@@ -307,18 +300,12 @@ def pooled_fit(
     levels, n, right
         [L], and [classes, L]: as counted, never smoothed.
     """
-    from fechner.psychometrics import Prior, fit
     from fechner.psychometrics.likelihood import fit_falling
 
     levels, n, right = _as_counts(levels, n, right)
     found = fit_falling(levels, n.sum(axis=0), right.sum(axis=0), chance=chance)
     if not np.isfinite(found.points).all():
         return PooledFit(found, np.full((1, 4), np.nan), len(n))
-    if len(n) == 1:
-        # What rises is P(wrong), so the guess rate is what is missed at the top.
-        prior = Prior(guess=_MISS)
-        own = fit(levels, n, n - right, shape="logistic", lapse=chance, prior=prior)
-        return PooledFit(found, own.draws[0], 1)
     counts = cluster_counts(len(n), resamples)
     again = fit_falling(levels, counts @ n, counts @ right, start=found.points, chance=chance)
     return PooledFit(found, again.points, len(n))

@@ -6,7 +6,7 @@ Across spatial frequencies, and across colour directions.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
@@ -34,14 +34,9 @@ _HUMAN_DRAWS = 400
 
 
 class _Error(NamedTuple):
-    """One way to measure the error of matches.
+    """One way to measure the error of matches, of values, and of these if people had erred.
 
-    Parameters
-    ----------
-    moved
-        Values as they were if the human matches were off by their error, [draws, ...].
-    chance, most
-        The error of matches at random, and the largest there can be.
+    With the error of matches at random, and the largest there can be.
     """
 
     name: str
@@ -50,26 +45,22 @@ class _Error(NamedTuple):
     moved: Callable[[], Floats]
     chance: float
     most: float
-    n: int
     note: str = ""
 
-
-def _resampled(
-    errors: Iterable[_Error], over: str, places: Floats, missing: str, why: str
-) -> Iterator[Resampled]:
-    """Yield errors with their bootstrap over clusters, and what the error of people adds."""
-    once = np.ones(len(places))
-    for error in errors:
+    def score(self, over: str, places: Floats, n: int, missing: str, why: str) -> Resampled:
+        """Return it with its bootstrap over places, and what the error of people adds."""
+        once, note = np.ones(len(places)), notes.join(missing, why or self.note)
         value, resamples, human = np.nan, np.empty(0), np.array([np.nan])
         if not why:
-            value = float(error.of(error.values, once))
-            resamples = error.of(error.values, cluster_counts(len(places)))
-            human = error.of(error.moved(), once)
+            value = float(self.of(self.values, once))
+            resamples = self.of(self.values, cluster_counts(len(places)))
+            human = self.of(self.moved(), once)
         low, high = spread(human)
-        of = unmeasured(error.name, over, higher_is_better=False, best=0.0, chance=error.chance)
-        score = of.with_value(value, n=error.n, note=notes.join(missing, why or error.note))
+        score = unmeasured(self.name, over, False, 0.0, self.chance).with_value(
+            value, n=n, note=note
+        )
         score = replace(score, human_low=low, human_high=high)
-        yield Resampled(score, resamples, places, "error", error.most).with_interval()
+        return Resampled(score, resamples, places, "error", self.most).with_interval()
 
 
 @dataclass(frozen=True)
@@ -123,11 +114,9 @@ class MatchingError(Scorer):
             return np.asarray(errors + noise * (self.human_error_db / 20))
 
         known = _definitions(data["contrast"].values, data["reference"].values, human)
-        every = [
-            _Error(name, of, errors, moved, chance, most, n, note)
-            for name, (of, chance, most) in {self.main: known[self.main], **known}.items()
-        ]
-        return _resampled(every, "frequencies", data["frequency"].values, missing, why)
+        for name, (of, chance, most) in {self.main: known[self.main], **known}.items():
+            error = _Error(name, of, errors, moved, chance, most, note)
+            yield error.score("frequencies", data["frequency"].values, n, missing, why)
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
         """Leave the frequencies and reference contrasts at which both made matches."""
@@ -268,7 +257,18 @@ def matching_panels(
     the match is the end of the range.
     """
     tested, human = data["frequency"].values, data["human_matched"].values
-    frequencies, found, candidates, scored = _all_matches(data)
+    found, candidates = matches(data)
+    frequencies, scored = tested, np.ones(len(tested), bool)
+    if "curve_frequency" in data:
+        between, more = matches(data, of="curve_")
+        answers = data["curve_difference" if "difference" in data else "curve_response"]
+        # There is a gap at frequencies of figures that pixels cannot hold.
+        shown = answers.notnull().any([dim for dim in answers.dims if dim != "curve_frequency"])
+        frequencies = np.concatenate([tested, data["curve_frequency"].values])
+        order = frequencies.argsort()
+        frequencies, scored = frequencies[order], order < len(tested)
+        found = np.concatenate([found, np.where(shown, between, np.nan)], axis=1)[:, order]
+        candidates = np.concatenate([candidates, more], axis=1)[:, order]
     lines: list[Line] = []
     for number, contrast in enumerate(data["reference"].values):
         name = f"{contrast:.3g}"
@@ -283,28 +283,6 @@ def matching_panels(
     y = Axis(f"matched contrast ({experiment.unit_name})", log=True)
     groups = "contrast of the reference"
     return [Panel("matches", title, x, y, tuple(lines), groups=groups, ordered=True)]
-
-
-def _all_matches(data: xr.Dataset) -> tuple[Floats, Floats, NDArray[np.intp], Flags]:
-    """Return frequencies, matches, numbers of candidates, and which frequencies are scored.
-
-    There is a gap at frequencies of figures that pixels cannot hold.
-    """
-    tested = data["frequency"].values
-    found, candidates = matches(data)
-    if "curve_frequency" not in data:
-        return tested, found, candidates, np.ones(len(tested), bool)
-    between, more = matches(data, of="curve_")
-    answers = data["curve_difference" if "difference" in data else "curve_response"]
-    shown = answers.notnull().any([dim for dim in answers.dims if dim != "curve_frequency"])
-    frequencies = np.concatenate([tested, data["curve_frequency"].values])
-    order = frequencies.argsort()
-    return (
-        frequencies[order],
-        np.concatenate([found, np.where(shown, between, np.nan)], axis=1)[:, order],
-        np.concatenate([candidates, more], axis=1)[:, order],
-        (np.arange(len(frequencies)) < len(tested))[order],
-    )
 
 
 #: Pairs of directions whose responses are compared, by their place: all three as in the published
@@ -342,11 +320,11 @@ class ColourMatchingError(Scorer):
 
     def scores(self, data: xr.Dataset, *others: Any) -> Iterator[Resampled]:
         """Yield the errors of one layer and read-out, with their bootstrap over contrasts."""
-        shown = _contrasts(data)
-        contrasts = shown["contrast"].values
-        why = _why(shown) if len(contrasts) else notes.NOTHING_SHOWN
-        errors = sorted(self._errors(shown), key=lambda error: error.name != self.main)
-        return _resampled(errors, "contrasts", contrasts, notes.left_out(data["dropped"]), why)
+        missing, data = notes.left_out(data["dropped"]), _contrasts(data)
+        contrasts = data["contrast"].values
+        why = _why(data) if len(contrasts) else notes.NOTHING_SHOWN
+        for error in sorted(self._errors(data), key=lambda error: error.name != self.main):
+            yield error.score("contrasts", contrasts, error.values.size, missing, why)
 
     def shared(self, first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
         """Leave the contrasts that both were shown."""
@@ -378,7 +356,7 @@ class ColourMatchingError(Scorer):
             # at one end of the range and one at the other.
             chance, most = math.sqrt(len(pairs) / 6), math.sqrt(2)
             of = partial(_rmse, pairs=pairs)
-            yield _Error(name, of, responses, moved, chance, most, responses.size)
+            yield _Error(name, of, responses, moved, chance, most)
 
     def _in_db(self, data: xr.Dataset) -> _Error:
         found, candidates = colour_matches(data)
@@ -386,16 +364,13 @@ class ColourMatchingError(Scorer):
         errors = 20 * np.log10(found / human)
         low, high = _range_db(data["sought_amplitude"].values, human)
         most = float(np.sqrt(np.square(np.maximum(-low, high)).mean())) if human.size else math.inf
-        return _Error(
-            "colour-matching-error-db",
-            _root_mean_square,
-            errors,
-            lambda: np.asarray(errors + self._human_errors(errors.shape[1])),
-            _chance_db(low, high),
-            most,
-            errors.size,
-            _count_matches(candidates),
-        )
+
+        def moved() -> Floats:
+            return np.asarray(errors + self._human_errors(errors.shape[1]))
+
+        name, note = "colour-matching-error-db", _count_matches(candidates)
+        chance = _chance_db(low, high)
+        return _Error(name, _root_mean_square, errors, moved, chance, most, note)
 
     def _human_errors(self, directions: int) -> Floats:
         """Return errors of the human ratios in dB: one for all contrasts of a direction."""
