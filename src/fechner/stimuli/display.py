@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import lru_cache
@@ -15,25 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from fechner.errors import FechnerError, UnknownNameError
-from fechner.stimuli.colour import (
-    PQ_PEAK_CDM2,
-    PRIMARIES,
-    SRGB_TO_XYZ,
-    Matrix,
-    Triple,
-    as_matrix,
-    as_triple,
-    hlg_encode,
-    hlg_gamma,
-    hlg_scene,
-    hlg_show,
-    inverse,
-    pq_decode,
-    pq_encode,
-    srgb_decode,
-    srgb_encode_,
-    transform,
-)
+from fechner.stimuli import colour
+from fechner.stimuli.colour import Matrix, Triple, as_matrix, as_triple, inverse, transform
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -94,7 +77,7 @@ class Display:
     black_cdm2: float = 0.0
     eotf: Eotf = "srgb"
     gamma: Triple = (2.2, 2.2, 2.2)
-    rgb_to_xyz: Matrix = SRGB_TO_XYZ
+    rgb_to_xyz: Matrix = colour.SRGB_TO_XYZ
     xyz_to_rgb: Matrix | None = None
     bits: int | None = None
     dither: bool = False
@@ -105,31 +88,23 @@ class Display:
     reflectivity: float = 0.0
 
     def __post_init__(self) -> None:
+        needs, row = "", sum(self.rgb_to_xyz[1])
         if not self.peak_cdm2 > self.black_cdm2 >= 0:
-            raise ValueError(
-                f"display '{self.name}' needs peak > black >= 0 cd/m2, "
-                f"not {self.peak_cdm2} and {self.black_cdm2}."
-            )
-        if self.eotf not in get_args(Eotf):
-            known = ", ".join(get_args(Eotf))
-            raise ValueError(f"display '{self.name}' has an eotf of {known}, not '{self.eotf}'.")
-        if self.eotf == "pq" and self.peak_cdm2 > PQ_PEAK_CDM2:
-            raise ValueError(
-                f"display '{self.name}' can have a peak of {PQ_PEAK_CDM2:g} cd/m2 in PQ, "
-                f"not {self.peak_cdm2:g}."
-            )
-        if self.bits is not None and not 1 <= self.bits <= 16:
-            raise ValueError(f"display '{self.name}' can have 1 to 16 bits, not {self.bits}.")
-        if not (0 <= self.ambient_lux < math.inf and 0 <= self.reflectivity <= 1):
-            raise ValueError(
-                f"display '{self.name}' needs ambient light >= 0 lux and a reflectivity of 0 to 1, "
-                f"not {self.ambient_lux} and {self.reflectivity}."
-            )
-        if abs(sum(self.rgb_to_xyz[1]) - 1) > _SAME_PRIMARIES:
-            raise ValueError(
-                f"display '{self.name}' needs an rgb_to_xyz whose second row adds up to 1, "
-                f"not {sum(self.rgb_to_xyz[1]):g}."
-            )
+            needs = f"peak > black >= 0 cd/m2, not {self.peak_cdm2} and {self.black_cdm2}"
+        elif self.eotf not in get_args(Eotf):
+            needs = f"an eotf of {', '.join(get_args(Eotf))}, not '{self.eotf}'"
+        elif self.eotf == "pq" and self.peak_cdm2 > colour.PQ_PEAK_CDM2:
+            highest = colour.PQ_PEAK_CDM2
+            needs = f"a peak of at most {highest:g} cd/m2 in PQ, not {self.peak_cdm2:g}"
+        elif self.bits is not None and not 1 <= self.bits <= 16:
+            needs = f"1 to 16 bits, not {self.bits}"
+        elif not (0 <= self.ambient_lux < math.inf and 0 <= self.reflectivity <= 1):
+            given = f"{self.ambient_lux} and {self.reflectivity}"
+            needs = f"ambient light >= 0 lux and a reflectivity of 0 to 1, not {given}"
+        elif abs(row - 1) > _SAME_PRIMARIES:
+            needs = f"an rgb_to_xyz whose second row adds up to 1, not {row:g}"
+        if needs:
+            raise ValueError(f"display '{self.name}' needs {needs}.")
 
     def linear_rgb(self, xyz: Any) -> Any:
         """Return linear RGB in cd/m2 for colours in XYZ (last axis)."""
@@ -150,7 +125,7 @@ class Display:
         >>> display("encoders-published").primaries, display("decalogue").primaries
         ('bt709', None)
         """
-        for name, matrix in PRIMARIES.items():
+        for name, matrix in colour.PRIMARIES.items():
             if np.abs(np.subtract(matrix, self.rgb_to_xyz)).max() < _SAME_PRIMARIES:
                 return name
         return None
@@ -171,13 +146,6 @@ class Display:
         black = self.black_cdm2 if self.compensates_black or self.eotf == "pq" else 0.0
         return max(black + offset, self.floor_cdm2), self.peak_cdm2 + offset
 
-    @property
-    def _taken_off_cdm2(self) -> float:
-        """What encoding takes off."""
-        if not self.compensates_black:
-            return 0.0
-        return self.reflected_cdm2 + (0.0 if self.eotf == "pq" else self.black_cdm2)
-
     def show(self, rgb_cdm2: Tensor) -> Tensor:
         """Return the light that comes from the screen when ``rgb_cdm2`` is asked for."""
         low, high = self.limits_cdm2()
@@ -197,38 +165,45 @@ class Display:
         """Turn light into encoded values, in the memory of what is given."""
         low, high = self.limits_cdm2()
         light = rgb_cdm2.clamp_(min=low, max=high if self.clips else None)
-        if self._taken_off_cdm2:
-            light = light.sub_(self._taken_off_cdm2)
-        encoded = pq_encode(light) if self.eotf == "pq" else self._encode_relative_(light)
-        return encoded if self.bits is None else self._quantise(encoded, dither_seed)
-
-    def _encode_relative_(self, light: Tensor) -> Tensor:
-        """Encode light between 0 and the range of the display."""
-        black = self.black_cdm2 if self.compensates_black else 0.0
-        linear = light.div_(self.peak_cdm2 - black)
+        # The black level counts in what is relative to the range of the display; PQ is not.
+        black = self.black_cdm2 if self.compensates_black and self.eotf != "pq" else 0.0
+        if taken_off := black + (self.reflected_cdm2 if self.compensates_black else 0.0):
+            light = light.sub_(taken_off)
+        if self.eotf == "pq":
+            encoded = colour.pq_encode(light)
+        else:
+            encoded = light.div_(self.peak_cdm2 - black)
         if self.eotf == "srgb":
-            return srgb_encode_(linear)
-        if self.eotf == "gamma":
-            return linear.pow(1 / self._exponents(linear))
-        if self.eotf == "hlg":
-            return hlg_encode(linear, self._luminance(linear), hlg_gamma(self.peak_cdm2))
-        return linear
+            encoded = colour.srgb_encode_(encoded)
+        elif self.eotf == "gamma":
+            encoded = encoded.pow(1 / self._exponents(encoded))
+        elif self.eotf == "hlg":
+            gamma = colour.hlg_gamma(self.peak_cdm2)
+            encoded = colour.hlg_encode(encoded, self._luminance(encoded), gamma)
+        if self.bits is None:
+            return encoded
+        steps = 2.0**self.bits - 1
+        scaled = encoded * steps
+        if self.dither:
+            noise = np.random.default_rng(dither_seed).random(tuple(encoded.shape[-2:])) - 0.5
+            scaled = scaled + scaled.new_tensor(noise)
+        return scaled.round().clamp(0, steps) / steps
 
     def decode(self, encoded: Tensor) -> Tensor:
         """Turn encoded values into the light in cd/m2 that comes from the screen."""
         if self.eotf == "pq":
-            light = pq_decode(encoded)
+            light = colour.pq_decode(encoded)
             light = light.clamp(self.black_cdm2, self.peak_cdm2 if self.clips else None)
             return light + self.reflected_cdm2
+        linear = encoded
         if self.eotf == "srgb":
-            linear = srgb_decode(encoded)
+            linear = colour.srgb_decode(encoded)
         elif self.eotf == "gamma":
             linear = encoded.pow(self._exponents(encoded))
         elif self.eotf == "hlg":
-            scene = hlg_scene(encoded)
-            linear = hlg_show(scene, self._luminance(scene), hlg_gamma(self.peak_cdm2))
-        else:
-            linear = encoded
+            scene = colour.hlg_scene(encoded)
+            gamma = colour.hlg_gamma(self.peak_cdm2)
+            linear = colour.hlg_show(scene, self._luminance(scene), gamma)
         rest = self.black_cdm2 + self.reflected_cdm2
         return linear * (self.peak_cdm2 - self.black_cdm2) + rest
 
@@ -242,14 +217,6 @@ class Display:
     def _exponents(self, values: Tensor) -> Tensor:
         exponents = values.new_tensor(self.gamma)
         return exponents[1] if _is_one_channel(values) else exponents[:, None, None]
-
-    def _quantise(self, encoded: Tensor, seed: int) -> Tensor:
-        steps = 2.0 ** (self.bits or 0) - 1
-        scaled = encoded * steps
-        if self.dither:
-            noise = np.random.default_rng(seed).random(tuple(encoded.shape[-2:])) - 0.5
-            scaled = scaled + scaled.new_tensor(noise)
-        return scaled.round().clamp(0, steps) / steps
 
 
 def _is_one_channel(values: Tensor) -> bool:
@@ -327,9 +294,9 @@ def make_display(name: str, values: Mapping[str, Any]) -> Display:
         primaries = plain.pop("primaries")
         if "rgb_to_xyz" in plain:
             raise ValueError("it has both primaries and rgb_to_xyz; give one of the two.")
-        if primaries not in PRIMARIES:
-            raise ValueError(f"primaries are {', '.join(PRIMARIES)}, not '{primaries}'.")
-        plain["rgb_to_xyz"] = PRIMARIES[primaries]
+        if primaries not in colour.PRIMARIES:
+            raise ValueError(f"primaries are {', '.join(colour.PRIMARIES)}, not '{primaries}'.")
+        plain["rgb_to_xyz"] = colour.PRIMARIES[primaries]
     checked = {key: _checked(key, value) for key, value in plain.items()}
     if "peak_cdm2" not in plain:
         raise ValueError("peak_cdm2 is missing.")
@@ -339,33 +306,23 @@ def make_display(name: str, values: Mapping[str, Any]) -> Display:
 def _checked(key: str, value: Any) -> Any:
     """Return a property in the type that `Display` has it in."""
     types = {each.name: str(each.type) for each in fields(Display)}
-    kind = types.get(key)
-    if kind is None:
+    if key not in types:
         near = get_close_matches(key, types, 1)
         hint = f"did you mean '{near[0]}'?" if near else f"it has primaries, {', '.join(types)}."
         raise ValueError(f"a display has no '{key}'; {hint}")
-    if value is None and kind.endswith("None"):
+    kind, *optional = types[key].split(" | ")
+    if value is None and optional:
         return None
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if kind == "float" and number and math.isfinite(value):
-        return float(value)
-    if kind.startswith("int") and number and value == int(value):
-        return int(value)
-    if (kind, type(value)) in (("bool", bool), ("Eotf", str)):
-        return value
-    if kind == "Triple" and np.shape(value) == (3,):
-        return as_triple(value)
-    if kind.startswith("Matrix") and np.shape(value) == (3, 3):
-        return as_matrix(value)
-    wanted = next(words for start, words in _WANTED if kind.startswith(start))
-    raise ValueError(f"{key} cannot be {value!r}; it is {wanted}.")
-
-
-_WANTED = (
-    ("float", "a finite number, without quotes"),
-    ("int", "a whole number, without quotes"),
-    ("bool", "true or false"),
-    ("Eotf", f"one of {', '.join(get_args(Eotf))}"),
-    ("Triple", "a list of three numbers"),
-    ("Matrix", "three lists of three numbers"),
-)
+    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    kinds: dict[str, tuple[bool, Callable[[Any], Any], str]] = {
+        "float": (number, float, "a finite number, without quotes"),
+        "int": (number and value == int(value), int, "a whole number, without quotes"),
+        "bool": (isinstance(value, bool), bool, "true or false"),
+        "Eotf": (isinstance(value, str), str, f"one of {', '.join(get_args(Eotf))}"),
+        "Triple": (np.shape(value) == (3,), as_triple, "a list of three numbers"),
+        "Matrix": (np.shape(value) == (3, 3), as_matrix, "three lists of three numbers"),
+    }
+    is_right, convert, wanted = kinds[kind]
+    if not is_right:
+        raise ValueError(f"{key} cannot be {value!r}; it is {wanted}.")
+    return convert(value)
