@@ -269,7 +269,7 @@ def _opened(folder: Path) -> ConditionPictures:
     by_class, lost = _listed(str(folder))
     need_two(list(by_class), str(folder), "add pictures of another category.")
     marks = tuple(class_mark(files) for files in by_class.values())
-    names = ((name, label) for label, files in by_class.items() for name in files)
+    names = [(name, label) for label, files in by_class.items() for name in files]
     there = {found.condition for each in names if (found := picture_name(*each))}
     known = known_experiment(folder.name).conditions
     untold = f"named without condition and category, and left out: {first_names(lost)}."

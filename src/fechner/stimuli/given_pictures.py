@@ -16,7 +16,7 @@ import shutil
 import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -28,7 +28,15 @@ from fechner.stimuli.decoding import WITH_ALPHA, fitted, stored, unreadable
 from fechner.stimuli.field import Field
 from fechner.stimuli.picture_files import FileSet, list_folder
 from fechner.stimuli.picture_sets import PictureSet, class_mark, need_two, set_digest
-from fechner.stimuli.pictures import ARRAY, SUFFIXES, Missing, Picture, PictureFile, as_drawn
+from fechner.stimuli.pictures import (
+    ARRAY,
+    SUFFIXES,
+    Missing,
+    Picture,
+    PictureFile,
+    as_drawn,
+    file_size,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -201,11 +209,7 @@ def _file_of(thing: Any) -> PictureFile | None:
     if not isinstance(thing, str | Path) and not (name and isinstance(name, str)):
         return None
     path = Path(thing if isinstance(thing, str | Path) else name)
-    try:
-        size_bytes = path.stat().st_size
-    except OSError:
-        size_bytes = -1
-    return PictureFile(str(path), size_bytes, path.name)
+    return PictureFile(str(path), file_size(path), path.name)
 
 
 def _called(position: int) -> str:
@@ -254,17 +258,14 @@ def open_iterator(pictures: Iterable[Any], spool: Path | None = None) -> Spooled
         classes, notes = _write_all(pictures, coming)
         need_two(classes, "what was given", "give pictures of another.")
         files = [SpooledPictures.list_class(str(coming), label)[2] for label in classes]
-        marks = tuple(class_mark(each) for each in files)
-        digest = set_digest(classes, marks)
-        place = spool / digest[:16]
+        counts = {label: len(each) for label, each in zip(classes, files, strict=True)}
+        found = SpooledPictures.of(counts, [class_mark(each) for each in files], coming, notes)
+        place = spool / found.digest[:16]
         if not place.exists():
             coming.rename(place)
     finally:
         shutil.rmtree(coming, ignore_errors=True)
-    counts = tuple(len(each) for each in files)
-    return SpooledPictures(
-        digest, tuple(classes), counts, str(place.absolute()), tuple(notes), marks=marks
-    )
+    return replace(found, place=str(place.absolute()), split="")
 
 
 def _write_all(pictures: Iterable[Any], folder: Path) -> tuple[list[str], list[str]]:

@@ -21,12 +21,8 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-    from fechner.stimuli.manipulations.base import Manipulation
-
 #: ``display``: encoded values as in a picture file, 0..1; ``cdm2``: linear RGB in cd/m2.
 Light = Literal["display", "cdm2"]
-
-_FEW_VALUES = 1 << 18
 
 #: What one unit of contrast of a layer adds to each pixel, [3, h, w], up to so many bytes.
 _BASES: Recent[Tensor] = Recent(1 << 26)
@@ -122,8 +118,15 @@ def paint(
     recipes = [stimulus for stimulus in stimuli if isinstance(stimulus, Stimulus)]
     pictures = len(recipes) < len(stimuli)
     if pictures or any(recipe.overlay for recipe in recipes):
-        paint_all = _paint_pictures if pictures else _paint_overlaid
-        shown = paint_all(stimuli, field, display, light, dtype, device)
+        # These are made of encoded values, and shown as what they stand for.
+        as_light = light == "cdm2"
+        if pictures:
+            inner = torch.float64 if as_light else dtype
+            shown = _encoded_pictures(stimuli, field, display, inner, device)
+            shown = display.decode(shown).to(dtype) if as_light else shown
+        else:
+            shown = _encoded_overlaid(recipes, field, display, dtype, device)
+            shown = display.decode(shown.clamp(min=0)) if as_light else shown
         return Frames(shown[..., rows, columns], field, display, light, share)
     # Grey pictures on a neutral display are painted in one channel.
     kinds = [_without_contrast(stimulus) for stimulus in recipes]
@@ -150,7 +153,7 @@ def paint(
         _check_shown(pixels, recipes, field, display)
     show = display.encode_ if light == "display" else display.show
     # A few frames at a time: what is computed in between stays in cache and is soon reused.
-    few = max(1, _FEW_VALUES // pixels[0].numel())
+    few = max(1, (1 << 18) // pixels[0].numel())
     for first in range(0, len(pixels), few):
         some = pixels[first : first + few]
         shown = show(some)
@@ -171,13 +174,8 @@ def resample(pixels: Tensor, size_px: Sequence[int]) -> Tensor:
     )
 
 
-def _paint_overlaid(
-    recipes: Sequence[Any],
-    field: Field,
-    display: Display,
-    light: Light,
-    dtype: torch.dtype,
-    device: str,
+def _encoded_overlaid(
+    recipes: Sequence[Stimulus], field: Field, display: Display, dtype: torch.dtype, device: str
 ) -> Tensor:
     """Paint stimuli, and add the encoded values of their overlays less the mean of these."""
     overlays = list(dict.fromkeys(recipe.overlay for recipe in recipes if recipe.overlay))
@@ -189,47 +187,36 @@ def _paint_overlaid(
     for row, recipe in zip(pixels, recipes, strict=True):
         if recipe.overlay:
             row += added[overlays.index(recipe.overlay)]
-    pixels = pixels.clamp(0, 1) if display.clips else pixels
-    return pixels if light == "display" else display.decode(pixels.clamp(min=0))
+    return pixels.clamp(0, 1) if display.clips else pixels
 
 
-def _paint_pictures(
-    stimuli: Sequence[Stimulus | Picture],
-    field: Field,
-    display: Display,
-    light: Light,
-    dtype: torch.dtype,
-    device: str,
+def _encoded_pictures(
+    stimuli: Sequence[Any], field: Field, display: Display, dtype: torch.dtype, device: str
 ) -> Tensor:
     """Put pictures on a display: their values are sent to it as they are, without dither."""
     import torch
 
-    inner = dtype if light == "display" else torch.float64
     painted: list[Tensor] = []
-    for manipulation, group in groupby(stimuli, key=_manipulation):
-        same: list[Any] = list(group)
-        if manipulation is not None:
-            pictures, levels, seeds = zip(
-                *((each.picture, each.level, each.seed) for each in same), strict=True
-            )
-            bits = display.bits
-            painted += manipulation.show(pictures, levels, seeds, field, bits, device, inner)
+    # Neighbours of one manipulation are painted at once.
+    kinds = [
+        each.manipulation if isinstance(each, Manipulated) and not each.manipulation.alone else None
+        for each in stimuli
+    ]
+    for kind, numbers in groupby(range(len(stimuli)), key=kinds.__getitem__):
+        same = [stimuli[number] for number in numbers]
+        if kind is not None:
+            rows = [(each.picture, each.level, each.seed) for each in same]
+            pictures, levels, seeds = zip(*rows, strict=True)
+            painted += kind.show(pictures, levels, seeds, field, display.bits, device, dtype)
             continue
         for each in same:
             if isinstance(each, Picture):
-                painted.append(picture_drawn(each, field, display.bits, device).to(inner))
+                picture = picture_drawn(each, field, display.bits, device)
             else:
                 frames = paint([each], field, display, dtype=torch.float64, device=device)
-                painted.append(frames.pixels[0].to(inner))
-    pixels = torch.stack(painted)
-    return pixels if light == "display" else display.decode(pixels).to(dtype)
-
-
-def _manipulation(stimulus: Stimulus | Picture) -> Manipulation | None:
-    """Return what neighbours may have in common."""
-    if isinstance(stimulus, Manipulated) and not stimulus.manipulation.alone:
-        return stimulus.manipulation
-    return None
+                picture = frames.pixels[0]
+            painted.append(picture.to(dtype))
+    return torch.stack(painted)
 
 
 def _check_shown(
@@ -304,7 +291,8 @@ class Clips:
     def frame(self, number: int) -> Frames:
         """Paint one frame of every video, [n, 3, h, w]."""
         time = self.field.times_s[number]
-        return self._paint([stimulus.at(time) for stimulus in self.stimuli], self.field.still())
+        moments = tuple(stimulus.at(time) for stimulus in self.stimuli)
+        return replace(self, stimuli=moments, field=self.field.still()).whole()
 
     def __iter__(self) -> Iterator[Frames]:
         """Paint frame after frame."""
@@ -312,11 +300,8 @@ class Clips:
 
     def whole(self) -> Frames:
         """Paint all frames, [n, 3, t, h, w]."""
-        return self._paint(self.stimuli, self.field)
-
-    def _paint(self, stimuli: Sequence[Stimulus | Picture], field: Field) -> Frames:
         how: dict[str, Any] = {"light": self.light, "dtype": self.dtype, "device": self.device}
-        return paint(stimuli, field, self.display, **how)
+        return paint(self.stimuli, self.field, self.display, **how)
 
     def rows(self, which: list[int]) -> Clips:
         """Return some of the videos, by number."""

@@ -9,42 +9,27 @@ from __future__ import annotations
 import csv
 import os
 import re
-import stat
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple, Self, TypeAlias
 
 from fechner.errors import FechnerError, PictureError
 from fechner.stimuli.picture_sets import PictureSet, class_mark, first_names, need_two, set_digest
-from fechner.stimuli.pictures import SUFFIXES, Missing, Picture, PictureFile
-
-#: The size of a file that is not there.
-_GONE = -1
+from fechner.stimuli.pictures import SUFFIXES, Missing, Picture, PictureFile, file_size
 
 #: What parts of a data set are called in the names of folders and files.
-_SPLITS = {
-    "train": "train",
-    "training": "train",
-    "val": "val",
-    "valid": "val",
-    "validation": "val",
-    "test": "test",
-}
+_SPLITS = {"train": "train", "training": "train", "val": "val", "valid": "val"}
+_SPLITS |= {"validation": "val", "test": "test"}
 
 
 class Listing(NamedTuple):
     """What a folder has, sorted and without what is hidden.
 
-    Parameters
-    ----------
-    files
-        Sizes of the files that are looked for, by name.
-    others
-        Names of what is neither: other files, links that lead nowhere, pipes.
+    Files that are looked for, with their sizes; folders; and the names of all else.
     """
 
     files: dict[str, int]
@@ -112,6 +97,15 @@ class FileSet(PictureSet):
     marks: tuple[str, ...] = field(default=(), compare=False)
 
     kept: ClassVar[tuple[str, ...]] = ("marks",)
+
+    @classmethod
+    def of(
+        cls, counts: Mapping[str, int], marks: Sequence[str], place: Path, notes: Sequence[str] = ()
+    ) -> Self:
+        """Return a set from the number of pictures and the mark of each class."""
+        digest = set_digest(list(counts), marks)
+        own = (tuple(counts), tuple(counts.values()), str(place), tuple(notes), split_of(place))
+        return cls(digest, *own, tuple(marks))
 
     @staticmethod
     def list_class(place: str, label: str) -> tuple[Path, str, Mapping[str, int]]:
@@ -204,15 +198,8 @@ def open_folder(folder: Path) -> FolderPictures:
     likely = next((each for each in ("train", "val", "test") if each in top.folders), None)
     hint = f"; did you mean {folder / likely}?" if likely else "."
     need_two(list(counts), str(folder), f"give a folder with one folder for each class{hint}")
-    return FolderPictures(
-        set_digest(list(counts), marks),
-        tuple(counts),
-        tuple(counts.values()),
-        str(folder),
-        _notes({"left out as classes": no_classes, "left out as pictures": no_pictures}),
-        split_of(folder),
-        tuple(marks),
-    )
+    left_out = {"left out as classes": no_classes, "left out as pictures": no_pictures}
+    return FolderPictures.of(counts, marks, folder, _notes(left_out))
 
 
 def _notes(left_out: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
@@ -233,7 +220,7 @@ class ListPictures(FileSet):
         """Look up the files of a class."""
         folder, names = Path(place).parent, _names(place)[0].get(label, b"")
         files = zlib.decompress(names).decode("utf-8").split("\n") if names else ()
-        return folder, "", {name: _size(folder / name) for name in files}
+        return folder, "", {name: file_size(folder / name) for name in files}
 
 
 def open_list(path: Path) -> ListPictures:
@@ -241,62 +228,42 @@ def open_list(path: Path) -> ListPictures:
     place = str(path.absolute())
     by_class, twice, several = _names(place)
     need_two(list(by_class), place, "list pictures of another.")
-    marks, counts, gone = [], [], []
+    counts, marks, gone = {}, [], []
     for label in by_class:
         files = ListPictures.list_class(place, label)[2]
         marks.append(class_mark(files))
-        counts.append(len(files))
-        gone += [name for name, size in files.items() if size == _GONE]
+        counts[label] = len(files)
+        gone += [name for name, size in files.items() if size < 0]
     left_out = {
         "listed more than once and shown once": twice,
         "no files": gone,
         "listed in more than one class": several,
     }
-    return ListPictures(
-        set_digest(list(by_class), marks),
-        tuple(by_class),
-        tuple(counts),
-        place,
-        _notes(left_out),
-        split_of(path.absolute()),
-        tuple(marks),
-    )
+    return ListPictures.of(counts, marks, Path(place), _notes(left_out))
 
 
-def _names(place: str) -> tuple[dict[str, bytes], list[str], list[str]]:
-    """Return the names of each class, compressed, and those listed twice or in several classes."""
-    try:
-        found = Path(place).stat()
-    except OSError as error:
-        raise FechnerError(
-            f"the list of pictures in {place} cannot be read: {error.strerror}."
-        ) from None
-    # Where it has been written since, it is read again.
-    return _read_names(place, found.st_size, found.st_mtime_ns)
+#: Names of the pictures of each class, compressed, and names listed twice or in several classes.
+_Names: TypeAlias = tuple[dict[str, bytes], list[str], list[str]]
+
+
+def _names(place: str) -> _Names:
+    """Read a list; where it has been written since, again."""
+    found = Path(place).stat() if Path(place).exists() else None
+    return _read_names(place, found and (found.st_size, found.st_mtime_ns))
 
 
 @lru_cache(maxsize=2)
-def _read_names(
-    place: str, size: int, time_ns: int
-) -> tuple[dict[str, bytes], list[str], list[str]]:
+def _read_names(place: str, version: tuple[int, int] | None) -> _Names:
     rows = Counter(read_list(Path(place)))
     by_class: dict[str, list[str]] = {}
     for name, label in sorted(rows):
         by_class.setdefault(label, []).append(name)
     compressed = {
-        label: zlib.compress("\n".join(by_class[label]).encode()) for label in sorted(by_class)
+        label: zlib.compress("\n".join(names).encode()) for label, names in sorted(by_class.items())
     }
     twice = sorted({name for (name, _), number in rows.items() if number > 1})
     classes = Counter(name for name, _ in rows)
     return compressed, twice, sorted(name for name, number in classes.items() if number > 1)
-
-
-def _size(path: Path) -> int:
-    try:
-        found = path.stat()
-    except (OSError, ValueError):
-        return _GONE
-    return found.st_size if stat.S_ISREG(found.st_mode) else _GONE
 
 
 def split_of(place: Path) -> str:

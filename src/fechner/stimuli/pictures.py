@@ -274,6 +274,15 @@ def hash_content(path: Path) -> str:
         return ""
 
 
+def file_size(path: Path) -> int:
+    """Return the bytes of a file; -1 where there is none."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return -1
+    return found.st_size if stat.S_ISREG(found.st_mode) else -1
+
+
 def packaged_photographs() -> tuple[Photograph, ...]:
     """Return the photographs that matplotlib, scikit-image and scikit-learn bring along.
 
