@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from clips import TESTS, measure, small_metrics
@@ -17,7 +18,7 @@ from fechner.report.contenders import contenders
 from fechner.report.export import export
 from fechner.report.figures import figure
 from fechner.report.serving.runs import find_runs
-from fechner.report.serving.state import State, read_state
+from fechner.report.serving.state import read_state
 from fechner.runs.store import Plan, only_writer
 
 COLOUR = "psnr-y was not asked matching-colour: it sees no colour."
@@ -32,7 +33,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
         yield measure(tmp_path_factory.mktemp("runs") / "clips")
 
 
-def state_of(folder: Path) -> State:
+def state_of(folder: Path) -> dict[str, Any]:
     (found,) = find_runs([folder])
     return read_state(found)
 
@@ -139,17 +140,17 @@ def test_a_live_grid_counts_it_as_done(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(run.folder, folder)
     state = state_of(folder)
-    assert state.complete
-    assert (state.status, state.kind) == ("finished", "good")
+    assert state["complete"]
+    assert (state["status"], state["kind"]) == ("finished", "good")
     cells = {
-        (row.observer, test): (cell.state, cell.of, cell.message)
-        for row in state.rows
-        for test, cell in row.cells.items()
+        (row["observer"], test): (cell["state"], cell["of"], cell["message"])
+        for row in state["observers"]
+        for test, cell in zip(state["tests"], row["cells"], strict=True)
     }
     assert cells["psnr-y", "matching-colour"] == ("not asked", 0, COLOUR)
     assert cells["watcher", "flicker"][0] == "done"
-    assert state.not_asked == run.not_asked
-    json.dumps(state.as_json())
+    assert state["not_asked"] == run.not_asked
+    json.dumps(state)
 
 
 def test_nobody_waits_for_what_is_not_asked(run: Run, tmp_path: Path) -> None:
@@ -158,6 +159,6 @@ def test_nobody_waits_for_what_is_not_asked(run: Run, tmp_path: Path) -> None:
     plan = Plan(run.observers, list(TESTS), scores_only=False)
     with only_writer(folder, plan):
         state = state_of(folder)
-        assert state.live
-        assert state.now is None
-        assert (state.done, state.left_s) == (state.of, 0.0)
+        assert state["live"]
+        assert state["now"] is None
+        assert (state["pieces"]["done"], state["seconds_left"]) == (state["pieces"]["of"], 0.0)

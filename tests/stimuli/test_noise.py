@@ -8,7 +8,7 @@ import pytest
 import torch
 from PIL import Image
 
-from fechner.errors import PictureError
+from fechner.errors import GamutError, PictureError
 from fechner.stimuli import (
     ATD,
     ATD_VILA_TOMAS2026,
@@ -148,13 +148,13 @@ def test_keeping_the_mean_of_low_pass_noise() -> None:
 
 @pytest.mark.parametrize(("low", "high"), [(0.3, 0.35), (50.0, 60.0), (4.0, 2.0)])
 def test_a_band_without_frequencies(low: float, high: float) -> None:
-    with pytest.raises(ValueError, match=rf"224 px field at 60 ppd lies in {low:g}-{high:g} cpd"):
+    with pytest.raises(GamutError, match=rf"224 px field at 60 ppd lies in {low:g}-{high:g} cpd"):
         Noise(low, high).draw(FIELD)
 
 
 def test_the_mean_alone_is_no_noise() -> None:
     # The lowest frequency of the field is 0.27 cpd.
-    with pytest.raises(ValueError, match="no frequency of a 224 px field"):
+    with pytest.raises(GamutError, match="no frequency of a 224 px field"):
         Noise(0.0, 0.1, keep_mean=True).draw(FIELD)
 
 

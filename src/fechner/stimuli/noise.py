@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fechner.errors import PictureError
+from fechner.errors import GamutError, PictureError
 from fechner.stimuli.patterns import check_positive
 from fechner.stimuli.pictures import Seed, picture_drawn
 
@@ -126,7 +126,7 @@ class FilteredNoise:
         drawn = torch.fft.irfft2(torch.fft.rfft2(white) * kept, s=white.shape)
         spread = drawn.std(correction=0)
         if not spread > 1e-9:  # rounding alone is below
-            raise ValueError(
+            raise GamutError(
                 f"no frequency of a {field.width_px} px field at {field.ppd:g} ppd lies in "
                 f"{self.low_cpd:g}-{self.high_cpd:g} cpd; enlarge the field or move the band."
             )

@@ -5,17 +5,18 @@ import os
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from measured import HOSTILE, TESTS
 
 from fechner.report.serving.runs import find_runs
-from fechner.report.serving.state import State, read_state
+from fechner.report.serving.state import read_state
 from fechner.runs import Run
 from fechner.runs.store import LOCK, Plan, only_writer
 
 
-def state_of(folder: Path) -> State:
+def state_of(folder: Path) -> dict[str, Any]:
     (found,) = find_runs([folder])
     return read_state(found)
 
@@ -31,11 +32,11 @@ def change_manifest(folder: Path, **changes: object) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
 
-def states(state: State) -> dict[tuple[str, str], tuple[str, int, int]]:
+def states(state: dict[str, Any]) -> dict[tuple[str, str], tuple[str, int, int]]:
     return {
-        (row.observer, test): (cell.state, cell.done, cell.of)
-        for row in state.rows
-        for test, cell in row.cells.items()
+        (row["observer"], test): (cell["state"], cell["done"], cell["of"])
+        for row in state["observers"]
+        for test, cell in zip(state["tests"], row["cells"], strict=True)
     }
 
 
@@ -46,13 +47,18 @@ def test_finished_run(small: Path) -> None:
         for observer in (HOSTILE, "pixels")
         for test, pieces in zip(TESTS, (5, 6), strict=True)
     }
-    assert (state.done, state.of, state.complete, state.live) == (22, 22, True, False)
-    assert (state.status, state.kind, state.left_s) == ("finished", "good", 0)
+    assert (state["pieces"]["done"], state["pieces"]["of"], state["complete"], state["live"]) == (
+        22,
+        22,
+        True,
+        False,
+    )
+    assert (state["status"], state["kind"], state["seconds_left"]) == ("finished", "good", 0)
     with sqlite3.connect(small / "ledger.sqlite") as connection:
         ((images, seconds),) = connection.execute("SELECT sum(images), sum(seconds) FROM pieces")
     connection.close()
-    assert state.images == images
-    assert sum(row.seconds for row in state.rows) == pytest.approx(seconds)
+    assert state["images"] == images
+    assert sum(row["seconds"] for row in state["observers"]) == pytest.approx(seconds)
 
 
 def test_looking_leaves_no_trace(small: Path) -> None:
@@ -72,7 +78,7 @@ def test_looking_leaves_no_trace(small: Path) -> None:
 def test_run_for_scores_only_is_complete_without_surfaces(small: Path) -> None:
     change_ledger(small, "DELETE FROM pieces WHERE piece LIKE 'surface%' OR piece LIKE 'curves%'")
     state = state_of(small)
-    assert (state.done, state.of, state.complete) == (4, 4, True)
+    assert (state["pieces"]["done"], state["pieces"]["of"], state["complete"]) == (4, 4, True)
 
 
 def test_part_of_a_surface_is_not_complete(small: Path) -> None:
@@ -80,14 +86,14 @@ def test_part_of_a_surface_is_not_complete(small: Path) -> None:
     state = state_of(small)
     assert states(state)["pixels", TESTS[0]] == ("part", 4, 5)
     assert states(state)[HOSTILE, TESTS[0]] == ("done", 5, 5)
-    assert (state.complete, state.status) == (False, "not finished")
+    assert (state["complete"], state["status"]) == (False, "not finished")
 
 
 def test_test_that_nobody_asked_for_is_not_missing(small: Path) -> None:
     change_ledger(small, "DELETE FROM pieces WHERE observer = 'pixels' AND test = ?", TESTS[1])
     state = state_of(small)
     assert states(state)["pixels", TESTS[1]] == ("unasked", 0, 0)
-    assert state.complete
+    assert state["complete"]
 
 
 def test_failure_is_told_once_with_its_tests(small: Path) -> None:
@@ -98,8 +104,8 @@ def test_failure_is_told_once_with_its_tests(small: Path) -> None:
     )
     state = state_of(small)
     assert states(state)["pixels", TESTS[0]] == ("failed", 4, 5)
-    assert state.failures == {("pixels", "<b>lamp</b>"): list(TESTS)}
-    assert (state.status, state.kind) == ("finished, 2 failed", "bad")
+    assert state["failures"] == {"pixels": {"<b>lamp</b>": list(TESTS)}}
+    assert (state["status"], state["kind"]) == ("finished, 2 failed", "bad")
 
 
 def test_answers_of_an_observer_that_changed_do_not_count(small: Path) -> None:
@@ -120,21 +126,21 @@ def test_plan_of_a_living_process_says_what_is_to_come(small: Path) -> None:
     plan = Plan([HOSTILE, "pixels", "cvvdp", "late"], list(TESTS), scores_only=False)
     with only_writer(small, plan):
         state = state_of(small)
-        assert (state.writing, state.status) == ("now", "being written now")
+        assert (state["writing"], state["status"]) == ("now", "being written now")
         assert states(state)["pixels", TESTS[0]] == ("part", 1, 5)
         assert states(state)["pixels", TESTS[1]] == ("waiting", 0, 6)
         assert states(state)["cvvdp", TESTS[0]] == ("waiting", 0, 5)
-        assert (state.done, state.of) == (12, 44)
+        assert (state["pieces"]["done"], state["pieces"]["of"]) == (12, 44)
         # What scores need comes first.
-        assert state.now is not None
-        assert state.now.observer == "pixels"
-        assert [cell.now for cell in state.now.cells.values()] == [False, True]
+        assert state["now"] is not None
+        assert state["now"]["observer"] == "pixels"
+        assert [cell["now"] for cell in state["now"]["cells"]] == [False, True]
         # 90 pictures were shown, 4 x 100, 305 and 5 x 165 are left.
-        (row,) = (row for row in state.rows if row.observer == "pixels")
-        assert row.left_s == pytest.approx(row.seconds / 90 * 1530)
-        assert state.left_s == row.left_s
-        assert state.unknown_speed == 2
-    assert state_of(small).of == 12
+        (row,) = (row for row in state["observers"] if row["observer"] == "pixels")
+        assert row["seconds_left"] == pytest.approx(row["seconds"] / 90 * 1530)
+        assert state["seconds_left"] == row["seconds_left"]
+        assert state["observers_of_unknown_speed"] == 2
+    assert state_of(small)["pieces"]["of"] == 12
 
 
 def test_observer_that_is_being_loaded_and_one_that_was_left_out(small: Path) -> None:
@@ -142,13 +148,13 @@ def test_observer_that_is_being_loaded_and_one_that_was_left_out(small: Path) ->
     plan = Plan(["out", HOSTILE, "pixels", "next", "last"], list(TESTS), scores_only=True)
     with only_writer(small, plan):
         state = state_of(small)
-    assert state.now is not None
-    assert (state.now.observer, state.now.loading) == ("next", True)
-    assert state.left_out == {"out": "it <i>could not</i> be made"}
-    assert (state.done, state.of) == (22, 26)
+    assert state["now"] is not None
+    assert (state["now"]["observer"], state["now"]["loading"]) == ("next", True)
+    assert state["left_out"] == {"out": "it <i>could not</i> be made"}
+    assert (state["pieces"]["done"], state["pieces"]["of"]) == (22, 26)
     after = state_of(small)
-    assert (after.done, after.of) == (22, 22)
-    assert (after.status, after.kind) == ("finished, 1 left out", "bad")
+    assert (after["pieces"]["done"], after["pieces"]["of"]) == (22, 22)
+    assert (after["status"], after["kind"]) == ("finished, 1 left out", "bad")
 
 
 def test_process_that_was_stopped_leaves_its_plan(small: Path) -> None:
@@ -156,9 +162,9 @@ def test_process_that_was_stopped_leaves_its_plan(small: Path) -> None:
     with pytest.raises(KeyboardInterrupt), only_writer(small, plan):
         raise KeyboardInterrupt
     state = state_of(small)
-    assert (state.writing, state.status, state.live) == ("stopped", "stopped", False)
-    assert state.now is None
-    assert (state.done, state.of) == (22, 24)
+    assert (state["writing"], state["status"], state["live"]) == ("stopped", "stopped", False)
+    assert state["now"] is None
+    assert (state["pieces"]["done"], state["pieces"]["of"]) == (22, 24)
 
 
 def test_process_of_another_machine_may_go_on(small: Path) -> None:
@@ -166,7 +172,7 @@ def test_process_of_another_machine_may_go_on(small: Path) -> None:
         content = json.loads((small / LOCK).read_text()) | {"machine": "another"}
     (small / LOCK).write_text(json.dumps(content))
     state = state_of(small)
-    assert (state.writing, state.status, state.live) == (
+    assert (state["writing"], state["status"], state["live"]) == (
         "elsewhere",
         "on another machine",
         True,
@@ -220,18 +226,18 @@ def fifo(folder: Path) -> None:
 def test_damage_is_one_sentence(small: Path, damage: Callable[[Path], None], sentence: str) -> None:
     damage(small)
     state = state_of(small)
-    assert sentence in state.problem
-    assert str(small) not in state.problem
-    assert "\n" not in state.problem
-    assert (state.status, state.kind) == ("cannot be read", "bad")
-    assert json.dumps(state.as_json())
+    assert sentence in state["problem"]
+    assert str(small) not in state["problem"]
+    assert "\n" not in state["problem"]
+    assert (state["status"], state["kind"]) == ("cannot be read", "bad")
+    assert json.dumps(state)
 
 
 def test_begun_and_not_yet_anything(tmp_path: Path) -> None:
     with only_writer(tmp_path / "run", Plan(["a"], ["area"], scores_only=True)):
         state = state_of(tmp_path / "run")
-    assert state.problem.startswith("nothing is written yet")
-    assert (state.status, state.kind) == ("being written now", "live")
+    assert state["problem"].startswith("nothing is written yet")
+    assert (state["status"], state["kind"]) == ("being written now", "live")
 
 
 @pytest.mark.parametrize("make", [remove("ledger.sqlite"), write("ledger.sqlite", b""), fifo])
@@ -239,7 +245,7 @@ def test_no_ledger_yet_is_no_damage(small: Path, make: Callable[[Path], None]) -
     make(small)
     with only_writer(small, Plan(["pixels"], list(TESTS), scores_only=True)):
         state = state_of(small)
-    assert (state.problem, state.done, state.of) == ("", 0, 2)
+    assert (state["problem"], state["pieces"]["done"], state["pieces"]["of"]) == ("", 0, 2)
 
 
 def test_ledger_that_another_process_holds(small: Path) -> None:
@@ -248,8 +254,8 @@ def test_ledger_that_another_process_holds(small: Path) -> None:
     state = state_of(small)
     connection.rollback()
     connection.close()
-    assert "(database is locked); try again in a moment" in state.problem
-    assert state_of(small).problem == ""
+    assert "(database is locked); try again in a moment" in state["problem"]
+    assert state_of(small)["problem"] == ""
 
 
 def test_ledger_of_a_writer_killed_while_it_wrote(small: Path) -> None:
@@ -266,5 +272,5 @@ def test_ledger_of_a_writer_killed_while_it_wrote(small: Path) -> None:
     for name, content in left.items():
         (small / name).write_bytes(content)
     state = state_of(small)
-    assert "cannot be used (attempt to write a readonly database)" in state.problem
+    assert "cannot be used (attempt to write a readonly database)" in state["problem"]
     assert {path.name: path.read_bytes() for path in small.glob("ledger.sqlite*")} == left

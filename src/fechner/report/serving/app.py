@@ -9,7 +9,7 @@ import logging
 import re
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from functools import lru_cache
 from pathlib import Path
@@ -25,7 +25,7 @@ from fechner.errors import FechnerError
 from fechner.report.html import templates
 from fechner.report.serving import explorer
 from fechner.report.serving.runs import Found, find_runs, size_and_change
-from fechner.report.serving.state import FILTERS, State, read_state
+from fechner.report.serving.state import FILTERS, read_state
 from fechner.runs import Run
 from fechner.suites.options import options_of
 
@@ -124,13 +124,9 @@ class _Pages:
 
     def index(self, request: Request) -> Response:
         """List the runs, those that are being written first and the others by age."""
-
-        def order(entry: tuple[State, int, float]) -> tuple[bool, float]:
-            state, _, changed = entry
-            return not state.live, -changed
-
         entries = [(read_state(run), *size_and_change(run.folder)) for run in find_runs(self.roots)]
-        return self._page("index.html", entries=sorted(entries, key=order))
+        entries.sort(key=lambda entry: (not entry[0]["live"], -entry[2]))
+        return self._page("index.html", entries=entries)
 
     def run(self, request: Request) -> Response:
         """Show one run, live."""
@@ -140,8 +136,7 @@ class _Pages:
     def state(self, request: Request) -> Response:
         """Say how far a run is, for programs."""
         state = read_state(self._found(request.path_params["id"]))
-        content = json.dumps(state.as_json() | {"version": state.version})
-        return Response(content, media_type="application/json")
+        return Response(json.dumps(state), media_type="application/json")
 
     async def report(self, request: Request) -> Response:
         """Show the report of one run or several; the server goes on answering meanwhile."""
@@ -169,30 +164,24 @@ class _Pages:
 
     def stimuli(self, request: Request) -> Response:
         """Show a stimulus and what people would see of it."""
-
-        def page(point: explorer.Point) -> Response:
-            verdict = explorer.judge(point)
-            return self._page(
-                "stimuli.html",
-                point=point,
-                settings=options_of(explorer.Point),
-                words=explorer.WORDS,
-                verdict=verdict,
-                warning=explorer.limits(point),
-                plot=explorer.plot(verdict),
-                presets=explorer.PRESETS,
-            )
-
-        return _drawn(request, page)
+        point = explorer.Point.of(dict(request.query_params))
+        verdict = explorer.judge(point)
+        return self._page(
+            "stimuli.html",
+            point=point,
+            settings=options_of(explorer.Point),
+            words=explorer.WORDS,
+            verdict=verdict,
+            warning=explorer.limits(point),
+            plot=explorer.plot(verdict),
+            presets=explorer.PRESETS,
+        )
 
     def picture(self, request: Request) -> Response:
         """Draw a stimulus."""
+        picture = explorer.picture(explorer.Point.of(dict(request.query_params)))
         kept = {"cache-control": "private, max-age=600"}
-
-        def png(point: explorer.Point) -> Response:
-            return Response(explorer.picture(point), media_type="image/png", headers=kept)
-
-        return _drawn(request, png)
+        return Response(picture, media_type="image/png", headers=kept)
 
     def static(self, request: Request) -> Response:
         """Hand out one of our own files."""
@@ -219,14 +208,6 @@ class _Pages:
         logging.getLogger("fechner.serve").error("%s", request.url.path, exc_info=error)
         sentence = "Something went wrong; the terminal that fechner serve runs in says what."
         return self._page("refused.html", 500, sentence=sentence)
-
-
-def _drawn(request: Request, draw: Callable[[explorer.Point], Response]) -> Response:
-    """Draw the stimulus of an address; what cannot be drawn is the asker's mistake."""
-    try:
-        return draw(explorer.Point.of(dict(request.query_params)))
-    except ValueError as error:
-        raise HTTPException(400, str(error)) from error
 
 
 def _make_report(runs: Sequence[Found], version: object) -> bytes:
