@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 
     from fechner.stimuli.contrast import Floats
 
-
 #: Why a point is left out of the score; stored as the flag of each point.
 REASONS = (
     "kept",
@@ -71,14 +70,6 @@ _CLIPPED_SHARE = 0.01
 
 #: A pattern of which the field holds a smaller share of energy is left out.
 _SHARE_INSIDE = 0.9
-
-
-def _ascending(name: str, values: Iterable[float]) -> tuple[float, ...]:
-    """Return values as plain numbers, or say that they do not grow."""
-    found = tuple(float(value) for value in values)
-    if any(a >= b for a, b in itertools.pairwise(found)):
-        raise FechnerError(f"{name} must be numbers in ascending order, not {found}.")
-    return found
 
 
 @dataclass(frozen=True)
@@ -134,17 +125,22 @@ class Detection:
 
     #: Whether the target is shown on nothing, so that sensitivity is the word.
     detects: ClassVar[bool] = True
-    #: Abscissae that are no parameters of a pattern.
+    #: Fields that may be the abscissa, and fields with patterns, of which any parameter may be, by
+    #: what stands before its name.
     _own: ClassVar[tuple[str, ...]] = ("luminance_cdm2", "flicker_hz")
+    _patterns: ClassVar[dict[str, str]] = {"": "pattern"}
     #: What is mixed into the seed of a random target.
     _stream: ClassVar[tuple[int, ...]] = ()
 
     def __post_init__(self) -> None:
-        if not self._can_vary(self.over):
-            known = self._may_vary
+        known = self._may_vary
+        if self.over not in known:
             raise UnknownNameError("abscissa", self.over, known, f"there are {', '.join(known)}")
         for name in ("values", "contrasts"):
-            object.__setattr__(self, name, _ascending(name, getattr(self, name)))
+            found = tuple(float(value) for value in getattr(self, name))
+            if any(a >= b for a, b in itertools.pairwise(found)):
+                raise FechnerError(f"{name} must be numbers in ascending order, not {found}.")
+            object.__setattr__(self, name, found)
         if not self.values or min(self.contrasts, default=0) < 0:
             raise FechnerError("a detection task needs values, and contrasts of 0 or above.")
         if self.human is not None and not hasattr(self.human, "threshold"):
@@ -157,6 +153,17 @@ class Detection:
                 f"the human thresholds are over {measured_over}, the experiment is over "
                 f"{self.over}; make both the same."
             )
+
+    @property
+    def _may_vary(self) -> dict[str, tuple[str, str]]:
+        """What the abscissa may be: for each name a field, and a parameter of its pattern."""
+        found = {name: (name, "") for name in self._own}
+        for before, field in self._patterns.items():
+            pattern = getattr(self, field)
+            area = ("area_deg2",) if can_vary(pattern, "area_deg2") else ()
+            for name in (*parameters_of(pattern), *area):
+                found.setdefault(f"{before}{name}", (field, name))
+        return found
 
     @property
     def unit(self) -> Unit:
@@ -185,42 +192,31 @@ class Detection:
         """What is shown and where human thresholds come from, in sentences."""
         what = in_words(self.pattern, without=self.over)
         colour = DIRECTION_NAMES.get(self.direction, self.direction)
-        light = "" if self.over == "luminance_cdm2" else f" of {self.luminance_cdm2:g} cd/m2"
-        below = (
-            ""
-            if self.scored_below is None
-            else f" Only those below {self.scored_below:g} are scored."
-        )
+        time = light = below = ""
+        if self._is_video:
+            hertz = "" if self.over == "flicker_hz" else f" of {self.flicker_hz:g} Hz"
+            time = (
+                f", its contrast modulated over time as a sine{hertz} of phase "
+                f"{self.flicker_phase_deg:g} degrees,"
+            )
+        if self.over != "luminance_cdm2":
+            light = f" of {self.luminance_cdm2:g} cd/m2"
+        if self.scored_below is not None:
+            below = f" Only those below {self.scored_below:g} are scored."
         people = (
             "There are no human thresholds to compare with: nothing is scored."
             if self.human is None
             else f"Human thresholds are {self.human.words}."
         )
         scored = self.score_abscissae if self.human is not None and self.human.at else self.values
-        reference = "" if self.detects else " The reference is the mask alone."
         return (
-            f"{what[0].upper()}{what[1:]} ({colour}){self._over_time} on a uniform field{light}"
-            f"{self._masked}, at {between(self.over, scored)}.{below}{reference} {people}"
+            f"{what[0].upper()}{what[1:]} ({colour}){time} on a uniform field{light}{self._masked}"
+            f", at {between(self.over, scored)}.{below} {people}"
         )
-
-    @property
-    def _over_time(self) -> str:
-        if not self._is_video:
-            return ""
-        phase = {0.0: "sine", 90.0: "cosine"}.get(
-            self.flicker_phase_deg, f"sine of phase {self.flicker_phase_deg:g} degrees"
-        )
-        hertz = "" if self.over == "flicker_hz" else f" of {self.flicker_hz:g} Hz"
-        return f", its contrast modulated over time as a {phase}{hertz},"
 
     @property
     def _masked(self) -> str:
         return ""
-
-    @property
-    def surface_abscissae(self) -> tuple[float, ...]:
-        """Abscissae of the response surface."""
-        return self.values
 
     @property
     def score_abscissae(self) -> tuple[float, ...]:
@@ -259,21 +255,16 @@ class Detection:
 
     def at(self, x: float) -> Self:
         """Return the task as it is at one abscissa."""
-        if self.over in self._own:
-            own: Any = {self.over: x}
-            return replace(self, **own)
-        return replace(self, pattern=with_parameter(self.pattern, self.over, x))
-
-    def _can_vary(self, name: str) -> bool:
-        return name in self._own or can_vary(self.pattern, name)
-
-    @property
-    def _may_vary(self) -> tuple[str, ...]:
-        return (*self._own, *parameters_of(self.pattern))
+        field, parameter = self._may_vary[self.over]
+        value: Any = with_parameter(getattr(self, field), parameter, x) if parameter else x
+        return replace(self, **{field: value})
 
     def with_seed(self, seed: int) -> Self:
         """Return the task with another seed of what is random in it."""
-        return replace(self, pattern=with_seed(self.pattern, seed))
+        drawn: Any = {
+            name: with_seed(getattr(self, name), seed) for name in self._patterns.values()
+        }
+        return replace(self, **drawn)
 
     def reference(self, index: int, x: float, space: OpponentSpace) -> Stimulus:
         """Return what is shown without the target: the uniform field."""
@@ -330,6 +321,7 @@ class Masking(Detection):
 
     detects: ClassVar[bool] = False
     _own: ClassVar[tuple[str, ...]] = (*Detection._own, "mask_contrast")
+    _patterns: ClassVar[dict[str, str]] = {"": "pattern", "mask_": "mask"}
     _stream: ClassVar[tuple[int, ...]] = (1,)  # not the draw of a random mask
 
     @property
@@ -349,27 +341,7 @@ class Masking(Detection):
         colour = DIRECTION_NAMES.get(direction, direction)
         unit = "" if contrast_of(self.mask) == "amplitude" else ", its contrast RMS"
         held = "" if self.over == "mask_contrast" else f", its contrast {self.mask_contrast:g}"
-        return f", masked by {mask} ({colour}){unit}{held}"
-
-    def at(self, x: float) -> Self:
-        """Return the task as it is at one abscissa."""
-        if self.over in self._own or not self.over.startswith("mask_"):
-            return super().at(x)
-        mask = with_parameter(self.mask, self.over.removeprefix("mask_"), x)
-        return replace(self, mask=mask)
-
-    def _can_vary(self, name: str) -> bool:
-        return super()._can_vary(name) or (
-            name.startswith("mask_") and can_vary(self.mask, name.removeprefix("mask_"))
-        )
-
-    @property
-    def _may_vary(self) -> tuple[str, ...]:
-        return (*super()._may_vary, *(f"mask_{name}" for name in parameters_of(self.mask)))
-
-    def with_seed(self, seed: int) -> Self:
-        """Return the task with another seed of what is random in it."""
-        return replace(super().with_seed(seed), mask=with_seed(self.mask, seed))
+        return f", masked by {mask} ({colour}){unit}{held}, which alone is the reference"
 
     def reference(self, index: int, x: float, space: OpponentSpace) -> Stimulus:
         """Return the mask alone."""

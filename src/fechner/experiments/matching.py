@@ -127,25 +127,19 @@ class FrequencyMatching:
         }[self.by]
         what = in_words(self.pattern, without="frequency_cpd")
         frequencies, references, _ = self.human_matches()
-        people = (
-            " People matched gratings; their contrasts are converted to RMS."
-            if self.unit == "rms"
-            else ""
-        )
-        limits = (
-            " Contrasts that the display or the pixels cannot hold are left out and named."
-            if self.drop
-            else ""
-        )
+        notes = ""
+        if self.unit == "rms":
+            notes += " People matched gratings; their contrasts are converted to RMS."
+        if self.drop:
+            notes += " Contrasts that the display or the pixels cannot hold are left out and named."
         return (
             f"{what[0].upper()}{what[1:]} at {len(frequencies)} frequencies from "
             f"{frequencies[0]:g} to {frequencies[-1]:g} cycles/degree, on "
             f"{self.luminance_cdm2:g} cd/m2, is matched to one of "
             f"{self.reference_frequency_cpd:g} cycles/degree at {len(references)} contrasts from "
             f"{references.min():.3g} to {references.max():.3g}. The match is the contrast "
-            f"{how}, found on a grid of {len(self.contrasts)} contrasts.{people}{limits} Where "
-            f"curves for figures are measured, they have {_CURVE_FREQUENCIES} more frequencies. "
-            f"{self.scene.method}"
+            f"{how}, found on a grid of {len(self.contrasts)} contrasts.{notes} Curves for figures "
+            f"have {_CURVE_FREQUENCIES} more frequencies. {self.scene.method}"
         )
 
     def pieces(self) -> Sequence[Piece]:
@@ -161,82 +155,64 @@ class FrequencyMatching:
     def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
         """Measure responses over contrast at each test frequency, or at those of figures."""
         frequencies, references, matched = self.human_matches()
-        axis = "frequency"
+        axis, prefix = "frequency", ""
         if not piece.for_scores:
             between = np.geomspace(frequencies[0], frequencies[-1], _CURVE_FREQUENCIES + 2)[1:-1]
-            frequencies, axis = between[piece.start : piece.stop], "curve_frequency"
-        wants = presenter.observer.wants
+            frequencies = between[piece.start : piece.stop]
+            axis, prefix = "curve_frequency", "curve_"
+        wants, scene, own = presenter.observer.wants, self.scene, self.reference_frequency_cpd
         contrasts = np.array(self.contrasts)
         flags = np.stack([self._flag(frequency, contrasts, wants) for frequency in frequencies])
-        reference_flags = self._flag(self.reference_frequency_cpd, references, wants)
-        shown_references = [self._stimulus(self.reference_frequency_cpd, c) for c in references]
+        reference_flags = self._flag(own, references, wants)
+        shown_references = [self._stimulus(own, contrast) for contrast in references]
         grid = [self._stimulus(f, contrast) for f in frequencies for contrast in self.contrasts]
         data: dict[str, Any] = {}
-        prefix, dims = ("" if piece.for_scores else "curve_"), (axis, "contrast", *_OUTPUTS)
-        outputs = (len(presenter.layers), len(presenter.readouts))
-        if self.by == "response":
-            first = shown_references if piece.for_scores else []
-            shown = np.concatenate([reference_flags[: len(first)], flags.ravel()]) == 0
-            tests, uniform = (
-                [*first, *grid],
-                [Stimulus(self._background)] * (len(first) + len(grid)),
-            )
-            found = differences(presenter, tests, uniform, self.scene, kept=shown)
-            own = found[len(first) :].reshape(*flags.shape, *outputs)
-            data[f"{prefix}response"] = (dims, own)
-            if first:
-                data["reference_response"] = (("reference", *_OUTPUTS), found[: len(first)])
-        else:
-            found = self._differences(
-                grid, flags.ravel(), shown_references, reference_flags, presenter
-            )
-            data[f"{prefix}difference"] = (
-                ("reference", *dims),
-                found.reshape(len(references), *flags.shape, *outputs),
-            )
         coords: dict[str, Any] = {
             axis: (axis, frequencies, {"unit": "cpd"}),
             "contrast": ("contrast", contrasts, {"unit": self.unit}),
         }
+        dims = (axis, "contrast", *_OUTPUTS)
+        if self.by == "response":
+            first = shown_references if piece.for_scores else []
+            kept = np.concatenate([reference_flags[: len(first)], flags.ravel()]) == 0
+            tests, uniform = [*first, *grid], Stimulus(self._background)
+            found = differences(presenter, tests, [uniform] * len(tests), scene, kept=kept)
+            responses = found[len(first) :].reshape(*flags.shape, *found.shape[1:])
+            data[f"{prefix}response"] = (dims, responses)
+            if first:
+                data["reference_response"] = (("reference", *_OUTPUTS), found[: len(first)])
+        else:
+            found = presenter.unanswered(len(references), len(grid))
+            of, shown = (
+                np.flatnonzero(each == 0).tolist() for each in (reference_flags, flags.ravel())
+            )
+            if of and shown:
+                each = differences_from_several(
+                    presenter,
+                    [grid[place] for place in shown],
+                    [shown_references[place] for place in of],
+                    [range(len(of))] * len(shown),
+                    scene,
+                )
+                found[np.ix_(of, shown)] = each.swapaxes(0, 1)
+            found = found.reshape(len(references), *flags.shape, *found.shape[2:])
+            data[f"{prefix}difference"] = (("reference", *dims), found)
         if piece.for_scores or self.by == "direct":
             coords["reference"] = ("reference", references, {"unit": self.unit})
         if not piece.for_scores:
-            return presenter.result(self.scene, data, coords, along=axis)
+            return presenter.result(scene, data, coords, along=axis)
         data["human_matched"] = (("reference", "frequency"), matched)
         data["dropped"] = flagged(("frequency", "contrast"), flags)
         data["dropped_reference"] = flagged("reference", reference_flags)
-        return presenter.result(self.scene, data, coords)
-
-    def _differences(
-        self,
-        patterns: Sequence[Stimulus],
-        flags: NDArray[np.uint8],
-        references: Sequence[Stimulus],
-        reference_flags: NDArray[np.uint8],
-        presenter: Presenter,
-    ) -> Floats:
-        """Compare patterns with each reference, [references, patterns, layers, read-outs]."""
-        answers = presenter.unanswered(len(references), len(patterns))
-        kept, shown = (np.flatnonzero(each == 0).tolist() for each in (reference_flags, flags))
-        if kept and shown:
-            found = differences_from_several(
-                presenter,
-                [patterns[place] for place in shown],
-                [references[place] for place in kept],
-                [range(len(kept))] * len(shown),
-                self.scene,
-            )
-            answers[np.ix_(kept, shown)] = found.swapaxes(0, 1)
-        return answers
+        return presenter.result(scene, data, coords)
 
     def _flag(self, frequency_cpd: float, contrasts: Floats, wants: Wants) -> NDArray[np.uint8]:
         """Say of each contrast why it cannot be shown as meant; 0 if it can."""
         if not self.drop:
             return np.zeros(len(contrasts), dtype=np.uint8)
         target = self._stimulus(frequency_cpd, 1.0).layers[0]
-        uniform = Stimulus(self._background)
-        drawn, seen = self.scene.fields(wants)
-        return flag_contrasts(uniform, target, contrasts, self.scene.display, drawn, seen)
+        fields, uniform = self.scene.fields(wants), Stimulus(self._background)
+        return flag_contrasts(uniform, target, contrasts, self.scene.display, *fields)
 
     @property
     def _background(self) -> tuple[float, float, float]:
@@ -265,19 +241,15 @@ class FrequencyMatching:
     def samples(self) -> Sequence[Sequence[Sample]]:
         """Return rows of matches as people set them, the reference on the left."""
         frequencies, references, matched = self.human_matches()
+        own = self.reference_frequency_cpd
         rows = []
         for contrast, matches in list(zip(references, matched, strict=True))[:6:2]:
-            reference = Sample(
-                self._stimulus(self.reference_frequency_cpd, contrast),
-                x=f"reference {self.reference_frequency_cpd:g}",
-                y=f"{contrast:.3g}",
-                at=math.nan,
-            )
+            row, name = f"{contrast:.3g}", f"reference {own:g}"
             tests = [
-                Sample(self._stimulus(f, match), x=f"{f:g}", y=f"{contrast:.3g}", at=float(f))
+                Sample(self._stimulus(f, match), f"{f:g}", row, float(f))
                 for f, match in zip(frequencies, matches, strict=True)
             ]
-            rows.append([reference, *tests[::2]])
+            rows.append([Sample(self._stimulus(own, contrast), name, row, math.nan), *tests[::2]])
         return rows
 
 
@@ -320,27 +292,24 @@ class ColourMatching:
     @property
     def method(self) -> str:
         """What is shown and asked, made from the parameters."""
-        ratios = ", ".join(
-            f"{DIRECTION_NAMES[name]} {ratio:.4g}" for name, ratio in self._ratios.items()
-        )
-        sought = (
-            " The contrast that the observer matches is the one of the same response, found on a "
-            f"grid of {self.levels} contrasts up to the end of the display's gamut."
-            if self.levels
-            else ""
-        )
-        limits = (
-            " Contrasts that the display cannot show in all directions are left out and named."
-            if self.drop
-            else ""
-        )
+        names = [f"{DIRECTION_NAMES[name]} {ratio:.4g}" for name, ratio in self._ratios.items()]
+        notes = ""
+        if self.levels:
+            notes += (
+                " The contrast that the observer matches is the one of the same response, found on "
+                f"a grid of {self.levels} contrasts up to the end of the display's gamut."
+            )
+        if self.drop:
+            notes += (
+                " Contrasts that the display cannot show in all directions are left out and named."
+            )
         return (
             f"Horizontal square-wave gratings of {self.frequency_cpd:g} cycles/degree on a uniform "
             f"field of {self.luminance_cdm2:g} cd/m2, at {len(self.contrasts)} achromatic "
             f"contrasts from {self.contrasts[0]:.3g} to {self.contrasts[-1]:.3g} and those along "
             f"red-green and yellow-violet that people match to them (DKL amplitudes in the ratio "
-            f"{ratios}). The response is the difference from the uniform field; it should be the "
-            f"same in the three directions.{sought}{limits} {self.scene.method}"
+            f"{', '.join(names)}). The response is the difference from the uniform field; it "
+            f"should be the same in the three directions.{notes} {self.scene.method}"
         )
 
     @property
@@ -355,8 +324,13 @@ class ColourMatching:
 
     def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
         """Measure the response to every grating."""
-        directions, amplitudes = list(self._ratios), self.matched_amplitudes()
-        flags = self._flags(presenter.observer.wants)
+        scene, directions, amplitudes = self.scene, list(self._ratios), self.matched_amplitudes()
+        uniform, fields = Stimulus(self._background), scene.fields(presenter.observer.wants)
+        flags = np.zeros(len(self.contrasts), np.uint8)
+        for direction, own in zip(directions, amplitudes.T, strict=True):
+            target = self._grating(direction, 1.0).layers[0]
+            found = flag_contrasts(uniform, target, own, scene.display, *fields)
+            flags = np.maximum(flags, found * self.drop)
         sought = self.sought_amplitudes()
         shown = [
             (direction, amplitude)
@@ -367,8 +341,8 @@ class ColourMatching:
         shown += [(direction, each) for direction in sought for each in sought[direction].tolist()]
         kept = np.ones(len(shown), bool)
         kept[:n] = np.repeat(flags == 0, len(directions))
-        tests, uniform = [self._grating(*each) for each in shown], Stimulus(self._background)
-        answers = differences(presenter, tests, [uniform] * len(tests), self.scene, kept=kept)
+        tests = [self._grating(*each) for each in shown]
+        answers = differences(presenter, tests, [uniform] * len(tests), scene, kept=kept)
         responses = answers[:n].reshape(*amplitudes.shape, *answers.shape[1:])
         data: dict[str, Any] = {
             "response": (("contrast", "direction", *_OUTPUTS), responses),
@@ -381,27 +355,12 @@ class ColourMatching:
         }
         if self.levels:
             grid, unit = ("chromatic", "level"), {"unit": "dkl"}
-            found = answers[n:].reshape(len(sought), self.levels, *answers.shape[1:])
-            data["sought_response"] = ((*grid, *_OUTPUTS), found)
+            matches = answers[n:].reshape(len(sought), self.levels, *answers.shape[1:])
+            data["sought_response"] = ((*grid, *_OUTPUTS), matches)
             data["sought_amplitude"] = (grid, np.stack(list(sought.values())), unit)
             data["human_matched"] = (("contrast", "chromatic"), amplitudes[:, 1:], unit)
             coords["chromatic"] = ("chromatic", directions[1:])
-        return presenter.result(self.scene, data, coords)
-
-    def _flags(self, wants: Wants) -> NDArray[np.uint8]:
-        """Say of each contrast why it cannot be shown in one of the directions."""
-        contrasts: Floats = np.array(self.contrasts)
-        flags = [
-            flag_contrasts(
-                Stimulus(self._background),
-                self._grating(direction, 1.0).layers[0],
-                contrasts * ratio,
-                self.scene.display,
-                *self.scene.fields(wants),
-            )
-            for direction, ratio in self._ratios.items()
-        ]
-        return np.asarray(np.max(flags, axis=0) * self.drop, np.uint8)
+        return presenter.result(scene, data, coords)
 
     def matched_amplitudes(self) -> Floats:
         """Return the contrasts that people match, [contrast, direction]."""
@@ -432,12 +391,12 @@ class ColourMatching:
         return [
             [
                 Sample(
-                    self._grating(direction, contrast * ratio),
-                    x=DIRECTION_NAMES[direction],
-                    y=f"{contrast:.3g}",
-                    at=float(place),
+                    self._grating(name, contrast * ratio),
+                    DIRECTION_NAMES[name],
+                    f"{contrast:.3g}",
+                    float(place),
                 )
-                for place, (direction, ratio) in enumerate(self._ratios.items())
+                for place, (name, ratio) in enumerate(self._ratios.items())
             ]
             for contrast in self.contrasts[::-4]
         ]

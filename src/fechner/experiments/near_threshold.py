@@ -24,23 +24,16 @@ from fechner.experiments.detection import (
 )
 from fechner.experiments.presenter import Presenter, differences
 from fechner.observers.abilities import Ability, Need
-from fechner.stimuli import Field, Layer, Stimulus
+from fechner.stimuli import Layer, Stimulus
 from fechner.stimuli.contrast import UNIT_NAMES
 
 if TYPE_CHECKING:
     import xarray as xr
-    from numpy.typing import NDArray
-
-    from fechner.stimuli.contrast import Floats
-
-#: A reference and the target that is added to it.
-Pair = tuple[Stimulus, Layer]
 
 #: Abscissae in a piece, of pictures of 224 x 224 pixels; larger ones and videos make more pieces.
 _ABSCISSAE_PER_SCORE_PIECE = 10
 _ABSCISSAE_PER_SURFACE_PIECE = 5
 _PIXELS = 224 * 224
-
 
 #: Contrasts that are scored, as multiples of the human threshold: ten from half to twice.
 RATIOS = tuple(float(ratio) for ratio in np.geomspace(0.5, 2, 10))
@@ -97,35 +90,30 @@ class NearThreshold:
 
         A DKL amplitude along the background itself is Michelson contrast.
         """
-        reference, target = self._at(0, self.task.surface_abscissae[0])
+        reference, target = self._at(0, self.task.values[0])
         along = np.allclose(target.modulation_xyz, reference.background_xyz, rtol=1e-6)
         return UNIT_NAMES["michelson" if self.task.unit == "dkl" and along else self.task.unit]
 
     @property
     def method(self) -> str:
         """What is shown and asked, made from the parameters."""
-        low, high = self.ratios[0], self.ratios[-1]
-        limits = (
-            "Points that the display or the pixels cannot hold are left out and named."
-            if self.drop
-            else "Points that the display or the pixels cannot hold are shown all the same."
+        task, scored = self.task, ""
+        if task.human is not None:
+            limits = "left out and named" if self.drop else "shown all the same"
+            scored = (
+                f"At each, the target is shown at {len(self.ratios)} multiples of the human "
+                f"threshold from {self.ratios[0]:g} to {self.ratios[-1]:g}, equally spaced in log "
+                f"contrast. Points that the display or the pixels cannot hold are {limits}. "
+            )
+        return (
+            f"{task.method} {scored}The observer's response is its difference from the reference. "
+            f"Response surfaces have {len(task.values)} x {len(task.contrasts)} stimuli over "
+            f"abscissa and contrast ({self.unit_name}). {self.scene.method}"
         )
-        across, up = len(self.task.surface_abscissae), len(self.task.contrasts)
-        plane = f"{across} x {up} stimuli span the plane"
-        response = "the observer's response is its difference from the reference."
-        shown = (
-            f"In all, {plane} of abscissa and contrast ({self.unit_name}), and {response}"
-            if self.task.human is None
-            else f"At each, the target is shown at {len(self.ratios)} multiples of the human "
-            f"threshold from {low:g} to {high:g}, equally spaced in log contrast "
-            f"({self.unit_name}), and {response} {limits} Where the response surface is measured, "
-            f"{plane}."
-        )
-        return f"{self.task.method} {shown} {self.scene.method}"
 
     def pieces(self) -> Sequence[Piece]:
         """List score pieces, then surface pieces, which are all there is if nothing is scored."""
-        n, m = len(self.task.score_abscissae), len(self.task.surface_abscissae)
+        n, m = len(self.task.score_abscissae), len(self.task.values)
         field = self.scene.field
         larger = max(1, field.width_px * field.height_px * field.frames / _PIXELS)
         in_score = max(1, int(_ABSCISSAE_PER_SCORE_PIECE / larger))
@@ -137,104 +125,77 @@ class NearThreshold:
 
     def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
         """Measure one piece: multiples of the human threshold, or a part of the plane."""
-        if piece.for_scores and self.task.score_abscissae:
-            return self._measure_score(piece, presenter)
-        return self._measure_surface(piece, presenter)
-
-    def _measure_score(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
-        task, part = self.task, slice(piece.start, piece.stop)
-        pairs = self._pairs(piece, task.score_abscissae)
-        field = self.scene.drawn_field(presenter.observer.wants)
-        thresholds = task.human_thresholds(field, self.scene.space)[part]
-        contrasts = thresholds[:, None] * np.array(self.ratios)
-        flags = self._flags(pairs, contrasts, presenter) * self.drop
-        return presenter.result(
-            self.scene,
-            {
-                "response": (
-                    ("point", "ratio", "layer", "readout"),
-                    self._responses(pairs, contrasts, flags == 0, presenter),
-                ),
-                "contrast": (("point", "ratio"), contrasts, {"unit": task.unit}),
-                "dropped": flagged(("point", "ratio"), flags),
-            },
-            {
-                "abscissa": ("point", np.array(task.score_abscissae)[part], {"name": task.over}),
-                "human_error_db": ("point", task.human_errors_db[part], {"unit": "dB"}),
-                "human_threshold": ("point", thresholds, {"unit": task.unit}),
-                "realised_mask": ("point", self._realised_masks(pairs, field)),
-                "ratio": ("ratio", np.array(self.ratios)),
-            },
-            along="point",
+        task, scene, part = self.task, self.scene, slice(piece.start, piece.stop)
+        scored = piece.for_scores and bool(task.score_abscissae)
+        abscissae = task.score_abscissae if scored else task.values
+        pairs = [self._at(index, abscissae[index]) for index in range(piece.start, piece.stop)]
+        fields, display = scene.fields(presenter.observer.wants), scene.display
+        if scored:
+            thresholds = task.human_thresholds(fields[0], scene.space)[part]
+            contrasts = thresholds[:, None] * np.array(self.ratios)
+        else:
+            contrasts = np.tile(task.contrasts, (len(pairs), 1))
+        flags = np.stack(
+            [
+                flag_contrasts(*pair, row, display, *fields)
+                for pair, row in zip(pairs, contrasts, strict=True)
+            ]
         )
-
-    def _measure_surface(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
-        task, part, axis = self.task, slice(piece.start, piece.stop), np.array(self.task.contrasts)
-        pairs = self._pairs(piece, task.surface_abscissae)
-        field, display = self.scene.drawn_field(presenter.observer.wants), self.scene.display
-        contrasts = np.tile(axis, (len(pairs), 1))
-        everywhere = np.ones(contrasts.shape, bool)
-        realised = [realised_contrasts(*pair, axis, display, field) for pair in pairs]
+        if scored:
+            flags = flags * self.drop
+        tests = [
+            _with(*pair, contrast)
+            for pair, row in zip(pairs, contrasts.tolist(), strict=True)
+            for contrast in row
+        ]
+        references = [reference for reference, _ in pairs for _ in contrasts[0]]
+        kept = flags == 0 if scored else np.ones(flags.shape, bool)
+        response = differences(presenter, tests, references, scene, kept=kept)
+        outputs, unit, over = ("layer", "readout"), {"unit": task.unit}, {"name": task.over}
+        masks = [realised_mask(reference, display, fields[0]) for reference, _ in pairs]
+        own = np.array(abscissae)[part]
+        if scored:
+            return presenter.result(
+                scene,
+                {
+                    "response": (("point", "ratio", *outputs), response),
+                    "contrast": (("point", "ratio"), contrasts, unit),
+                    "dropped": flagged(("point", "ratio"), flags),
+                },
+                {
+                    "abscissa": ("point", own, over),
+                    "human_error_db": ("point", task.human_errors_db[part], {"unit": "dB"}),
+                    "human_threshold": ("point", thresholds, unit),
+                    "realised_mask": ("point", masks),
+                    "ratio": ("ratio", np.array(self.ratios)),
+                },
+                along="point",
+            )
+        axis = np.array(task.contrasts)
+        realised = [realised_contrasts(*pair, axis, display, fields[0]) for pair in pairs]
         return presenter.result(
-            self.scene,
+            scene,
             {
-                "surface": (
-                    ("x", "y", "layer", "readout"),
-                    self._responses(pairs, contrasts, everywhere, presenter),
-                ),
-                "surface_flags": flagged(("x", "y"), self._flags(pairs, contrasts, presenter)),
-                "realised_contrast": (("x", "y"), np.stack(realised), {"unit": task.unit}),
+                "surface": (("x", "y", *outputs), response),
+                "surface_flags": flagged(("x", "y"), flags),
+                "realised_contrast": (("x", "y"), np.stack(realised), unit),
             },
             {
-                "surface_abscissa": (
-                    "x",
-                    np.array(task.surface_abscissae)[part],
-                    {"name": task.over},
-                ),
-                "surface_realised_mask": ("x", self._realised_masks(pairs, field)),
-                "surface_contrast": ("y", axis, {"unit": task.unit}),
+                "surface_abscissa": ("x", own, over),
+                "surface_realised_mask": ("x", masks),
+                "surface_contrast": ("y", axis, unit),
             },
             along="x",
         )
 
-    def _pairs(self, piece: Piece, abscissae: Sequence[float]) -> list[Pair]:
-        """Return what is shown in a piece: references, and targets of contrast 1."""
-        return [self._at(index, abscissae[index]) for index in range(piece.start, piece.stop)]
-
-    def _flags(
-        self, pairs: Sequence[Pair], contrasts: Floats, presenter: Presenter
-    ) -> NDArray[np.uint8]:
-        display, fields = self.scene.display, self.scene.fields(presenter.observer.wants)
-        rows = zip(pairs, contrasts, strict=True)
-        return np.stack([flag_contrasts(*pair, row, display, *fields) for pair, row in rows])
-
-    def _realised_masks(self, pairs: Sequence[Pair], field: Field) -> list[float]:
-        return [realised_mask(reference, self.scene.display, field) for reference, _ in pairs]
-
-    def _responses(
-        self,
-        pairs: Sequence[Pair],
-        contrasts: Floats,
-        shown: NDArray[np.bool_],
-        presenter: Presenter,
-    ) -> Floats:
-        """Show the chosen cells; the others stay NaN."""
-        tests = [
-            _with(*pair, contrast)
-            for pair, row in zip(pairs, contrasts, strict=True)
-            for contrast in row.tolist()
-        ]
-        references = [reference for reference, _ in pairs for _ in range(contrasts.shape[1])]
-        return differences(presenter, tests, references, self.scene, kept=shown)
-
-    def _at(self, index: int, x: float) -> Pair:
+    def _at(self, index: int, x: float) -> tuple[Stimulus, Layer]:
         """Return the reference and the target of contrast 1."""
         space = self.scene.space
         return self.task.reference(index, x, space), self.task.target(index, x, 1.0, space)
 
     def samples(self) -> Sequence[Sequence[Sample]]:
         """Return stimuli over abscissa (columns) and contrast (rows, strongest on top)."""
-        xs, contrasts = self.task.surface_abscissae, self.task.contrasts
+        xs, contrasts = self.task.values, self.task.contrasts
         return sample_grid(lambda x, y: _with(*self._at(x, xs[x]), contrasts[y]), xs, contrasts)
 
 

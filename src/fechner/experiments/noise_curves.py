@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from fechner import human
-from fechner.experiments.base import abscissa
+from fechner.experiments.base import abscissa, between
 from fechner.experiments.curves import Curve, Shown
 from fechner.observers.abilities import Need
 from fechner.stimuli import (
@@ -52,8 +52,7 @@ _KINDS = {
 
 def _listed(values: Iterable[float | str]) -> str:
     """Return values in words, each once."""
-    words = list(dict.fromkeys(v if isinstance(v, str) else f"{v:g}" for v in values))
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+    return ", ".join(dict.fromkeys(v if isinstance(v, str) else f"{v:g}" for v in values))
 
 
 @dataclass(frozen=True)
@@ -162,85 +161,48 @@ class NoiseCurves:
     @property
     def method(self) -> str:
         """What is shown and what is known of people."""
-        channels = dict.fromkeys(DIRECTION_NAMES[each.channel] for each in self.conditions)
-        low, high = self.abscissae[0], self.abscissae[-1]
+        conditions = self.conditions
+        channels = _listed(DIRECTION_NAMES[each.channel] for each in conditions)
         kind, unit = _KINDS[self.test]
         size_deg = self.size_deg if self.rings is None else 2 * (self.rings[0].window_deg or 1)
-        what = f"{kind} ({', '.join(channels)}) of {size_deg:g} degree at "
         if self.over == "frequency_cpd":
-            what += (
-                f"{self.luminance_cdm2:g} cd/m2 and a contrast of {self.contrast:g} ({unit}) at "
-                f"{len(self.abscissae)} spatial frequencies from {low:g} to {high:g} cycles/degree"
+            held = f"a contrast of {self.contrast:g}"
+            people = (
+                "Human curves are the contrast sensitivity functions of the Standard Spatial "
+                "Observer and its chromatic companions."
             )
         else:
-            what += (
-                f"{self.luminance_cdm2:g} cd/m2 and {self._frequencies} cycles/degree at "
-                f"{len(self.abscissae)} contrasts from {low:g} to {high:g} ({unit})"
+            held = f"{_listed(each.frequency_cpd for each in conditions)} cycles/degree"
+            people = "Human responses add up 1/threshold over contrast."
+        text = (
+            f"{kind} ({channels}) of {size_deg:g} degree at {self.luminance_cdm2:g} cd/m2 and "
+            f"{held}, at {between(self.over, self.abscissae)}; contrasts are {unit}"
+        )
+        if masks := [each for each in conditions if each.mask_contrast]:
+            alone = "alone and " if len(masks) < len(conditions) else ""
+            text += (
+                f", {alone}on noise of a contrast of {_listed(m.mask_contrast for m in masks)} at "
+                f"{_listed(m.mask_frequency_cpd for m in masks)} cycles/degree, turned by "
+                f"{_listed(m.mask_angle_deg for m in masks)} degrees and added to "
+                f"{'light' if self.masks == 'light' else 'encoded values'}"
             )
-        known = (
-            "Human curves are the contrast sensitivity functions of the Standard Spatial Observer "
-            "and its chromatic companions"
-            if self.over == "frequency_cpd"
-            else "Human responses add up 1/threshold over contrast"
-        )
-        response = "The response is the difference from what it is shown on"
-        return f"{what}{self._masks}{self._light}. {response}. {known}.{self._units}"
-
-    @property
-    def _units(self) -> str:
-        """How chromatic contrasts are converted for the human formulas."""
-        factors = {
-            DIRECTION_NAMES[each.channel]: self._unit(each.channel)
-            for each in self.conditions
-            if each.channel != "ach"
-        }
-        if not factors or self.chromatic_unit == "opponent":
-            return ""
-        words = " and ".join(f"{factor:.3g} ({name})" for name, factor in factors.items())
-        return (
-            " Chromatic contrasts are amplitudes of T or D over luminance; for the human formulas "
-            f"they are multiplied by {words}, the contrast of Mullen's gratings of equal cone "
-            "contrast."
-        )
-
-    @property
-    def _frequencies(self) -> str:
-        """Frequencies of tests, with the groups that they are called by."""
-        named = {each.frequency_cpd: each.group for each in self.conditions}
-        groups = {each.group for each in self.conditions} - {"", *DIRECTION_NAMES}
-        told = len(groups) == len(named)
-        return _listed(f"{cpd:g} ({group})" if told else cpd for cpd, group in named.items())
-
-    @property
-    def _masks(self) -> str:
-        """What tests are shown on, as far as masks differ from them."""
-        masks = [each for each in self.conditions if each.mask_contrast]
-        if not masks:
-            return ""
-        alone = "alone and " if len(masks) < len(self.conditions) else ""
-        words = f", {alone}on noise of a contrast of {_listed(m.mask_contrast for m in masks)}"
-        if any(each.mask_frequency_cpd != each.frequency_cpd for each in masks):
-            words += f" at {_listed(each.mask_frequency_cpd for each in masks)} cycles/degree"
-        else:
-            words += " at the same frequency"
-        if any(each.mask_angle_deg for each in masks):
-            words += f", turned by {_listed(each.mask_angle_deg for each in masks)} degrees"
-        if self.masks == "encoded":
-            words += ", which is added to encoded values"
-        return words
-
-    @property
-    def _light(self) -> str:
-        """Lights and fog, and what these do to people."""
-        words = ""
-        lights = dict.fromkeys(e.group for e in self.conditions if e.white_xyz is not None)
-        if lights:
+        if lights := [each.group for each in conditions if each.white_xyz is not None]:
             named = _listed(lights).replace("-", " ")
-            words += f", also in {named}, which people adapt to cone by cone (von Kries)"
-        foggy = [each.transmission for each in self.conditions if each.transmission != 1]
-        if foggy:
-            words += f", in clear air and in fog that lets {_listed(foggy)} of all contrast through"
-        return words
+            text += f", also in {named}, which people adapt to cone by cone (von Kries)"
+        if foggy := [each.transmission for each in conditions if each.transmission != 1]:
+            text += f", in clear air and in fog that lets {_listed(foggy)} of all contrast through"
+        text += f". The response is the difference from what it is shown on. {people}"
+        chromatic = [each.channel for each in conditions if each.channel != "ach"]
+        if chromatic and self.chromatic_unit == "cone":
+            factors = _listed(
+                f"{self._unit(each):.3g} ({DIRECTION_NAMES[each]})" for each in chromatic
+            )
+            text += (
+                " Chromatic contrasts are amplitudes of T or D over luminance; for the human "
+                f"formulas they are multiplied by {factors}, the contrast of Mullen's gratings of "
+                "equal cone contrast."
+            )
+        return text
 
     def __len__(self) -> int:
         return len(self.conditions)
@@ -251,33 +213,33 @@ class NoiseCurves:
 
     @cached_property
     def _curves(self) -> tuple[Curve, ...]:
-        return tuple(self._curve(each) for each in self.conditions)
-
-    def _curve(self, condition: Condition) -> Curve:
-        response = tuple(float(value) for value in self._human(condition))
-        place = response if condition.place is None else (condition.place,) * len(self.abscissae)
-        return Curve(
-            condition.channel,
-            condition.label,
-            condition.level,
-            condition.group,
-            response if condition.known else (),
-            place if condition.ranked else (),
-            ("colour",) if condition.channel != "ach" else (),
-            "" if self.over == "frequency_cpd" else f"{condition.frequency_cpd:g} cpd",
-        )
+        found = []
+        for each in self.conditions:
+            known = tuple(float(value) for value in self._human(each))
+            place = known if each.place is None else (each.place,) * len(self.abscissae)
+            curve = Curve(
+                each.channel,
+                each.label,
+                each.level,
+                each.group,
+                known if each.known else (),
+                place if each.ranked else (),
+                ("colour",) if each.channel != "ach" else (),
+                "" if self.over == "frequency_cpd" else f"{each.frequency_cpd:g} cpd",
+            )
+            found.append(curve)
+        return tuple(found)
 
     def _human(self, condition: Condition) -> Floats:
         at = np.array(self.abscissae)
-        unit = self._unit(condition.channel)
+        gain = self._unit(condition.channel) * condition.transmission
         mask: dict[str, float] = {}
         if condition.mask_contrast:
             mask = {
                 "mask_frequency_cpd": condition.mask_frequency_cpd,
-                "mask_contrast": unit * condition.transmission * condition.mask_contrast,
+                "mask_contrast": gain * condition.mask_contrast,
                 "mask_angle_deg": condition.mask_angle_deg,
             }
-        gain = unit * condition.transmission
         if condition.white_xyz is not None:
             gain *= human.von_kries_gain(condition.channel, condition.white_xyz)
         if self.over == "contrast":
@@ -300,20 +262,17 @@ class NoiseCurves:
         frequency = x if self.over == "frequency_cpd" else condition.frequency_cpd
         contrast = condition.transmission * (x if self.over == "contrast" else self.contrast)
         own = self.draws == "own"
-        lit = condition.white_xyz is not None
-        space = replace(space, white_xyz=condition.white_xyz) if condition.white_xyz else space
+        if condition.white_xyz is not None:
+            space = replace(space, white_xyz=condition.white_xyz)
         background = space.background_xyz(self.luminance_cdm2)
         along = space.modulation_xyz(condition.channel, self.luminance_cdm2)
-        if lit and condition.channel == "ach":
+        if condition.white_xyz is not None and condition.channel == "ach":
             along = background
         masks: tuple[Layer, ...] = ()
         if condition.mask_contrast:
-            mask = self._noise(
-                1,
-                condition.mask_frequency_cpd,
-                self.orientation_deg + condition.mask_angle_deg,
-                (0, 1, curve) if own else (seed, 1),
-            )
+            angle = self.orientation_deg + condition.mask_angle_deg
+            seeds: tuple[int, ...] = (0, 1, curve) if own else (seed, 1)
+            mask = self._noise(1, condition.mask_frequency_cpd, angle, seeds)
             masks = (Layer(mask, along, condition.transmission * condition.mask_contrast),)
         seeds = (seed, 0, curve, self.abscissae.index(x)) if own else (seed, 0)
         test = Layer(self._pattern(frequency, seeds), along, contrast)
@@ -331,21 +290,10 @@ class NoiseCurves:
             return Product(carrier, RoundWindow(self.size_deg))
         return self._noise(0, frequency_cpd, self.orientation_deg, seeds)
 
-    def _noise(
-        self,
-        of: Literal[0, 1],
-        frequency_cpd: float,
-        orientation_deg: float,
-        seeds: tuple[int, ...],
-    ) -> Pattern:
+    def _noise(self, of: Literal[0, 1], cpd: float, deg: float, seeds: tuple[int, ...]) -> Pattern:
         """Return the noise of a test (0) or a mask (1)."""
         seed = (self.seed, *seeds)
         if self.rings is not None:
-            return replace(
-                self.rings[of],
-                frequency_cpd=frequency_cpd,
-                orientation_deg=orientation_deg,
-                seed=seed,
-            )
+            return replace(self.rings[of], frequency_cpd=cpd, orientation_deg=deg, seed=seed)
         size_deg = (self.size_deg, self.mask_size_deg)[of]
-        return OrientedNoise(frequency_cpd, orientation_deg, size_deg=size_deg, seed=seed)
+        return OrientedNoise(cpd, deg, size_deg=size_deg, seed=seed)

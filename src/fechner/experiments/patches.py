@@ -79,7 +79,12 @@ class Brightness:
 
     def curves(self) -> Sequence[Curve]:
         """List a curve for each background."""
-        known = np.array([self._human(background) for background in self.backgrounds_cdm2])
+        known = np.array(
+            [
+                human.brightness(self.abscissae, background, formula=self.formula)
+                for background in self.backgrounds_cdm2
+            ]
+        )
         place = np.repeat(-np.array(self.backgrounds_cdm2)[:, None], len(self.abscissae), axis=1)
         everywhere = self.formula == "whittle"
         if everywhere:
@@ -104,9 +109,6 @@ class Brightness:
                 self.backgrounds_cdm2, known, place, strict=True
             )
         ]
-
-    def _human(self, background_cdm2: float) -> Floats:
-        return human.brightness(self.abscissae, background_cdm2, formula=self.formula)
 
     def shown(self, curve: int, x: float, seed: int, space: OpponentSpace) -> Shown:
         """Return a square, and the darkest one."""
@@ -151,13 +153,11 @@ class Colour:
         """What is shown and what is known of people."""
         names = " or ".join(DIRECTION_NAMES[channel] for channel in self.channels)
         on = ", ".join(f"{value:.3g}" for value in self.backgrounds)
-        same = self._around_cdm2 == self.luminance_cdm2
-        luminance = "the same luminance" if same else f"{self._around_cdm2:g} cd/m2"
         return (
             f"A square of {self.side_deg:g} degree and {self.luminance_cdm2:g} cd/m2 that is "
             f"{names} by {len(self.abscissae)} steps from {self.abscissae[0]:g} to "
-            f"{self.abscissae[-1]:g} cd/m2, on backgrounds of {luminance} at {on} cd/m2 of "
-            "the same direction. The response is the difference from the square of the "
+            f"{self.abscissae[-1]:g} cd/m2, on backgrounds of {self._around_cdm2:g} cd/m2 at {on} "
+            "cd/m2 of the same direction. The response is the difference from the square of the "
             "background's chromaticity, negative on the green or blue side of it. Human curves are "
             "CIEDE2000 differences with the background as white, on grey; on a redder background a "
             "square looks greener."
@@ -172,22 +172,21 @@ class Colour:
 
     def curves(self) -> Sequence[Curve]:
         """List a curve for each direction and background."""
+        grey, known = ATD.background_xyz(self._around_cdm2), {}
+        for channel in self.channels:
+            tests = [self._xyz(channel, x, self.luminance_cdm2, ATD) for x in self.abscissae]
+            known[channel] = _numbers(human.colour_response(tests, grey, channel))
         return [
             Curve(
                 channel,
                 f"on {background:+.3g}" if background else "on grey",
                 background,
                 channel,
-                () if background else self._human(channel),
+                () if background else known[channel],
                 (-background,) * len(self.abscissae),
             )
             for channel, background in self._conditions
         ]
-
-    def _human(self, channel: str) -> tuple[float, ...]:
-        tests = [self._xyz(channel, x, self.luminance_cdm2, ATD) for x in self.abscissae]
-        grey = ATD.background_xyz(self._around_cdm2)
-        return _numbers(human.colour_response(tests, grey, channel))
 
     def _xyz(
         self, channel: str, value: float, luminance_cdm2: float, space: OpponentSpace
@@ -252,12 +251,10 @@ class SpectralSensitivity:
 
     def curves(self) -> Sequence[Curve]:
         """List the three channels."""
-        known = human.jameson_hurvich(np.array(self.abscissae))
+        known = [_numbers(each) for each in human.jameson_hurvich(np.array(self.abscissae)).T]
         return [
-            Curve(channel, "", float(number), "", _numbers(values), _numbers(values))
-            for number, (channel, values) in enumerate(
-                zip(("ach", "rg", "yb"), known.T, strict=True)
-            )
+            Curve(channel, "", float(number), "", known[number], known[number])
+            for number, channel in enumerate(("ach", "rg", "yb"))
         ]
 
     def shown(self, curve: int, x: float, seed: int, space: OpponentSpace) -> Shown:
