@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import logging
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import metadata, resources, util
@@ -164,22 +164,15 @@ def declared_metrics() -> dict[str, About]:
 @lru_cache
 def _entries() -> tuple[Entry | Family, ...]:
     text = resources.files("fechner.observers").joinpath("catalogue.toml").read_text("utf-8")
-    tables = tomllib.loads(text)
-    return (
-        *(Entry(name, **_fields(keys)) for name, keys in tables["observers"].items()),
-        *(Family(label, **_fields(keys)) for label, keys in tables["families"].items()),
-        *_plugins(),
-    )
-
-
-def _fields(keys: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: tuple(v) if isinstance(v, list) else v for key, v in keys.items()}
-
-
-def _plugins() -> Iterator[Entry | Family]:
+    found: list[Entry | Family] = []
+    for kind, table in zip((Entry, Family), ("observers", "families"), strict=True):
+        for name, keys in tomllib.loads(text)[table].items():
+            fields = {key: tuple(v) if isinstance(v, list) else v for key, v in keys.items()}
+            found.append(kind(name, **fields))
     for point in metadata.entry_points(group="fechner.observers"):
         try:
-            yield point.load()
+            found.append(point.load())
         except Exception as error:
             # One broken package must not take all observers away.
             logging.getLogger("fechner").warning("plug-in '%s' is left out: %s", point.name, error)
+    return tuple(found)

@@ -36,6 +36,20 @@ def take_apart(spec: str) -> tuple[str, dict[str, str]]:
     return name, {key: value for key, _, value in pairs}
 
 
+def _parse(spec: str) -> tuple[str, dict[str, str], Entry | Family | None]:
+    """Return a name, its settings as text, and what the name stands for; None for a file."""
+    name, texts = take_apart(spec)
+    if name in catalogue():
+        return name, texts, catalogue()[name]
+    if is_file(name):
+        return name, texts, None
+    return name, texts, next((each for each in families().values() if each.takes(name)), None)
+
+
+def _put_together(name: str, settings: Mapping[str, str]) -> str:
+    return name + ("@" + ",".join(f"{k}={v}" for k, v in settings.items()) if settings else "")
+
+
 def with_settings(spec: str, settings: Mapping[str, str]) -> str:
     """Return a name with more settings, leaving out those that its observer does not have.
 
@@ -46,11 +60,9 @@ def with_settings(spec: str, settings: Mapping[str, str]) -> str:
     >>> with_settings("pixels", {"dtype": "bfloat16"})
     'pixels'
     """
-    name, own = take_apart(spec)
-    found = _find(name)
-    known = _settings(found) if found is not None else {}
-    own.update({key: value for key, value in settings.items() if key in known})
-    return _put_together(name, own)
+    name, own, entry = _parse(spec)
+    known = _settings(entry) if entry else {}
+    return _put_together(name, {**own, **{k: v for k, v in settings.items() if k in known}})
 
 
 def kept_name(spec: str) -> str:
@@ -63,13 +75,10 @@ def kept_name(spec: str) -> str:
     >>> kept_name("pixels")
     'pixels'
     """
-    name, own = take_apart(spec)
-    found = _find(name)
-    if found is None or not own:
+    name, own, entry = _parse(spec)
+    if entry is None or not own:
         return spec
-    return _put_together(
-        name, {key: value for key, value in own.items() if key not in found.operational}
-    )
+    return _put_together(name, {k: v for k, v in own.items() if k not in entry.operational})
 
 
 def settings_of(spec: str) -> dict[str, Any]:
@@ -81,13 +90,11 @@ def settings_of(spec: str) -> dict[str, Any]:
     >>> settings["price_in"], settings["max_tokens"]
     (0.15, 128)
     """
-    name, own = take_apart(spec)
-    found = _find(name)
-    if found is None:
+    _, own, entry = _parse(spec)
+    if entry is None:
         return {}
-    empty = inspect.Parameter.empty
-    known = {k: p.default for k, p in _settings(found).items() if p.default is not empty}
-    return {**known, **_values(found, own)}
+    known = {k: p.default for k, p in _settings(entry).items() if p.default is not p.empty}
+    return {**known, **_values(entry, own)}
 
 
 def reads_of(spec: str) -> Reads | None:
@@ -98,28 +105,15 @@ def reads_of(spec: str) -> Reads | None:
     >>> reads_of("openai/any"), reads_of("open_clip/ViT-B-32/laion2b_s34b_b79k"), reads_of("pixels")
     ('questions', 'labels', 'nothing')
     """
-    name = take_apart(spec)[0]
-    found = _find(name)
-    if isinstance(found, Entry):
-        return None if found.ability == "answers" else "nothing"
-    if found is None or found.missing:
+    name, _, entry = _parse(spec)
+    if isinstance(entry, Entry):
+        return None if entry.ability == "answers" else "nothing"
+    if entry is None or entry.missing:
         return None
-    told: Any = found.reads
-    if ":" in told:
-        told = at(told)(name.removeprefix(found.prefix))
-    return told or None
-
-
-def _put_together(name: str, settings: Mapping[str, str]) -> str:
-    return name + ("@" + ",".join(f"{k}={v}" for k, v in settings.items()) if settings else "")
-
-
-def _find(name: str) -> Entry | Family | None:
-    if name in catalogue():
-        return catalogue()[name]
-    if is_file(name):
-        return None
-    return next((family for family in families().values() if family.takes(name)), None)
+    reads: Any = entry.reads
+    if ":" in reads:
+        reads = at(reads)(name.removeprefix(entry.prefix))
+    return reads or None
 
 
 def is_file(name: str) -> bool:
@@ -130,35 +124,27 @@ def is_file(name: str) -> bool:
     >>> is_file("mine.py:metric"), is_file("cmd:python mine.py"), is_file("http://host#a.py")
     (True, False, False)
     """
-    scheme = any(
-        family.prefix.endswith((":", "://")) and family.takes(name)
-        for family in families().values()
-    )
-    return not scheme and is_python_file(name)
+    schemes = [each for each in families().values() if each.prefix.endswith((":", "://"))]
+    return is_python_file(name) and not any(family.takes(name) for family in schemes)
 
 
 def check_name(spec: str) -> None:
     """Say what is wrong with a name, without making the observer."""
-    name, settings = take_apart(spec)
-    found = _find(name)
-    if found is not None:
-        values = _values(found, settings)
-        if isinstance(found, Family) and found.check:
-            at(found.check)(name, **values)
-    elif is_file(spec):
-        if settings:
-            raise ObserverError(
-                f"'{name}' is your own and takes no settings; return "
-                "fechner.observe(model, wants=..., mean=..., std=...) from it instead."
-            )
-        split_spec(spec, *FACTORY)
-    else:
-        raise UnknownNameError(
-            "observer",
-            spec,
-            [*catalogue(), *families()],
-            "`fechner list observers` shows them, and path/to/file.py:name is your own",
+    name, settings, entry = _parse(spec)
+    if entry is not None:
+        values = _values(entry, settings)
+        if isinstance(entry, Family) and entry.check:
+            at(entry.check)(name, **values)
+        return
+    if not is_file(spec):
+        how = "`fechner list observers` shows them, and path/to/file.py:name is your own"
+        raise UnknownNameError("observer", spec, [*catalogue(), *families()], how)
+    if settings:
+        raise ObserverError(
+            f"'{name}' is your own and takes no settings; return "
+            "fechner.observe(model, wants=..., mean=..., std=...) from it instead."
         )
+    split_spec(spec, *FACTORY)
 
 
 def resolve(
@@ -184,8 +170,7 @@ def resolve(
     ('pixels',)
     """
     check_name(spec)
-    name, texts = take_apart(spec)
-    entry = _find(name)
+    name, texts, entry = _parse(spec)
     if entry is None:
         return from_file(spec, device)
     if entry.missing:
@@ -203,13 +188,11 @@ def resolve(
     kept = kept_name(spec)
     given = {"spec": kept, "device": device, "trust_remote_code": trust_remote_code, **outer}
     settings.update({key: value for key, value in given.items() if key in takes})
-    loaded = load(name.removeprefix(entry.prefix), **settings)
-    if isinstance(loaded, Network):
-        return encoder(loaded, name=kept, device=device, **outer)
-    for key in outer:
-        if key not in takes:
-            raise ObserverError(f"'{name}' has no setting '{key}'; leave it out.")
-    observer = loaded
+    observer = load(name.removeprefix(entry.prefix), **settings)
+    if isinstance(observer, Network):
+        return encoder(observer, name=kept, device=device, **outer)
+    if unknown := [key for key in outer if key not in takes]:
+        raise ObserverError(f"'{name}' has no setting '{unknown[0]}'; leave it out.")
     return observer
 
 
@@ -220,22 +203,18 @@ def _settings(entry: Entry | Family) -> dict[str, inspect.Parameter]:
     else:
         # What is loaded to encode is mostly a network, which has settings of its own.
         functions = [*([encoder] if entry.ability == "encodes" else []), at(entry.load)]
-    found: dict[str, inspect.Parameter] = {}
-    for function in functions:
-        found |= inspect.signature(function, eval_str=True).parameters
     given = ("self", "model", "network", "name", "spec", "device", "trust_remote_code")
     return {
         key: parameter
-        for key, parameter in found.items()
+        for function in functions
+        for key, parameter in inspect.signature(function, eval_str=True).parameters.items()
         if key not in given and parameter.kind is not parameter.VAR_KEYWORD
     }
 
 
 def _values(entry: Entry | Family, texts: Mapping[str, str]) -> dict[str, Any]:
     """Return settings as the values that the maker takes."""
-    if not texts:
-        return {}
-    known = _settings(entry)
+    known = _settings(entry) if texts else {}
     values: dict[str, Any] = {}
     for key, text in texts.items():
         if key not in known:
