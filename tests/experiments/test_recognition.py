@@ -16,7 +16,7 @@ from fechner.experiments import BandRobustness, Presenter, Scene
 from fechner.experiments.presenter import PROBLEMS
 from fechner.experiments.recognition import NONE_OF_THEM, NOT_SHOWN, prompt_for, recognise
 from fechner.observers import Answer, Question, Wants, lift, resolve
-from fechner.observers.chat.reading import parse
+from fechner.observers.chat.reply_parser import parse
 from fechner.report.figures import contact_sheet
 from fechner.report.page.stimuli import sprite
 from fechner.runs.manifest import parameters

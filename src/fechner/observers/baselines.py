@@ -94,7 +94,9 @@ def _filters(
     import torch
 
     margin = round(_MARGIN_DEG * field.ppd)
-    size = (_even(field.height_px + margin), _even(field.width_px + margin))
+    # Rounded up to multiples of 16, which FFTs like.
+    height, width = (-(-(px + margin) // 16) * 16 for px in (field.height_px, field.width_px))
+    size = (height, width)
     fx = np.fft.rfftfreq(size[1], 1 / field.ppd)[None, :]
     fy = np.fft.fftfreq(size[0], 1 / field.ppd)[:, None]
     frequency = np.hypot(fx, fy)
@@ -109,8 +111,3 @@ def _filters(
         for shift in (0.0, half_px)
     )
     return gain.to(dtype.to_complex()), torch.stack(list(apertures)).to(dtype), size
-
-
-def _even(size: int) -> int:
-    """Round up to a multiple of 16, which FFTs like."""
-    return -(-size // 16) * 16

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from fechner.observers.abilities import ANY_SIZE
 from fechner.observers.devices import is_out_of_memory
 from fechner.observers.inputs import grey
@@ -82,7 +84,6 @@ def count(observer: Any) -> Complexity | None:
 
 def _flops(observer: NetworkEncoder) -> tuple[int, set[str]]:
     """Return operations for one picture, and the names of operators that cannot be counted."""
-    import torch
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils.flop_counter import FlopCounterMode, flop_registry, sdpa_flop_count
 

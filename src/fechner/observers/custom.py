@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import torch
+from torch import nn
 
 from fechner.errors import ObserverError, described
 from fechner.observers.abilities import Observer, Wants, abilities
@@ -29,9 +31,6 @@ from fechner.observers.torchvision_fix import mend_torchvision
 from fechner.observers.weights import hash_file, hash_weights
 from fechner.python_files import load_from_file, split_spec
 from fechner.stimuli import Frames
-
-if TYPE_CHECKING:
-    from torch import nn
 
 #: What a name in a file stands for, and an example of one.
 FACTORY = ("observer", "make")
@@ -168,8 +167,6 @@ def _module(
     fingerprint: str | None,
 ) -> Observer:
     """Make an observer of a user's module, in its own precision."""
-    import torch
-
     module, normalise = network.module, network.normalise
     assert module is not None
     if wants is None:
@@ -219,9 +216,6 @@ def _check_channels(normalise: Normalisation, wants: Wants, name: str) -> None:
 
 def _takes_one_channel(module: nn.Module, wants: Wants, look: Callable[[Frames], object]) -> bool:
     """Whether pictures of three channels get as far as a first convolution that takes one."""
-    import torch
-    from torch import nn
-
     kinds = (nn.Conv2d, nn.Conv3d)
     first = next((part for part in module.modules() if isinstance(part, kinds)), None)
     if wants.channels == 1 or first is None or first.in_channels != 1:
@@ -271,6 +265,4 @@ def from_file(spec: str, device: str = "cpu") -> Observer:
 
 
 def _is_module(thing: Any) -> bool:
-    import torch
-
     return isinstance(thing, torch.nn.Module)

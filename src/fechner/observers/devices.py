@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
+import torch
 
 from fechner.errors import FechnerError
 
@@ -36,8 +37,6 @@ def check_device(name: str) -> str:
     >>> check_device("cpu")
     'cpu'
     """
-    import torch
-
     try:
         torch.empty(1, device=name, dtype=torch.float64)  # read-outs sum in double precision
     except (RuntimeError, AssertionError, TypeError) as error:
@@ -50,15 +49,11 @@ def check_device(name: str) -> str:
 
 def best_device() -> str:
     """Return the accelerator of this machine if it has float64, as Apple's has not, or the CPU."""
-    import torch
-
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def free_memory(device: str = "cpu") -> int:
     """Return how many bytes can still be had on a device; containers' limits count."""
-    import torch
-
     if device.startswith("cuda"):
         return int(torch.cuda.mem_get_info(device)[0])
     free = int(psutil.virtual_memory().available)
@@ -75,8 +70,6 @@ def peak_memory(function: Callable[[], object], device: str = "cpu") -> int:
 
     On a CPU, memory is looked at every two milliseconds: shorter peaks may be missed.
     """
-    import torch
-
     if device.startswith("cuda"):
         torch.cuda.reset_peak_memory_stats(device)
         allocated = torch.cuda.memory_allocated(device)
@@ -163,8 +156,6 @@ def is_out_of_memory(error: BaseException) -> bool:
     >>> is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory"))
     True
     """
-    import torch
-
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
     of_a_library = isinstance(error, RuntimeError | OSError) or type(error).__module__.startswith(

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fechner.errors import FechnerError, ObserverError, UnknownNameError
@@ -48,53 +49,40 @@ class Dropout:
 @contextmanager
 def dropping(observer: Any, dropout: Dropout, seeds: Sequence[tuple[int, ...]]) -> Iterator[None]:
     """Drop activations of an observer's network while it looks at pictures with these seeds."""
-    parts: dict[str, nn.Module] = dict(_module_of(observer).named_modules())
-    handles = []
-    try:
-        for number, name in enumerate(dropout.layers):
-            if name not in parts or not name:
-                how = f"`fechner layers {observer.name}` lists them"
-                raise UnknownNameError("layer", name, list(parts), how)
-            hook = _hook(dropout.share, [(*seed, number) for seed in seeds], observer.name)
-            handles.append(parts[name].register_forward_hook(hook))
-        yield
-    finally:
-        for handle in handles:
-            handle.remove()
-
-
-def _module_of(observer: Any) -> nn.Module:
-    """Return the network behind an observer, whatever it was lifted to."""
-    inner = observer
-    while inner is not None:
-        module: nn.Module | None = getattr(inner, "module", None)
-        if module is not None:
-            return module
+    inner, module = observer, None
+    while inner is not None and module is None:  # whatever it was lifted to
+        module = getattr(inner, "module", None)
         inner = getattr(inner, "classifier", getattr(inner, "encoder", None))
-    raise ObserverError(
-        f"observer '{observer.name}' is no torch network, so nothing in it can be dropped; leave "
-        "--dropout out."
-    )
+    if module is None:
+        raise ObserverError(
+            f"observer '{observer.name}' is no torch network, so nothing in it can be dropped; "
+            "leave --dropout out."
+        )
+    parts: dict[str, nn.Module] = {name: part for name, part in module.named_modules() if name}
 
-
-def _hook(share: float, seeds: Sequence[tuple[int, ...]], observer: str) -> Any:
-    def drop(part: nn.Module, arguments: Any, output: Tensor) -> Tensor:
+    def drop(number: int, part: nn.Module, arguments: Any, output: Tensor) -> Tensor:
         import torch
 
         if not isinstance(output, torch.Tensor) or len(output) != len(seeds):
             raise ObserverError(
-                f"what '{type(part).__name__}' of observer '{observer}' hands on is not one row "
-                "for each picture, so nothing of it can be dropped."
+                f"what '{type(part).__name__}' of observer '{observer.name}' hands on is not one "
+                "row for each picture, so nothing of it can be dropped."
             )
-        kept = torch.stack([_kept(share, seed, output[0].shape) for seed in seeds])
-        return output * kept.to(output.device, output.dtype) / (1 - share)
+        kept = []
+        for seed in seeds:
+            digest = hashlib.sha256(repr((*seed, number)).encode()).digest()
+            generator = torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
+            kept.append(torch.rand(output[0].shape, generator=generator) >= dropout.share)
+        return output * torch.stack(kept).to(output.device, output.dtype) / (1 - dropout.share)
 
-    return drop
-
-
-def _kept(share: float, seed: tuple[int, ...], shape: Any) -> Tensor:
-    import torch
-
-    digest = hashlib.sha256(repr(seed).encode()).digest()
-    generator = torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
-    return torch.rand(shape, generator=generator) >= share
+    handles = []
+    try:
+        for number, name in enumerate(dropout.layers):
+            if name not in parts:
+                how = f"`fechner layers {observer.name}` lists them"
+                raise UnknownNameError("layer", name, parts, how)
+            handles.append(parts[name].register_forward_hook(partial(drop, number)))
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()

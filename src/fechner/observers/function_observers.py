@@ -9,16 +9,17 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
 
 from fechner.errors import ObserverError
 from fechner.observers.abilities import Tap, Wants
 from fechner.observers.inputs import KNOWN, NONE, Normalisation, grey, prepared
 from fechner.observers.taps import OUTPUT
 from fechner.stimuli import Clips, Frames
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 class FunctionObserver:
@@ -151,9 +152,6 @@ class FunctionComparer(FunctionObserver):
 
     def scores(self, test: Frames | Clips, reference: Frames | Clips) -> Tensor:
         """Return the function's own scores of pairs, [n] in float64."""
-        import numpy as np
-        import torch
-
         output = self.call(self._function, test, reference)
         scores = torch.empty(0)
         with suppress(TypeError, ValueError):
@@ -182,9 +180,6 @@ def stacked(outputs: list[Any]) -> Any:
     >>> stacked([0.25, 0.5])
     array([0.25, 0.5 ])
     """
-    import numpy as np
-    import torch
-
     first = outputs[0]
     if isinstance(first, torch.Tensor):
         return torch.stack(outputs)
@@ -202,9 +197,6 @@ def _on_cpu(output: Any) -> Any:
 
 def usable_output(output: Any, n: int, name: str) -> Tensor:
     """Return a model's output as a tensor of n rows, or say what is wrong with it."""
-    import numpy as np
-    import torch
-
     array = hasattr(output, "__array__") and not isinstance(output, torch.Tensor)
     if array or isinstance(output, float):  # JAX and TensorFlow have arrays of their own
         output = torch.as_tensor(np.array(output, order="C"))

@@ -65,8 +65,11 @@ def fetching(name: str, file: str, cache: str = HUGGING_FACE_CACHE) -> Iterator[
     except FechnerError:
         raise
     except Exception as error:
-        if _is_missing(error):
-            only_cached = cache_only and any(type(e).__name__ in _NOT_CACHED for e in _chain(error))
+        causes = list(_chain(error))
+        texts = " ".join(map(str, causes)).lower()
+        # A file that was not there or could not be fetched, by the errors of any library.
+        if any(isinstance(each, OSError) for each in causes) or any(s in texts for s in _SIGNS):
+            only_cached = cache_only and any(type(e).__name__ in _NOT_CACHED for e in causes)
             cause = "the hub cannot be reached" if only_cached else cause_of(error)
             raise MissingWeightsError(name, file, cache, cause) from error
         raise ObserverError(f"'{name}' could not be loaded ({cause_of(error)}).") from error
@@ -125,14 +128,6 @@ def _cache_only_if_unreachable() -> Iterator[bool]:
         yield constants.HF_HUB_OFFLINE
     finally:
         constants.HF_HUB_OFFLINE = before
-
-
-def _is_missing(error: BaseException) -> bool:
-    """Whether a file was not there or could not be fetched, by the errors of any library."""
-    return any(
-        isinstance(each, OSError) or any(sign in str(each).lower() for sign in _SIGNS)
-        for each in _chain(error)
-    )
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

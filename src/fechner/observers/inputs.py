@@ -5,16 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+import torch
+from torch import Tensor
 
 from fechner.errors import UnknownNameError, described
 from fechner.observers.abilities import ANY_SIZE, Wants
 from fechner.observers.metrics.metric import luma
 from fechner.stimuli import Clips, Field, Frames, display
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
 
 #: One number for all channels, or one for each.
 PerChannel: TypeAlias = float | tuple[float, ...]
@@ -182,8 +181,6 @@ def what_was_raised(error: BaseException, wants: Wants | None) -> str:
 
 def grey(wants: Wants, n: int, device: str | torch.device = "cpu") -> Frames:
     """Return the same grey pictures whenever they are asked for, to try an observer with."""
-    import torch
-
     height, width = wants.size_px or ANY_SIZE
     dtype = getattr(torch, wants.dtype)
     pixels = torch.full((n, 3, height, width), 0.5, dtype=dtype, device=device)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
+
+import torch
+from torch import Tensor, nn
 
 from fechner.errors import FechnerError, ObserverError, UnknownNameError
 from fechner.observers.abilities import Answers, Dtype, LayerInfo, Tap, Wants
@@ -24,9 +27,6 @@ from fechner.observers.questions import Answer, Question, Reads
 from fechner.observers.taps import OUTPUT, every_layer, full_precision, natural_stages, tapped
 from fechner.observers.weights import hash_weights
 from fechner.stimuli import Clips, Frames
-
-if TYPE_CHECKING:
-    from torch import Tensor, nn
 
 
 class LoadOptions(NamedTuple):
@@ -124,8 +124,6 @@ class NetworkEncoder(FunctionObserver):
 
     @cached_property
     def _layers(self) -> dict[str, LayerInfo]:
-        import torch
-
         device = next(self.module.parameters(), torch.empty(0)).device
 
         def look(n: int) -> None:
@@ -145,8 +143,6 @@ class NetworkEncoder(FunctionObserver):
 
     def features(self, frames: Frames | Clips, taps: Mapping[str, Tap]) -> None:
         """Look once; every tap is called with its layer's activations."""
-        import torch
-
         inside = [name for name in taps if name != OUTPUT]
         for name in inside:
             if name not in self._layers:
@@ -285,8 +281,6 @@ def encoder(
 
     @cache
     def see() -> NetworkEncoder:
-        import torch
-
         seen = network.later() if network.later else network
         assert seen.module is not None
         if dtype in ("bfloat16", "float16") and next(seen.module.parameters(), None) is None:
@@ -333,8 +327,6 @@ def head_of(module: nn.Module, look: Callable[[], object], classes: int) -> str 
     >>> head_of(model, lambda: model(torch.zeros(1, 3)), classes=2)
     '2'
     """
-    from torch import nn
-
     kinds = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
     parts = {name: part for name, part in module.named_modules() if isinstance(part, kinds)}
     called: list[str] = []

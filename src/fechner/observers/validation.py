@@ -8,7 +8,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
+from torch import Tensor
 
 from fechner import stimuli
 from fechner.errors import FechnerError, described
@@ -21,9 +24,6 @@ from fechner.observers.network import NetworkEncoder
 from fechner.observers.questions import Prompt, Question, Reads
 from fechner.observers.readouts import MAY_BE_UNDEFINED
 from fechner.stimuli import Clips, Frames, Pattern, Stimulus
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 #: Contrasts of the Gabors that are shown, of 4 cycles per degree on grey of 100 cd/m2.
 _CONTRASTS = (0.01, 0.05, 0.2, 0.8)
@@ -118,8 +118,6 @@ def validate(
     >>> validate(resolve("pixels")).verdict
     'pixels is fit to run.'
     """
-    import torch
-
     found = Validation(observer.name)
     if notice := getattr(observer, "notice", ""):
         found.facts["licence"] = notice
@@ -215,8 +213,6 @@ def _ask_first(observer: Answers, found: Validation, device: str) -> None:
 
 def _look_into(observer: Any, found: Validation) -> None:
     """Say what can be said of an observer without asking it anything."""
-    import torch
-
     is_network = isinstance(observer, NetworkEncoder)
     guess = observer.network.unsure if is_network else getattr(observer, "unsure", "")
     if is_network:
@@ -233,8 +229,6 @@ def _look_into(observer: Any, found: Validation) -> None:
 
 def _compare(comparer: Compares, found: Validation, device: str, n: int) -> bool:
     """Show n Gabors, and say what is odd about the answers; return whether they rise smoothly."""
-    import torch
-
     wants = comparer.wants
     tests, reference = _frames(wants, device, *_CONTRASTS[-n:]), _frames(wants, device, 0.0)
     found.facts["input"] = _input(comparer, tests)
@@ -312,8 +306,6 @@ def _compare(comparer: Compares, found: Validation, device: str, n: int) -> bool
 
 def _look_for_steps(comparer: Compares, found: Validation, device: str) -> None:
     """Show square waves of slowly rising contrast: a response should rise with each."""
-    import torch
-
     memory = comparer.remember(_frames(comparer.wants, device, 0.0))
     answers = []
     for contrast in _RAMP:
@@ -346,8 +338,6 @@ def _look_at_another_size(comparer: Compares, found: Validation, device: str) ->
 
 def _look_at_video(comparer: Compares, found: Validation, device: str) -> None:
     """Show a short video to your own that say they take it; the others are known to."""
-    import torch
-
     wants = comparer.wants
     if not wants.video or not _is_your_own(getattr(comparer, "encoder", comparer)):
         return
@@ -379,8 +369,6 @@ def _look_at_video(comparer: Compares, found: Validation, device: str) -> None:
 
 def _measure_cost(comparer: Compares, found: Validation, device: str, most: int) -> None:
     """Measure time and memory of looking at one and at two pictures with their references."""
-    import torch
-
     seconds = []
 
     def look(n: int) -> None:
@@ -406,8 +394,6 @@ def _measure_cost(comparer: Compares, found: Validation, device: str, most: int)
 
 def _difference(comparer: Compares, tests: Frames | Clips, memory: Any, row: int = 0) -> Tensor:
     """Compare tests with one remembered reference; some observers write over what they see."""
-    import torch
-
     if isinstance(tests, Frames):
         tests = replace(tests, pixels=tests.pixels.clone())
     which = torch.full((len(tests),), row, dtype=torch.long, device=tests.device)
@@ -415,8 +401,6 @@ def _difference(comparer: Compares, tests: Frames | Clips, memory: Any, row: int
 
 
 def _frames(wants: Wants, device: str, *contrasts: float, pattern: Pattern = _GABOR) -> Frames:
-    import torch
-
     height, width = wants.size_px or ANY_SIZE
     return stimuli.paint(
         [_stimulus(contrast, pattern) for contrast in contrasts],

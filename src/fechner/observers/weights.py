@@ -8,12 +8,12 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
+from torch import Tensor, nn
 
 from fechner.errors import FechnerError, ObserverError
-
-if TYPE_CHECKING:
-    from torch import Tensor, nn
 
 #: What training on several devices or with torch.compile puts before every name.
 _PREFIXES = ("module.", "_orig_mod.")
@@ -61,10 +61,8 @@ def read_weights(path: Path | str) -> dict[str, Tensor]:
         if path.suffix == ".safetensors":
             from safetensors.torch import load_file
 
-            found = load_file(path)
+            found: Any = load_file(path)
         else:
-            import torch
-
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what is wrong is said in one sentence
                 found = torch.load(path, map_location="cpu", weights_only=True)
@@ -75,12 +73,6 @@ def read_weights(path: Path | str) -> dict[str, Tensor]:
         ) from error
     except Exception as error:
         raise ObserverError(f"'{path}' cannot be read as weights ({cause_of(error)}).") from error
-    return _state_dict(found, path)
-
-
-def _state_dict(found: Any, path: Path) -> dict[str, Tensor]:
-    import torch
-
     for key in _WRAPPERS:
         if isinstance(found, Mapping) and isinstance(found.get(key), Mapping):
             found = found[key]
@@ -122,15 +114,8 @@ def fit_weights(module: nn.Module, weights: Mapping[str, Tensor], path: Path | s
     missing = [key for key in own if key not in weights and not key.endswith("num_batches_tracked")]
     surplus = [key for key in weights if key not in own]
     shapes = [k for k in own if k in weights and own[k].shape != weights[k].shape]
-    problems = [
-        f"{len(keys)} {what}: {_some(keys)}"
-        for what, keys in (
-            ("are missing", missing),
-            ("are not known to it", surplus),
-            ("have another shape", shapes),
-        )
-        if keys
-    ]
+    kinds = {"are missing": missing, "are not known to it": surplus, "have another shape": shapes}
+    problems = [f"{len(keys)} {what}: {_some(keys)}" for what, keys in kinds.items() if keys]
     if problems:
         raise ObserverError(
             f"the weights in '{path}' do not fit {type(module).__name__}; of its {len(own)} "
@@ -149,8 +134,6 @@ def _some(names: Any) -> str:
 
 def hash_weights(module: nn.Module) -> str:
     """Return the sha256 of a module's parameters and buffers."""
-    import torch
-
     digest = hashlib.sha256(type(module).__qualname__.encode())
     for key, value in sorted(module.state_dict().items()):
         digest.update(f"{key}{tuple(value.shape)}{value.dtype}".encode())

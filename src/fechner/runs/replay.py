@@ -23,7 +23,7 @@ from fechner.experiments import Presenter
 from fechner.experiments.interview import GRADED
 from fechner.experiments.recognition import NOT_SHOWN
 from fechner.observers.abilities import Wants
-from fechner.observers.chat.reading import READER, parse
+from fechner.observers.chat.reply_parser import READER, parse
 from fechner.observers.devices import check_device
 from fechner.observers.questions import Answer, Question, Reads
 from fechner.runs.evaluation import computing_with

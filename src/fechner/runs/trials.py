@@ -194,7 +194,7 @@ class Trials:
             ).fetchall()
         invalid = [(reply, finish) for choice, reply, finish in first if choice is None]
         if len(invalid) >= _MOST_INVALID:
-            from fechner.observers.chat.reading import answer_start
+            from fechner.observers.chat.reply_parser import answer_start
 
             cut = [each for each in invalid if each[1] == "length" or answer_start(each[0]) is None]
             unfinished = 2 * len(cut) > len(invalid)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fechner.observers.chat.reading import (
+from fechner.observers.chat.reply_parser import (
     READER,
     answer_start,
     first_answer_token,

@@ -109,17 +109,19 @@ class Batches:
         waiting: list[str] = []  # requests in no batch
         pause = _FIRST_POLL_S
         while True:
-            if room := len(self._awaited()) < self._endpoint.at_once:
-                self._fill(waiting, more)
-            if waiting and room:
-                if len(waiting) < _FEWEST:
-                    tasks = iter([partial(self._endpoint.ask, self._pop(each)) for each in waiting])
-                    yield from self._endpoint.pool.stream(partial(next, tasks, None))
-                else:
-                    self._submit(Batch(uuid.uuid4().hex, tuple(waiting)))
-                waiting = []
-                continue
             awaited = self._awaited()
+            if len(awaited) < self._endpoint.at_once:
+                self._fill(waiting, more)
+                if waiting:
+                    if len(waiting) < _FEWEST:
+                        alone = [self._pending.pop(each).payload for each in waiting]
+                        tasks = iter([partial(self._endpoint.ask, payload) for payload in alone])
+                        yield from self._endpoint.pool.stream(partial(next, tasks, None))
+                    else:
+                        self._submit(Batch(uuid.uuid4().hex, tuple(waiting)))
+                    waiting = []
+                    continue
+                awaited = self._awaited()
             if not awaited:
                 break
             statuses = ((batch, self._status(batch)) for batch in awaited)
@@ -163,9 +165,6 @@ class Batches:
             if name not in submitted:
                 waiting.append(name)
                 size += len(text)
-
-    def _pop(self, name: str) -> Payload:
-        return self._pending.pop(name).payload
 
     def _submit(self, batch: Batch) -> None:
         """Submit a batch; it is written down before and after."""
@@ -244,9 +243,9 @@ class Batches:
             if not error.retry:
                 self._give_up(name, pending.why)
             return
-        self._pop(name)
+        del self._pending[name]
         yield answer
 
     def _give_up(self, name: str, why: str) -> None:
-        self._pop(name)
+        del self._pending[name]
         self._given_up[why] += 1

@@ -181,8 +181,8 @@ class Client:
         """Return what a status of an error means."""
         code, message = _message(text)
         said = f"the server says {status}" + (f": {self.scrub(message)}" if message else "")
-        no_credit = code == "insufficient_quota"
-        if status in (408, 409) or status >= 500 or (status == 429 and not no_credit):
+        no_credit = status == 429 and code == "insufficient_quota"
+        if (status in (408, 409, 429) or status >= 500) and not no_credit:
             return RequestError(said, wait_s=_retry_after(headers or {}))
         if status < 400:
             return RequestError(
@@ -194,15 +194,8 @@ class Client:
             else "put the key into an environment variable and name that after the model, as in "
             "@key=NAME"
         )
-        account = "see your account there"
-        remedies = {
-            401: key,
-            402: account,
-            403: account,
-            404: f"check the address {self.address} (mostly it ends with /v1) and the name of the "
-            "model",
-            429: account,
-        }
+        place = f"check the address {self.address} (mostly ends with /v1) and the name of the model"
+        remedies = {401: key, 404: place} | dict.fromkeys((402, 403, 429), "see your account there")
         if status in remedies:
             return RequestError(f"{said}; {remedies[status]}", fatal=True)
         if "content" in code and ("filter" in code or "policy" in code):

@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import torch
+from torch import Tensor
+
 from fechner.observers.abilities import Encodes, Wants
 from fechner.observers.devices import is_out_of_memory
 from fechner.observers.questions import Answer, Question, Reads, Usage
@@ -14,8 +17,6 @@ from fechner.observers.weights import hash_weights
 from fechner.stimuli import Frames
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from fechner.observers.network import LoadOptions
 
 Result = TypeVar("Result")
@@ -76,8 +77,6 @@ class Contrastive:
         cls, tower: Any, read: Callable[[Sequence[str]], Tensor], words: str, options: LoadOptions
     ) -> Contrastive:
         """Make one of a tower for words, what reads labels with it, and what that depends on."""
-        import torch
-
         scale = float(tower.logit_scale.detach().exp())
         reading = f"weights={hash_weights(tower)} {words}"
         tower.to(device=options.device, dtype=getattr(torch, options.dtype)).eval()
@@ -85,8 +84,6 @@ class Contrastive:
 
     def choose(self, frames: Frames, questions: Sequence[Question]) -> Iterator[Answer]:
         """Answer each question; the words of its prompt beside the labels are not read."""
-        import torch
-
         every = dict.fromkeys(label for each in questions for label in each.prompt.options)
         new = [label for label in every if label not in self._known]
         rows = sorted({row for each in questions for row in each.pictures})
@@ -134,6 +131,4 @@ def in_batches(observer: Any, n: int, run: Callable[[range], Iterable[Result]]) 
 
 def _directions(embeddings: Tensor) -> Tensor:
     """Return embeddings of length 1, in double precision: labels are close to each other."""
-    import torch
-
     return torch.nn.functional.normalize(embeddings.double().cpu(), dim=1)

@@ -24,7 +24,7 @@ from fechner.errors import FechnerError, ObserverError
 from fechner.observers.abilities import Wants
 from fechner.observers.chat.batches import Batches, BatchLog, Payload
 from fechner.observers.chat.client import SERVICE_KEY, Client, DeclinedError, secret
-from fechner.observers.chat.reading import (
+from fechner.observers.chat.reply_parser import (
     READER,
     first_answer_token,
     first_token_probabilities,
@@ -258,27 +258,22 @@ class Endpoint:
         """Return what is sent for a question: pictures in their order, then the words."""
         detail = {} if self.detail == "auto" else {"detail": self.detail}
         content: list[dict[str, Any]] = [
-            {"type": "image_url", "image_url": {"url": picture, **detail}} for picture in pictures
+            *({"type": "image_url", "image_url": {"url": each, **detail}} for each in pictures),
+            {"type": "text", "text": question.prompt.text},
         ]
-        content.append({"type": "text", "text": question.prompt.text})
         system = [{"role": "system", "content": self.system}] if self.system else []
-        body: dict[str, Any] = {
+        longest = "max_completion_tokens" if self.max_completion_tokens else "max_tokens"
+        body = {
             "model": self._model,
             "messages": [*system, {"role": "user", "content": content}],
+            "temperature": None if math.isnan(self.temperature) else self.temperature,
+            longest: getattr(self, longest) or None,
+            "seed": self.seed + question.repeat if self.seed >= 0 else None,
+            "logprobs": True if self.logprobs else None,
+            "top_logprobs": self.top_logprobs if self.logprobs else None,
+            "reasoning_effort": self.reasoning_effort or None,
         }
-        if not math.isnan(self.temperature):
-            body["temperature"] = self.temperature
-        if self.max_completion_tokens:
-            body["max_completion_tokens"] = self.max_completion_tokens
-        elif self.max_tokens:
-            body["max_tokens"] = self.max_tokens
-        if self.seed >= 0:
-            body["seed"] = self.seed + question.repeat
-        if self.logprobs:
-            body |= {"logprobs": True, "top_logprobs": self.top_logprobs}
-        if self.reasoning_effort:
-            body["reasoning_effort"] = self.reasoning_effort
-        return body
+        return {key: value for key, value in body.items() if value is not None}
 
 
 #: Settings on which replies depend.
@@ -351,23 +346,39 @@ class Place(NamedTuple):
 
 
 def where(name: str) -> Place:
-    """Return where the model of a name is asked.
+    """Return where the model of a name is asked; secrets have no place in an address.
 
     Examples
     --------
     >>> where("http://localhost:11434/v1#llama3.2-vision:11b")
     Place(address='http://localhost:11434/v1', model='llama3.2-vision:11b', key='')
     """
-    if "://" in name:
-        address, _, model = name.partition("#")
-        example, key = f"{_without_secrets(address)}#MODEL", ""
-    else:
+    address, _, model = name.partition("#")
+    key = ""
+    if "://" not in name:
         address, model = os.environ.get("OPENAI_BASE_URL") or _SERVICE, name.partition("/")[2]
-        example, key = "openai/MODEL", SERVICE_KEY
-    address = _checked(address)
+        key = SERVICE_KEY
+    try:
+        parts = urlsplit(address)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host = None
+    # An address is not repeated where it may hold a secret.
+    scheme, _, rest = address.partition("://")
+    plain = f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"
+    if "@" in address or (host and (parts.username or parts.query)):
+        raise ObserverError(
+            "an address holds no user, password or query, for names are stored; put the key into "
+            f"an environment variable and name that after the model, as in {plain}#MODEL@key=NAME."
+        )
+    if not host or parts.scheme not in ("http", "https"):
+        raise ObserverError(
+            "that is no address; those of servers look like http://localhost:8000/v1."
+        )
     if not model.strip():
+        example = "openai/MODEL" if key else f"{plain}#MODEL"
         raise ObserverError(f"name the model after the address, as in {example}.")
-    return Place(address, model, key)
+    return Place(address.rstrip("/"), model, key)
 
 
 def check(
@@ -384,29 +395,3 @@ def check(
         secret(key)
     if math.isnan(price_in) != math.isnan(price_out):
         raise ObserverError("give both price_in and price_out, in US dollars per million tokens.")
-
-
-def _checked(address: str) -> str:
-    """Return an address as the client takes it; secrets have no place in it."""
-    try:
-        parts = urlsplit(address)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        host = None
-    if "@" in address or (host and (parts.username or parts.query)):
-        raise ObserverError(
-            "an address holds no user, password or query, for names are stored; put the key into "
-            "an environment variable and name that after the model, as in "
-            f"{_without_secrets(address)}#MODEL@key=NAME."
-        )
-    if not host or parts.scheme not in ("http", "https"):
-        # Not repeated either: "http://me:secret" is none.
-        raise ObserverError(
-            "that is no address; those of servers look like http://localhost:8000/v1."
-        )
-    return address.rstrip("/")
-
-
-def _without_secrets(address: str) -> str:
-    scheme, _, rest = address.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"

@@ -12,13 +12,16 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
+from torch import Tensor
 
 from fechner.errors import ObserverError
 from fechner.observers.abilities import Wants
 from fechner.observers.chat.contrastive import in_batches
 from fechner.observers.chat.processor import Processor
-from fechner.observers.chat.reading import (
+from fechner.observers.chat.reply_parser import (
     READER,
     answer_start,
     first_answer_token,
@@ -29,9 +32,6 @@ from fechner.observers.hub import quietly
 from fechner.observers.questions import Answer, Question, Reads, Usage
 from fechner.observers.weights import cause_of, hash_weights
 from fechner.stimuli import Frames
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 #: Questions answered in one go; half as many for as long as memory is not enough.
 _AT_ONCE = 8
@@ -168,7 +168,6 @@ class Generative:
         questions: Sequence[Question],
         encoded: _EncodedPictures,
     ) -> list[Answer]:
-        import torch
         from transformers import LogitsProcessorList
 
         pictures = [[frames.pixels[row] for row in question.pictures] for question in questions]
@@ -183,53 +182,38 @@ class Generative:
             )
         replies = written[:, -len(watch.masses) :].tolist()
         lengths = inputs["attention_mask"].sum(dim=1).tolist()
-        return [
-            self._answer(place, question, reply, [step[row] for step in watch.masses], length)
-            for row, (place, question, reply, length) in enumerate(
-                zip(places, questions, replies, lengths, strict=True)
+        answers = []
+        for row, question in enumerate(questions):
+            reply, probabilities, mass, n = self._read(replies[row], [m[row] for m in watch.masses])
+            choice = parse(reply, question.prompt.options, question.prompt.text)
+            usage = Usage(lengths[row], n, cost=0.0)
+            reply = reply.strip()
+            answers.append(
+                Answer(places[row], choice, probabilities, mass, reply, usage, reader=READER)
             )
-        ]
+        return answers
 
-    def _answer(
-        self,
-        place: int,
-        question: Question,
-        tokens: list[int],
-        masses: Sequence[Sequence[float]],
-        prompt_tokens: int,
-    ) -> Answer:
-        tokens = self._until_the_end(tokens)
-        decode = self.processor.tokenizer.decode
-        reply = decode(tokens, skip_special_tokens=True)
-        # Decoded together, since a letter may be several tokens.
-        parts = [decode(tokens[:n], skip_special_tokens=True) for n in range(len(tokens) + 1)]
-        step = first_answer_token([after[len(before) :] for before, after in pairwise(parts)])
-        if step is None and answer_start(reply) is not None:
-            step = 0  # an empty reply; what it might have been is known all the same
-        probabilities, mass = None, None
-        if step is not None:
-            mass = sum(masses[step])
-            probabilities = tuple(m / mass for m in masses[step]) if mass > 0 else None
-        return Answer(
-            place,
-            parse(reply, question.prompt.options, question.prompt.text),
-            probabilities,
-            mass,
-            reply.strip(),
-            Usage(prompt_tokens, len(tokens), cost=0.0),
-            reader=READER,
-        )
-
-    def _until_the_end(self, tokens: list[int]) -> list[int]:
+    def _read(
+        self, tokens: list[int], masses: Sequence[Sequence[float]]
+    ) -> tuple[str, tuple[float, ...] | None, float | None, int]:
+        """Return a reply, probabilities of options and of any of them, and its length in tokens."""
         ends = self.model.generation_config.eos_token_id
         ends = ends if isinstance(ends, list) else [ends]
         stop = next((i + 1 for i, token in enumerate(tokens) if token in ends), len(tokens))
-        return tokens[:stop]
+        # Decoded together, since a letter may be several tokens.
+        decode = self.processor.tokenizer.decode
+        parts = [decode(tokens[:n], skip_special_tokens=True) for n in range(stop + 1)]
+        step = first_answer_token([after[len(before) :] for before, after in pairwise(parts)])
+        if step is None and answer_start(parts[-1]) is not None:
+            step = 0  # an empty reply; what it might have been is known all the same
+        if step is None:
+            return parts[-1], None, None, stop
+        mass = sum(masses[step])
+        probabilities = tuple(m / mass for m in masses[step]) if mass > 0 else None
+        return parts[-1], probabilities, mass, stop
 
     def counts_for(self, options: tuple[str, ...], vocabulary: int) -> Tensor:
         """Return the option that each token begins, [vocabulary]; their number where none."""
-        import torch
-
         if options not in self._counts:
             tokenizer = self.processor.tokenizer
             special = set(tokenizer.all_special_ids)
@@ -331,8 +315,6 @@ class _Watch:
 
     def __call__(self, tokens: Tensor, scores: Tensor) -> Tensor:
         """Take the scores of the next token, [questions, vocabulary]; return those to go by."""
-        import torch
-
         probabilities = scores.detach().double().softmax(dim=1).cpu()
         step = []
         for row, options in zip(probabilities, self.options, strict=True):
@@ -351,8 +333,6 @@ class _Watch:
 
 def _generator(seed: int, question: Question, frames: Frames) -> Any:
     """Return random numbers that belong to a question, its pictures and its repeat."""
-    import torch
-
     digest = hashlib.sha256(f"{seed} {question.repeat} {question.prompt}".encode())
     for row in question.pictures:
         digest.update(frames.pixels[row].float().cpu().contiguous().numpy().tobytes())

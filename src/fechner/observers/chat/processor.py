@@ -11,14 +11,14 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
+from torch import Tensor
 
 from fechner.errors import ObserverError
 from fechner.observers.abilities import Wants
 from fechner.observers.weights import cause_of
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 #: Side of the pictures for models that take any size, as in Hernandez-Camara et al. (2025), and how
 #: far from it those that take many sizes are tried.
@@ -168,8 +168,6 @@ class Processor:
 
     def _keeps_fractions(self) -> bool:
         """Whether pictures in floating point keep differences smaller than a grey level."""
-        import torch
-
         picture = 0.2 + 0.6 * _noise(_SIDE)
         try:
             with self._rescaling(False, do_normalize=False):
@@ -201,8 +199,6 @@ class Processor:
 
     def _passes(self, height: int, width: int) -> bool:
         """Whether all of a picture is there after the processor had it."""
-        import torch
-
         picture = _noise(height, width)
         if not self._floats:
             picture = (picture * 255).round() / 255
@@ -234,8 +230,6 @@ def identity_of_tokenizer(tokenizer: Any) -> str:
 
 def _noise(height: int, width: int | None = None) -> Tensor:
     """Return a picture in which no value occurs twice, so that none can be lost unseen."""
-    import torch
-
     shape = (3, height, width or height)
     count = shape[0] * shape[1] * shape[2]
     order = torch.randperm(count, generator=torch.Generator().manual_seed(0))

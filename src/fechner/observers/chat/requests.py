@@ -14,8 +14,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
@@ -118,6 +116,14 @@ class RequestPool:
         """
         stop = _Stop()
         returned: SimpleQueue[Reply | BaseException] = SimpleQueue()
+
+        def run(task: Callable[[], Reply]) -> None:
+            _THIS.stop = stop
+            try:
+                returned.put(task())
+            except BaseException as error:
+                returned.put(error)
+
         begun = under_way = answered = 0
         given_up: Counter[str] = Counter()
         try:
@@ -127,13 +133,15 @@ class RequestPool:
                     and under_way < max(1, int(self.window))
                     and (task := more()) is not None
                 ):
-                    run = partial(_run, task, returned, stop)
-                    threading.Thread(target=run, name=_THREAD, daemon=True).start()
+                    threading.Thread(target=run, args=(task,), name=_THREAD, daemon=True).start()
                     begun += 1
                     under_way += 1
                 if not under_way:
                     break
-                outcome = _next(returned)
+                try:  # in steps, for on Windows an interruption is noticed between them only
+                    outcome = returned.get(timeout=1.0)
+                except Empty:
+                    continue
                 under_way -= 1
                 if isinstance(outcome, RequestError):
                     given_up[str(outcome)] += 1
@@ -177,9 +185,13 @@ class RequestPool:
                 if not error.retry or attempt == self.tries:
                     raise
                 _pause(max(error.wait_s, _back_off(attempt)), stop)
-            else:
-                self._succeeded()
-                return reply
+                continue
+            with self._lock:
+                self._reached, self._failures = True, 0
+                # Twice as many at once after every round of replies; one more once it was too many.
+                growth = 1 / self.window if self._slowed_at > float("-inf") else 1.0
+                self.window = min(self.window + growth, float(self.at_once))
+            return reply
         raise AssertionError
 
     def _wait_for_turn(self, stop: _Stop) -> float:
@@ -194,13 +206,6 @@ class RequestPool:
                 pause = self._next_launch - now
             _pause(pause, stop)
 
-    def _succeeded(self) -> None:
-        with self._lock:
-            self._reached, self._failures = True, 0
-            # Twice as many at once after every round of replies; one more once it was too many.
-            growth = 1 / self.window if self._slowed_at > float("-inf") else 1.0
-            self.window = min(self.window + growth, float(self.at_once))
-
     def _failed(self, error: RequestError, sent: float, stop: _Stop) -> None:
         """Slow down, or stop if there is reason to."""
         with self._lock:
@@ -212,11 +217,16 @@ class RequestPool:
             if error.retry and sent > self._slowed_at:  # once for all that were sent together
                 self.window = max(1.0, self.window / 2)
                 self._slowed_at = now
+            most, seconds = _GONE, _GONE_S
+            if error.unreached and not self._reached:
+                most, seconds = _NEVER_REACHED, 0.0
+            elif not error.retry:
+                most, seconds = _REFUSES, 0.0
             if error.fatal:
                 why = str(error)
             elif error.wait_s > _LONGEST_ASKED_PAUSE_S:
                 why = f"{error}, and the server asks to wait {error.wait_s:.0f} s"
-            elif self._is_gone(error, now):
+            elif self._failures >= most and now - self._failing_since >= seconds:
                 why = f"{self._failures} requests in a row failed: {error}"
             else:
                 return
@@ -224,33 +234,10 @@ class RequestPool:
                 stop.why = why
                 stop.set()
 
-    def _is_gone(self, error: RequestError, now: float) -> bool:
-        if error.unreached and not self._reached:
-            return self._failures >= _NEVER_REACHED
-        if not error.retry:
-            return self._failures >= _REFUSES
-        return self._failures >= _GONE and now - self._failing_since >= _GONE_S
-
 
 def _pause(seconds: float, stop: _Stop) -> None:
     if stop.wait(max(0.0, seconds)):
         raise RequestError(stop.why, fatal=True)
-
-
-def _run(
-    task: Callable[[], Reply], returned: SimpleQueue[Reply | BaseException], stop: _Stop
-) -> None:
-    _THIS.stop = stop
-    try:
-        returned.put(task())
-    except BaseException as error:
-        returned.put(error)
-
-
-def _next(returned: SimpleQueue[Reply]) -> Reply:
-    while True:  # in steps, for on Windows an interruption is noticed between them only
-        with suppress(Empty):
-            return returned.get(timeout=1.0)
 
 
 def _back_off(times: int) -> float:

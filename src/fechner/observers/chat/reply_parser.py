@@ -16,10 +16,12 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from functools import cache, lru_cache
+from typing import Any
 
-from fechner.observers.chat.statements import (
+from fechner.observers.chat.claims import (
     Clause,
     asks_for,
     claims,
@@ -138,11 +140,16 @@ def _only(chosen: Collection[int | None]) -> int | None:
 
 
 def _from_json(text: str, reader: _Known | _Named) -> set[int | None]:
-    """Return what JSON in a text chooses; the last object counts."""
-    found = [each for each in _objects(text) if each]
-    if not found:
-        return set()
-    pairs = {str(key).casefold(): value for key, value in found[-1].items()}
+    """Return what the last object in a text chooses, written as JSON or as in Python."""
+    found: dict[Any, Any] = {}
+    for written in re.finditer(r"\{[^{}]*\}", text):
+        for read in (json.loads, ast.literal_eval):
+            with suppress(ValueError, SyntaxError, TypeError):
+                value = read(written[0])
+                if isinstance(value, dict):
+                    found = value or found
+                    break
+    pairs = {str(key).casefold(): value for key, value in found.items()}
     answers = {key: value for key, value in pairs.items() if key in _KEYS} or pairs
     return {
         reader.truth(key, value) if isinstance(value, bool) else reader.text(str(value))
@@ -151,27 +158,8 @@ def _from_json(text: str, reader: _Known | _Named) -> set[int | None]:
     } - {None}
 
 
-def _objects(text: str) -> Iterator[dict[object, object]]:
-    """Yield what is written as a JSON object, or as one of Python."""
-    for found in re.finditer(r"\{[^{}]*\}", text):
-        for read in (json.loads, ast.literal_eval):
-            try:
-                value = read(found[0])
-            except (ValueError, SyntaxError, TypeError):
-                continue
-            if isinstance(value, dict):
-                yield value
-                break
-
-
 class _Known:
-    """Reads yes and no, or first and second.
-
-    Parameters
-    ----------
-    options
-        Folded.
-    """
+    """Reads yes and no, or first and second; ``options`` are folded."""
 
     def __init__(self, options: tuple[str, ...], question: str) -> None:
         self.options = options
@@ -201,8 +189,18 @@ class _Known:
         folded = without_phrases(folded)
         parts = clauses(folded)
         if not self.is_yes_no:
-            parts = _not_counting(parts)
-        if direct := self._direct(parts):
+            following = [*(words[0] for words, _ in parts[1:]), ""]
+            parts = [
+                part
+                for part, after in zip(parts, following, strict=False)
+                if not (part[1] == "," and len(part[0]) == 1 and after in _COUNTING)
+            ]
+        # What clauses choose that are an answer by themselves.
+        direct: set[int] = set()
+        for number, (words, end) in enumerate(parts):
+            if "?" not in end:
+                direct |= self._whole(words) or self._at_an_end(words, first=number == 0)
+        if direct:
             found = _only(direct)
             return None if found is None or self._contradicts(found, parts) else found
         if cut_off(folded):
@@ -212,40 +210,28 @@ class _Known:
             said |= {self._mentioned(words) for words, end in parts if "?" not in end}
         return _only(said)
 
-    def _direct(self, parts: Sequence[tuple[Clause, str]]) -> set[int]:
-        """Return what clauses choose that are an answer by themselves."""
-        found: set[int] = set()
-        for number, (words, end) in enumerate(parts):
-            if "?" not in end:
-                found |= self._whole(words) or self._at_an_end(words, first=number == 0)
-        return found
-
     def _whole(self, words: Clause) -> set[int]:
         """Return what a clause chooses that holds nothing but answers."""
-        if tuple(words) in self.phrases:
-            return {self.phrases[tuple(words)]}
         fillers = lexicon()["phrases"]["fillers"]
         rest = [word for word in words if word in self.words or word not in fillers]
-        if tuple(rest) in self.phrases:
-            return {self.phrases[tuple(rest)]}
-        if rest and all(word in self.words for word in rest):
-            return {self.words[word] for word in rest}
-        return set()
+        for phrase in (tuple(words), tuple(rest)):
+            if phrase in self.phrases:
+                return {self.phrases[phrase]}
+        return {self.words[word] for word in rest} if self.words.keys() >= set(rest) else set()
 
     def _at_an_end(self, words: Clause, *, first: bool) -> set[int]:
         """Return the answer with which a reply begins, or a clause ends."""
-        if not self.is_yes_no:
-            return set()
         known = lexicon()
-        hedged = set(words) & known["hedges"]["words"]
-        if first and words[0] in self.words and not hedged:
-            chosen = self.words[words[0]]
-            negates = words[0] in known["negation"]["before"]
-            if not negates or words[1] in known["clauses"]["after_no"]:
-                return {chosen}
-        denied = set(words[:-1]) & known["negation"]["before"]
-        last = words[-1] in self.words and not hedged and not denied
-        return {self.words[words[-1]]} if last else set()
+        negation = known["negation"]["before"]
+        if not self.is_yes_no or set(words) & known["hedges"]["words"]:
+            return set()
+        after_no = known["clauses"]["after_no"]
+        begins = first and words[0] in self.words
+        if begins and (words[0] not in negation or words[1] in after_no):
+            return {self.words[words[0]]}
+        if words[-1] in self.words and negation.isdisjoint(words[:-1]):
+            return {self.words[words[-1]]}
+        return set()
 
     def _contradicts(self, found: int, parts: Sequence[tuple[Clause, str]]) -> bool:
         """Whether an answer is followed at once by a claim of the opposite: "Yes, no pattern"."""
@@ -254,16 +240,14 @@ class _Known:
         second, end = parts[1]
         if "?" in end or set(second) & lexicon()["clauses"]["concessions"]:
             return False
-        said = [
-            self._claimed(part, value) for part, value in claims(" ".join(second), self.subjects)
-        ]
+        said = {self._claimed(*claim) for claim in claims(" ".join(second), self.subjects)}
         return bool(said) and found not in said
 
     def _claimed(self, words: Clause, value: int) -> int | None:
         """Return what a clause with a sign chooses."""
         if self.is_yes_no:
             return self.options.index("yes" if value == self.asked else "no")
-        one = self._named(words)
+        one = _only([self.words[word] for word in words if word in self.words])
         return one if one is None or value > 0 else 1 - one
 
     def _mentioned(self, words: Clause) -> int | None:
@@ -272,10 +256,7 @@ class _Known:
         other = known["negation"]["before"] | known["hedges"]["words"]
         if len(words) > _SHORT or set(words) & other or claims(" ".join(words)):
             return None
-        return self._named(words)
-
-    def _named(self, words: Clause) -> int | None:
-        return _only([self.words[word] for word in words if word in self.words])
+        return self._claimed(words, 1)
 
 
 _known = lru_cache(1024)(_Known)
@@ -302,16 +283,6 @@ def _listed(options: tuple[str, ...], *between: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{one})\s*(?:{joined})\s*(?:the\s+)?(?:{one})(?!\w)")
 
 
-def _not_counting(parts: Sequence[tuple[Clause, str]]) -> list[tuple[Clause, str]]:
-    """Leave out "first" where a list begins: "First, let me look"."""
-    following = [*(words[0] for words, _ in parts[1:]), ""]
-    return [
-        part
-        for part, after in zip(parts, following, strict=False)
-        if not (part[1] == "," and len(part[0]) == 1 and after in _COUNTING)
-    ]
-
-
 class _Named:
     """Reads names: letters, classes, labels."""
 
@@ -333,24 +304,17 @@ class _Named:
                     found.add(index)
             # As long as before, so that places stay.
             rest = pattern.sub(lambda each: "\0" * len(each[0]), rest)
+        others = "|".join(re.escape(option) for _, option in self.wanted)
+        listed = rf"\s*(?:or|and|/)\s+(?:an?\s+|the\s+)?(?:{others}){_AFTER}"
         for index, option in self.wanted:
-            if lead := _lead(text, option):
-                others = "|".join(re.escape(name) for _, name in self.wanted)
-                listed = rf"\s*(?:or|and|/)\s+(?:an?\s+|the\s+)?(?:{others}){_AFTER}"
-                several = re.match(listed, text[lead:], re.IGNORECASE)
-                return None if several else index
+            lead = re.match(rf"\W*{re.escape(option)}{_AFTER}", text, re.IGNORECASE)
+            after = text[lead.end() :] if lead else ""
+            if lead and not (len(option) == 1 and re.match(r"\s+\w", after)):
+                return None if re.match(listed, after, re.IGNORECASE) else index
         return _only(found)
 
     def truth(self, key: str, value: bool) -> None:
         """Choose nothing: true and false are no names."""
-
-
-def _lead(text: str, option: str) -> int:
-    """Return where an option ends that a text begins with, 0 if it does not."""
-    found = re.match(rf"\W*{re.escape(option)}{_AFTER}", text, re.IGNORECASE)
-    if found is None or (len(option) == 1 and re.match(r"\s+\w", text[found.end() :])):
-        return 0
-    return found.end()
 
 
 def _anywhere(option: str) -> re.Pattern[str]:
