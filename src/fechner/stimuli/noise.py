@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fechner.errors import GamutError, PictureError
-from fechner.stimuli.patterns import check_positive
+from fechner.stimuli.colour import srgb_decode
+from fechner.stimuli.patterns import check_positive, seed_of
 from fechner.stimuli.pictures import Seed, picture_drawn
 
 if TYPE_CHECKING:
@@ -278,9 +278,31 @@ class RingNoise:
                 f"{field.height_deg:g} deg; give the noise a smaller size_deg."
             )
         drawn = torch.zeros(field.height_px, field.width_px, dtype=torch.float64, device=device)
-        square = torch.as_tensor(_square(self, side), device=device)
+        square = torch.as_tensor(self._square(side), device=device)
         drawn[top : top + side, left : left + side] = square
         return drawn
+
+    def _square(self, side: int) -> NDArray[np.float64]:
+        steps = np.arange(side)
+        frequency = (steps - side // 2) / self.size_deg
+        radius = np.hypot(frequency[None, :], frequency[:, None])
+        angle = np.degrees(np.arctan2(frequency[:, None], frequency[None, :]))
+        apart = (angle - self.orientation_deg + 90) % 180 - 90
+        there = np.abs(radius - self.frequency_cpd) < self.frequency_cpd * self.half_width
+        there &= np.abs(apart) < self.band_deg / 2
+        if not there.any():
+            raise ValueError(
+                f"a square of {self.size_deg:g} deg has no Fourier component within "
+                f"{self.half_width:g} of {self.frequency_cpd:g} cpd; give a larger size_deg."
+            )
+        phase = 2 * math.pi * np.random.RandomState(list(seed_of(self))).rand(side, side)
+        picture = np.fft.ifft2(np.fft.ifftshift(there * np.exp(1j * phase))).real
+        if self.window_deg is not None:
+            x, y = (steps * self.size_deg / side - at for at in self.window_at_deg)
+            away = np.hypot(x[None, :], y[:, None]) / self.window_deg
+            picture = picture * (1 + np.cos(math.pi * np.minimum(away, 1))) / 2
+        picture = picture - picture.mean()
+        return np.asarray(picture / (math.sqrt(2) * picture.std()))
 
     @property
     def highest_cpd(self) -> float:
@@ -288,33 +310,11 @@ class RingNoise:
         return self.frequency_cpd * (1 + self.half_width)
 
 
-@lru_cache(maxsize=64)
-def _square(noise: RingNoise, side: int) -> NDArray[np.float64]:
-    steps = np.arange(side)
-    frequency = (steps - side // 2) / noise.size_deg
-    radius = np.hypot(frequency[None, :], frequency[:, None])
-    angle = np.degrees(np.arctan2(frequency[:, None], frequency[None, :]))
-    apart = (angle - noise.orientation_deg + 90) % 180 - 90
-    there = np.abs(radius - noise.frequency_cpd) < noise.frequency_cpd * noise.half_width
-    there &= np.abs(apart) < noise.band_deg / 2
-    if not there.any():
-        raise ValueError(
-            f"a square of {noise.size_deg:g} deg has no Fourier component within "
-            f"{noise.half_width:g} of {noise.frequency_cpd:g} cpd; give a larger size_deg."
-        )
-    seeds = noise.seed if isinstance(noise.seed, tuple) else (noise.seed,)
-    phase = 2 * math.pi * np.random.RandomState(list(seeds)).rand(side, side)
-    picture: NDArray[np.float64] = np.fft.ifft2(np.fft.ifftshift(there * np.exp(1j * phase))).real
-    if noise.window_deg is not None:
-        x, y = (steps * noise.size_deg / side - at for at in noise.window_at_deg)
-        away = np.hypot(x[None, :], y[:, None]) / noise.window_deg
-        picture = picture * (1 + np.cos(math.pi * np.minimum(away, 1))) / 2
-    picture = picture - picture.mean()
-    return np.asarray(picture / (math.sqrt(2) * picture.std()))
-
-
 #: RMS contrast of a band below which there is nothing in it but rounding.
 _NOTHING = 1e-4
+
+#: Luminance of the primaries of sRGB (IEC 61966-2-1), which photographs are taken to be in.
+_LUMINANCE = (0.2126, 0.7152, 0.0722)
 
 
 @dataclass(frozen=True)
@@ -354,16 +354,31 @@ class NaturalBand:
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the band with unit standard deviation."""
+        import torch
+
         low, high = octave_edges(self.frequency_cpd, self.octaves)
-        why: PictureError | None = None
+        still, why = field.still(), "."
+        mirrored = still.resized((2 * field.height_px, 2 * field.width_px))
+        kept, _ = _ring(mirrored, low, high, device)
+        weights = torch.tensor(_LUMINANCE, dtype=torch.float64, device=device)
         for place in np.random.default_rng(self.seed).permutation(len(self.photographs)):
             try:
-                return _band(self.photographs[place], low, high, field, device)
+                pixels = picture_drawn(self.photographs[place], still, None, device)
             except PictureError as error:
-                why = why or error
+                why = f": {error}" if why == "." else why
+                continue
+            light: Tensor = torch.einsum("chw,c->hw", srgb_decode(pixels), weights)
+            rows = torch.cat([light, light.flip(0)], dim=0)
+            whole = torch.cat([rows, rows.flip(1)], dim=1)
+            band = torch.fft.irfft2(torch.fft.rfft2(whole) * kept, s=whole.shape)
+            band = band[: light.shape[0], : light.shape[1]]
+            band = band - band.mean()
+            spread = band.std(correction=0)
+            if spread > _NOTHING * light.mean():
+                unit: Tensor = band / spread
+                return unit
         raise PictureError(
-            f"no photograph has anything from {low:.3g} to {high:.3g} cpd that "
-            f"could be shown{f': {why}' if why else '.'}",
+            f"no photograph has anything from {low:.3g} to {high:.3g} cpd that could be shown{why}",
             "unreachable",
         )
 
@@ -371,42 +386,3 @@ class NaturalBand:
     def highest_cpd(self) -> float:
         """Upper edge of the band."""
         return octave_edges(self.frequency_cpd, self.octaves)[1]
-
-
-def _band(
-    photograph: Photograph, low_cpd: float, high_cpd: float, field: Field, device: str
-) -> Tensor:
-    import torch
-
-    light = luminance(picture_drawn(photograph, field.still(), None, device))
-    rows = torch.cat([light, light.flip(0)], dim=0)
-    whole = torch.cat([rows, rows.flip(1)], dim=1)
-    mirrored = field.still().resized((whole.shape[0], whole.shape[1]))
-    kept, _ = _ring(mirrored, low_cpd, high_cpd, device)
-    band = torch.fft.irfft2(torch.fft.rfft2(whole) * kept, s=whole.shape)
-    band = band[: light.shape[0], : light.shape[1]]
-    band = band - band.mean()
-    spread = band.std(correction=0)
-    if not spread > _NOTHING * light.mean():
-        why = f"{photograph} has nothing from {low_cpd:.3g} to {high_cpd:.3g} cpd."
-        raise PictureError(why, "unreachable")
-    unit: Tensor = band / spread
-    return unit
-
-
-def luminance(pixels: Tensor) -> Tensor:
-    """Return the relative luminance of sRGB values (IEC 61966-2-1), [3, h, w] to [h, w].
-
-    Examples
-    --------
-    >>> import torch
-    >>> round(float(luminance(torch.full((3, 1, 1), 0.5)).item()), 4)
-    0.214
-    """
-    import torch
-
-    dark = pixels <= 0.04045
-    linear = torch.where(dark, pixels / 12.92, ((pixels + 0.055) / 1.055) ** 2.4)
-    weights = linear.new_tensor((0.2126, 0.7152, 0.0722))
-    light: Tensor = torch.einsum("chw,c->hw", linear, weights)
-    return light

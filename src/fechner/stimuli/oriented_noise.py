@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fechner.stimuli.patterns import check_positive
+from fechner.stimuli.patterns import check_positive, seed_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -166,7 +166,7 @@ def _gratings(noise: OrientedNoise) -> tuple[_Gratings, float, float]:
     """Return the gratings of a noise, and the offset and scale that make their sum unit."""
     import torch
 
-    seeds = noise.seed if isinstance(noise.seed, tuple) else (noise.seed,)
+    seeds = seed_of(noise)
     # With their number: NumPy takes (1, 0) for (1,).
     rng = np.random.default_rng((len(seeds), *seeds))
     # On points of its own: the same noise in every field. Above the Nyquist rate and no less than
