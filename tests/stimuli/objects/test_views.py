@@ -13,8 +13,7 @@ from fechner.errors import FechnerError, PictureError
 from fechner.stimuli.field import Field
 from fechner.stimuli.objects import Studio, View, random_view, view_of
 from fechner.stimuli.objects.meshes import linear
-from fechner.stimuli.objects.rendering import rotation
-from fechner.stimuli.objects.views import SAMPLES, SCALES, SEARCH_SAMPLES
+from fechner.stimuli.objects.views import SAMPLES, SCALES, SEARCH_SAMPLES, rotation
 
 FIELD = Field.of(pixels=64, ppd=16)
 

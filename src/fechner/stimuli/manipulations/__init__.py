@@ -8,8 +8,7 @@ from fechner.errors import UnknownNameError
 from fechner.stimuli.manipulations import blur, geometry, noise, spectra, tone
 from fechner.stimuli.manipulations.base import Manipulation, pixel_manipulation
 
-#: Those of RichardWebster et al. (2018), in the paper's order.
-PUBLISHED: tuple[Manipulation, ...] = (
+_ALL: tuple[Manipulation, ...] = (
     blur.blur,
     geometry.occlusion,
     noise.SALT_PEPPER,
@@ -19,10 +18,15 @@ PUBLISHED: tuple[Manipulation, ...] = (
     tone.CONTRAST_DOWN,
     tone.SHARPNESS_UP,
     tone.SHARPNESS_DOWN,
-)
-
-#: ImageNet-C: the 15 and, after them, the four that were set aside for validation.
-IMAGENET_C: tuple[Manipulation, ...] = (
+    geometry.ROTATION_UP,
+    geometry.ROTATION_DOWN,
+    geometry.SCALE_UP,
+    geometry.SCALE_DOWN,
+    spectra.low_pass,
+    spectra.high_pass,
+    spectra.phase_scramble,
+    noise.BAND_NOISE,
+    noise.uniform_noise,
     noise.gaussian_noise,
     noise.shot_noise,
     noise.impulse_noise,
@@ -44,19 +48,11 @@ IMAGENET_C: tuple[Manipulation, ...] = (
     tone.saturation,
 )
 
-_ALL: tuple[Manipulation, ...] = (
-    *PUBLISHED,
-    geometry.ROTATION_UP,
-    geometry.ROTATION_DOWN,
-    geometry.SCALE_UP,
-    geometry.SCALE_DOWN,
-    spectra.low_pass,
-    spectra.high_pass,
-    spectra.phase_scramble,
-    noise.BAND_NOISE,
-    noise.uniform_noise,
-    *IMAGENET_C,
-)
+#: Those of RichardWebster et al. (2018), in the paper's order.
+PUBLISHED = _ALL[:9]
+
+#: ImageNet-C: the 15 and, after them, the four that were set aside for validation.
+IMAGENET_C = tuple(each for each in _ALL if each.reference == "hendrycks_dietterich2019")
 
 #: All manipulations of pixels, by name.
 MANIPULATIONS: dict[str, Manipulation] = {each.name: each for each in _ALL}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from fechner.stimuli.manipulations.base import (
@@ -102,20 +102,20 @@ class Scale(Manipulation):
         return zoomed(pixels - OUTSIDE, factors) + OUTSIDE
 
 
-_TURNS: tuple[tuple[Literal["up", "down"], str, str], ...] = (
-    ("up", "down", "anticlockwise"),
-    ("down", "up", "clockwise"),
+ROTATION_UP = Rotation(
+    name="rotation-up",
+    title="Rotation, anticlockwise",
+    words="is turned anticlockwise in its plane by the level in degrees; around it there is grey",
+    opposite="rotation-down",
+    direction="up",
 )
-
-ROTATION_UP, ROTATION_DOWN = (
-    Rotation(
-        name=f"rotation-{way}",
-        title=f"Rotation, {turn}",
-        words=f"is turned {turn} in its plane by the level in degrees; around it there is grey",
-        opposite=f"rotation-{other}",
-        direction=way,
-    )
-    for way, other, turn in _TURNS
+ROTATION_DOWN = replace(
+    ROTATION_UP,
+    name="rotation-down",
+    title="Rotation, clockwise",
+    words="is turned clockwise in its plane by the level in degrees; around it there is grey",
+    opposite="rotation-up",
+    direction="down",
 )
 SCALE_UP = Scale(
     name="scale-up",

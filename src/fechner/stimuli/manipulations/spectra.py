@@ -23,13 +23,6 @@ if TYPE_CHECKING:
 #: The RMSE as shown may differ from the one asked for by this share.
 TOLERANCE = 0.01
 
-#: A gain is looked for until the RMSE is as near as this, if it can be, in so many steps.
-_NEAR = 0.001
-_STEPS = 24
-
-#: Noise that must be as much stronger to make up for what is cut off is noise of another band.
-_MOST_GAIN = 1.5
-
 
 def filter_cosines(pixels: Tensor, gains: Callable[[Tensor], Tensor]) -> Tensor:
     """Multiply the terms of pictures' cosine transforms by gains.
@@ -262,13 +255,12 @@ class AtRmse(Manipulation):
     alone: ClassVar[bool] = True
     #: How it is done, in words before the band.
     by: ClassVar[str]
+    #: How much more than the RMSE may be added to make up for what is cut off; noise that must be
+    #: stronger is noise of another band. None: the whole band may be added, and no more.
+    most_gain: ClassVar[float | None] = None
 
     def direction(self, pixels: Tensor, field: Field, seed: Seed) -> Tensor:
         """Return what is added to a picture, [1, 3, h, w], times a gain."""
-        raise NotImplementedError
-
-    def largest_gain(self, plain: float) -> float:
-        """Return the largest gain, from the one that would do if nothing were cut or rounded."""
         raise NotImplementedError
 
     def changed(
@@ -282,19 +274,19 @@ class AtRmse(Manipulation):
         direction = self.direction(original, field, seed)
         length = float(direction.square().flatten(1).mean(dim=1).sqrt())
         plain = rmse / max(length, 1e-12)  # the gain that would do if nothing were cut or rounded
-        limit = self.largest_gain(plain)
+        limit = 1.0 if self.most_gain is None else self.most_gain * plain
         # The RMSE only grows with the gain, a little less than in proportion: a secant through 0
         # closes in on it, kept between gains that were too small and too large.
         low, high, gain = 0.0, limit, min(plain, limit)
         best, error = original, math.inf
-        for _ in range(_STEPS):
+        for _ in range(24):
             now = rounded(original + gain * direction, bits)
             found = float(rmse_between(now, original))
             off = abs(found / rmse - 1)
             if off < error:
                 best, error = now, off
             low, high = (gain, high) if found < rmse else (low, gain)
-            if error < _NEAR or high - low <= 1e-9 * limit:
+            if error < 0.001 or high - low <= 1e-9 * limit:
                 break
             secant = gain * rmse / max(found, 1e-12)
             # At the limit the largest gain itself is tried before anything in between.
@@ -344,10 +336,6 @@ class Suppressed(AtRmse):
         found: Tensor = -torch.fft.irfft2(torch.fft.rfft2(pixels) * mask, s=pixels.shape[-2:])
         return found
 
-    def largest_gain(self, plain: float) -> float:
-        """Return the gain that takes the band out whole."""
-        return 1.0
-
 
 @dataclass(frozen=True, kw_only=True)
 class BandNoise(AtRmse):
@@ -363,15 +351,12 @@ class BandNoise(AtRmse):
     random: bool = True
 
     by: ClassVar[str] = "noise of"
+    most_gain: ClassVar[float | None] = 1.5
 
     def direction(self, pixels: Tensor, field: Field, seed: Seed) -> Tensor:
         """Return noise."""
         noise = Noise(self.band.low_cpd, self.band.high_cpd, seed)
         return noise.draw(field, str(pixels.device))[None, None].expand_as(pixels)
-
-    def largest_gain(self, plain: float) -> float:
-        """Return half as much again."""
-        return _MOST_GAIN * plain
 
 
 def rmse_between(a: Tensor, b: Tensor) -> Tensor:

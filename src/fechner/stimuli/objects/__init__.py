@@ -4,11 +4,11 @@ A view is a picture like any other. The one that an observer knows best is sough
 of few paths per pixel; those that are measured have more.
 """
 
-from fechner.stimuli.objects.rendering import Studio
 from fechner.stimuli.objects.sets import ObjectSet, open_objects
 from fechner.stimuli.objects.views import (
     OBJECT_MANIPULATIONS,
     OfViews,
+    Studio,
     View,
     random_view,
     view_of,
