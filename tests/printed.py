@@ -3,11 +3,13 @@
 import itertools
 
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.legend import Legend
 from matplotlib.text import Text
+from matplotlib.textpath import text_to_path
 from matplotlib.transforms import Bbox
 
-from fechner.report.figures.style import paper_style, width_mm
+from fechner.report.figures.style import FONT, paper_style
 
 
 def writing(figure: Figure) -> list[Text]:
@@ -29,6 +31,12 @@ def legends(figure: Figure) -> list[Legend]:
     """Return the legends of a figure, the uppermost first."""
     found = [each for each in figure.findobj(Legend) if each.axes is None]
     return sorted(found, key=lambda legend: -legend.get_window_extent().y0)
+
+
+def width_mm(line: str, size_pt: float) -> float:
+    """Return how wide a line is when printed."""
+    font = FontProperties(family=FONT, size=size_pt)
+    return float(text_to_path.get_text_width_height_descent(line, font, False)[0]) / 72 * 25.4
 
 
 def _boxes(text: Text, mm: float) -> list[tuple[str, Bbox]]:

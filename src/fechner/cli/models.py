@@ -107,8 +107,7 @@ def fields(
         Of the noise.
     """
     from fechner import physiology
-    from fechner.report.fields import check_sheet_path, write_sheet
-    from fechner.report.fields.words import caption, sections
+    from fechner.report.fields import caption, check_sheet_path, sections, write_sheet
     from fechner.runs.progress import Bar, followed
 
     paths = [check_sheet_path(path) for path in out or ()]

@@ -64,6 +64,11 @@ def has_cells(panel: Panel) -> bool:
     return bool(panel.x.ticks or panel.y.ticks)
 
 
+def has_surface(panel: Panel) -> bool:
+    """Whether a panel shows a surface."""
+    return any(isinstance(mark, Surface) for mark in panel.marks)
+
+
 def values_of(panel: Panel, which: Which) -> Floats:
     """Return the values that lie on an axis; those of a surface alone where there is one.
 

@@ -19,12 +19,15 @@ from fechner.errors import FechnerError
 from fechner.physiology import Conditions, Tuning, by_jacobian, by_noise, describe, record
 from fechner.report.fields import (
     SUFFIXES,
+    caption,
     draw_sheets,
     make_fields_page,
+    picture,
+    scale_bar,
+    sections,
     to_csv,
     write_sheet,
 )
-from fechner.report.fields.words import caption, picture, scale_bar, sections
 from fechner.stimuli import Field
 
 

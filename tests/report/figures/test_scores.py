@@ -91,7 +91,7 @@ def test_people_are_dashed_and_chance_is_dotted_where_they_belong() -> None:
 def test_arrows_say_which_way_is_better_and_scores_of_a_name_share_an_axis() -> None:
     figure = drawn([row("a")])
     found = [text.replace("\xa0", " ") for text in words(figure)]
-    for title in ("frequency-ach ↑", "masking-incoherent ↑", "matching-frequency ↓"):
+    for title in ("frequency-ach", "masking-incoherent", "matching-frequency"):
         assert title in found
     assert found.count("alignment ↑") == 1
     assert found.count("matching-error ↓") == 1
@@ -185,7 +185,6 @@ def test_titles_stand_upright_where_tests_are_many() -> None:
     figure = drawn([Row(f"observer {k}", "", "", scores) for k in range(40)], tests)
     assert len(figure.axes) == 12
     upright = [text.get_text() for text in writing(figure) if text.get_rotation() == 90]
-    assert upright[0].replace("\xa0", " ") == "incomprehensible-0 ↑"
-    # What has no room below its axes stands beside the title.
-    assert upright[-1].split("\n")[1] == "an-error-of-another-kind"
+    assert upright[0].replace("\xa0", " ") == "incomprehensible-0"
+    assert any("an-error-of-another-kind" in text.replace("\n", "") for text in words(figure))
     assert sum("alignment" in text.get_text() for text in writing(figure)) == 1

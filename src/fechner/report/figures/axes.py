@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fechner.report.figures.marks import has_surface
-from fechner.report.figures.style import LINE_MM, fitted, number, plain, width_mm
-from fechner.report.panels import Which, axis_of, is_positive, numbered, values_of
+import numpy as np
+
+from fechner.report.figures.style import CHARACTER_MM, LINE_MM, number, plain, shortened
+from fechner.report.panels import Which, axis_of, has_surface, is_positive, numbered, values_of
 from fechner.scores.panels import Axis, Bars, Panel
 
 if TYPE_CHECKING:
@@ -20,31 +20,16 @@ if TYPE_CHECKING:
 _FILLED = 0.35
 #: Free room around points and lines, as a part of the axis, and beyond a fixed end.
 _MARGIN, _FIXED_MARGIN = 0.05, 0.02
-#: What labels of ticks keep free before the next, and the longest name of a tick.
-_CLEAR_MM, _LONGEST_MM = 1.5, 30.0
+#: The longest name of a tick, and what is kept free around a name among numbers.
+_LONGEST_MM, _NAME_MM = 29.0, 10.0
 
 
-@dataclass(frozen=True)
-class Scale:
-    """An axis with its limits: equal scales are shared ones.
-
-    Parameters
-    ----------
-    first, last
-        Between which values it has numbers; beyond, only names.
-    """
+class Scale(NamedTuple):
+    """An axis with its limits: equal scales are shared ones."""
 
     axis: Axis
     low: float
     high: float
-    first: float = -math.inf
-    last: float = math.inf
-
-    def place(self, value: float) -> float:
-        """Return where a value stands along the axis, from 0 to 1."""
-        low, at, high = (math.log(v) if self.axis.log else v for v in (self.low, value, self.high))
-        share = (at - low) / (high - low)
-        return 1 - share if self.axis.reversed else share
 
 
 def scales(
@@ -66,19 +51,17 @@ def scales(
         if any(axes[k].log for k in same) and all(is_positive(panels[k], which) for k in same):
             axes |= {k: replace(axes[k], log=True) for k in same}
     spans = {k: _span(panel, which, axes[k]) for k, panel in panels.items()}
-    numbers = {k: numbered(panel, which) for k, panel in panels.items()}
-    found: dict[int, Scale] = {}
+    found = {}
     for k, axis in axes.items():
         alike = [i for i in axes if axes[i] == axis]
-        near = [i for i in alike if together[k] and together[i] == together[k]]
+        near = [i for i in alike if together[i] == together[k] != ""]
         for shared in (alike, near or [k], [k]):
-            low, high = min(spans[i][0] for i in shared), max(spans[i][1] for i in shared)
-            whole = Scale(replace(axis, reversed=False), low, high)
-            parts = (whole.place(spans[i][1]) - whole.place(spans[i][0]) for i in shared)
-            if all(part >= _FILLED for part in parts):
+            ends = np.array([spans[i] for i in shared])
+            low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
+            lengths = np.ptp(np.log(ends) if axis.log else ends, axis=1)
+            if lengths.min() >= _FILLED * (math.log(high / low) if axis.log else high - low):
                 break
-        first, last = min(numbers[i][0] for i in shared), max(numbers[i][1] for i in shared)
-        found[k] = Scale(axis, *_padded(low, high, panels[k], axis), first, last)
+        found[k] = Scale(axis, *_padded(low, high, panels[k], axis))
     return found
 
 
@@ -86,19 +69,14 @@ def _span(panel: Panel, which: Which, axis: Axis) -> tuple[float, float]:
     """Return the smallest and largest value on an axis; a surface's own where there is one."""
     if axis.ticks:
         return -0.5, len(axis.ticks) - 0.5
-    values = [*values_of(panel, which).tolist(), *(place for place, _ in axis.named)]
-    known = [v for v in values if math.isfinite(v) and (v > 0 or not axis.log)]
-    low, high = (min(known), max(known)) if known else (0.1 if axis.log else 0.0, 1.0)
-    if low == high:
-        low, high = (low / 2, high * 2) if axis.log else (low - 0.5, high + 0.5)
-    # Ends that an axis has in any case.
-    if math.isfinite(axis.low) and (axis.low > 0 or not axis.log):
-        low = axis.low
-    if math.isfinite(axis.high) and axis.high > low:
-        high = axis.high
+    values = [*values_of(panel, which), *(place for place, _ in axis.named)]
+    known = [v for v in values if v > 0 or not axis.log] or [0.1 if axis.log else 0.0, 1.0]
+    # Some axes have fixed ends.
+    low = axis.low if math.isfinite(axis.low) and (axis.low > 0 or not axis.log) else min(known)
+    high = axis.high if math.isfinite(axis.high) and axis.high > low else max(known)
     if low < high:
         return low, high
-    return (low / 2, low) if axis.log else (low, low + 1)
+    return (low / 2, low * 2) if axis.log else (low - 0.5, low + 0.5)
 
 
 def _padded(low: float, high: float, panel: Panel, axis: Axis) -> tuple[float, float]:
@@ -114,73 +92,72 @@ def _padded(low: float, high: float, panel: Panel, axis: Axis) -> tuple[float, f
     return low - (0 if standing else (high - low) * below), high + (high - low) * above
 
 
-def set_axis(axes: Axes, which: Which, scale: Scale, room_mm: float, labelled: bool) -> None:
-    """Put limits and ticks on an axis that is about so long, with or without their labels."""
-    from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
+def set_axis(
+    axes: Axes, which: Which, scale: Scale, room_mm: float, panel: Panel | None = None
+) -> None:
+    """Put limits and ticks on an axis that is about so long.
 
-    axis = axes.xaxis if which == "x" else axes.yaxis
+    Parameters
+    ----------
+    panel
+        Whose axis it is, if places on it have names.
+    """
     if scale.axis.log:
         getattr(axes, f"set_{which}scale")("log")
     ends = (scale.high, scale.low) if scale.axis.reversed else (scale.low, scale.high)
     getattr(axes, f"set_{which}lim")(*ends)
-    turned = False
+    axis = axes.xaxis if which == "x" else axes.yaxis
     if scale.axis.ticks:
-        ticks, turned = _names(scale.axis.ticks, which, room_mm)
-    else:
-        ticks = ticks_of(scale, which, room_mm)
-    axis.set_ticks(list(ticks), list(ticks.values()) if labelled else [""] * len(ticks))
-    axis.set_minor_formatter(NullFormatter())
-    axis.set_minor_locator(NullLocator())
-    if scale.axis.log and scale.high < 1e5 * scale.low:
-        fine = LogLocator(subs=range(1, 10), numticks=99).tick_values(scale.low, scale.high)
-        axis.set_ticks([v for v in fine if _is_within(v, scale)], minor=True)
-    axis.set_tick_params(which="both", labelrotation=90.0 if turned else 0.0)
+        _name_ticks(axis, scale.axis.ticks, room_mm)
+        return
+    between = numbered(panel, which) if panel else (-math.inf, math.inf)
+    number_ticks(axis, scale, room_mm, between)
 
 
-def ticks_of(scale: Scale, which: Which, room_mm: float) -> dict[float, str]:
-    """Return ticks with numbers, as many as have room, and with names beside them."""
-    from matplotlib.ticker import LogLocator, MaxNLocator
+def number_ticks(
+    axis: Any, scale: Scale, room_mm: float, between: tuple[float, float] = (-math.inf, math.inf)
+) -> None:
+    """Give an axis of matplotlib as many round numbers as have room, and the names of places.
 
-    named = {place: plain(name) for place, name in scale.axis.named}
+    Parameters
+    ----------
+    between
+        Which values have numbers; beyond, there are only names.
+    """
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-    def clear(ticks: dict[float, str]) -> bool:
-        sizes = (
-            (scale.place(p) * room_mm, width_mm(t) if which == "x" else LINE_MM)
-            for p, t in ticks.items()
-        )
-        return all(y - x - (w + v) / 2 >= _CLEAR_MM for (x, w), (y, v) in pairwise(sorted(sizes)))
-
+    log, named = scale.axis.log, scale.axis.named
     locators: list[Any] = [MaxNLocator(n, steps=[1, 2, 5, 10]) for n in range(6, 0, -1)]
-    if scale.axis.log:
+    if log:
         fine = [LogLocator(subs=subs, numticks=99) for subs in ((1, 2, 5), (1, 3), (1,))]
         locators = [*fine, *(LogLocator(numticks=n) for n in range(6, 1, -1)), *locators]
-    found: dict[float, str] = {}
+    low, high = max(scale.low, between[0]), min(scale.high, between[1])
+    at = np.log if log else np.asarray
+    per_mm = (at(scale.high) - at(scale.low)) / room_mm
     for locator in locators:
-        places = (float(f"{v:.12g}") for v in locator.tick_values(scale.low, scale.high))
-        ticks = {place: number(place) for place in places if _is_within(place, scale)}
-        # A name stands where it does; numbers beside it may stand elsewhere.
-        ticks = {
-            p: t for p, t in ticks.items() if all(clear({p: t, **{n: named[n]}}) for n in named)
-        }
-        if len(found) < min(len(ticks), 2) and len(ticks) <= 6 and clear(ticks):
-            found = ticks
-    return dict(sorted((found | named).items()))
+        found = np.array([float(f"{v:.12g}") for v in locator.tick_values(scale.low, scale.high)])
+        slack = 1e-3 * np.abs(found) if log else 1e-6 * (high - low)
+        found = found[(found >= low - slack) & (found <= high + slack)]
+        for place, _ in named:
+            found = found[np.abs(at(found) - at(place)) >= _NAME_MM * per_mm]
+        longest = max((len(number(value)) for value in found), default=0)
+        clear = (longest + 1) * CHARACTER_MM if axis.axis_name == "x" else 1.5 * LINE_MM
+        if 2 <= len(found) <= 7 and np.diff(at(found)).min() >= clear * per_mm:
+            break
+    else:
+        found = found[:1]
+    ticks = {value: number(value) for value in found} | {v: plain(name) for v, name in named}
+    axis.set_ticks(sorted(ticks), [ticks[value] for value in sorted(ticks)])
+    axis.set_minor_formatter(NullFormatter())
+    if named or not log:
+        axis.set_minor_locator(NullLocator())
 
 
-def _is_within(value: float, scale: Scale) -> bool:
-    low, high = scale.low, scale.high
-    if scale.axis.named:
-        low, high = max(low, scale.first), min(high, scale.last)
-    slack = 1e-6 * (high - low) if not scale.axis.log else 1e-3 * abs(value)
-    return low - slack <= value <= high + slack
-
-
-def _names(names: Sequence[str], which: Which, room_mm: float) -> tuple[dict[float, str], bool]:
-    """Return names of places, and whether they are turned; some are left out for want of room."""
-    labels = fitted(names, _LONGEST_MM)
+def _name_ticks(axis: Any, names: Sequence[str], room_mm: float) -> None:
+    """Name positions; names are turned where they are too wide, some left out where too many."""
+    labels = shortened(names, _LONGEST_MM)
     slot = room_mm / len(names)
-    turned = which == "x" and max(map(width_mm, labels)) + _CLEAR_MM > slot
-    # A line of type is three millimetres high.
-    every = max(1, math.ceil(3.0 / slot)) if turned or which == "y" else 1
-    kept = range((len(labels) - 1) % every, len(labels), every)
-    return {float(k): labels[k] for k in kept}, turned
+    if axis.axis_name == "x" and (max(map(len, labels)) + 1) * CHARACTER_MM > slot:
+        axis.set_tick_params(labelrotation=90)
+    kept = range(0, len(names), math.ceil(0.9 * LINE_MM / slot))
+    axis.set_ticks(list(kept), [labels[k] for k in kept])

@@ -8,7 +8,7 @@ import numpy as np
 
 from fechner.errors import FechnerError
 from fechner.psychometrics.functions import from_axis, to_axis
-from fechner.report.figures.axes import Scale, ticks_of
+from fechner.report.figures.axes import Scale, set_axis
 from fechner.report.figures.style import INK, PALETTE, finish, new_page, paper_style
 from fechner.report.panels import Which
 from fechner.scores.panels import Axis, Floats
@@ -71,9 +71,9 @@ def draw_function(
         points: dict[str, Any] = {"alpha": 0.75, "lw": 0, "zorder": 3, "clip_on": False}
         axes.scatter(np.where(zero, nothing, levels), k / n, area, INK, **points)
         ends = np.array([low - 3 * beyond if zero.any() else low, high])
-        axes.set(xlim=from_axis(ends, fit.scale), ylim=(-0.02, 1.02), xlabel=label, ylabel=answer)
         if fit.scale == "log":
             _log_axis(axes, "x", float(fine[0]), float(fine[-1]))
+        axes.set(xlim=from_axis(ends, fit.scale), ylim=(-0.02, 1.02), xlabel=label, ylabel=answer)
         if zero.any():
             apart = float(from_axis(np.array(low - beyond), fit.scale))
             axes.axvline(apart, color=INK, lw=0.5, ls=":")
@@ -138,17 +138,13 @@ def _figure(panels: int, given: Axes | None = None) -> tuple[Figure, list[Axes]]
     if given is not None:
         return given.get_figure(root=True), [given]  # type: ignore[return-value]
     width, height = _ONE_MM if panels == 1 else (panels * _EACH_MM[0], _EACH_MM[1])
-    figure = new_page(width, height, dpi=200.0)
+    figure = new_page(width, 200.0, height)
     return figure, list(figure.subplots(1, panels, squeeze=False)[0])
 
 
-def _log_axis(axes: Axes, way: Which, low: float, high: float) -> None:
+def _log_axis(axes: Axes, which: Which, low: float, high: float) -> None:
     """Make an axis logarithmic, with a few round numbers as they are written."""
-    getattr(axes, f"set_{way}scale")("log")
-    ticks = ticks_of(Scale(Axis("", log=True), low, high), way, 35.0)
-    axis = axes.xaxis if way == "x" else axes.yaxis
-    axis.set_ticks(list(ticks), list(ticks.values()))
-    axis.set_ticks([], minor=True)
+    set_axis(axes, which, Scale(Axis("", log=True), low, high), 35.0)
 
 
 def _threshold(axes: Axes, fit: Fit) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fechner.report.figures.style import (
     CHANCE,
+    CHARACTER_MM,
     INK,
     LINE_MM,
     MARKERS,
@@ -18,9 +18,8 @@ from fechner.report.figures.style import (
     number,
     plain,
     size_mm,
-    width_mm,
 )
-from fechner.report.panels import DIVERGING, edges_of, group_colours, has_cells
+from fechner.report.panels import DIVERGING, edges_of, group_colours, has_cells, has_surface
 from fechner.scores.panels import Axis, Bars, Floats, Line, Panel, Points, Surface, Vertical
 
 if TYPE_CHECKING:
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
 
 Norms = Mapping[Axis, "Normalize"]
 Style = dict[str, Any]
+#: Headings of legends, with samples of marks by their words.
+Legends = list[tuple[str, dict[str, Any]]]
 
 #: The line of an observer's own threshold on a surface, and widths of lines there.
 OWN = PALETTE[1]
@@ -42,8 +43,6 @@ _VECTOR_CELLS = 4000
 _MARKED = 40
 #: How much of the room between two names bars take.
 _BARS_FILL = 0.8
-#: Intervals of points and bars.
-_WHISKERS: Style = {"fmt": "none", "elinewidth": 0.8, "capsize": 1.5}
 
 
 def draw(panel: Panel, axes: Axes, norms: Norms) -> None:
@@ -60,7 +59,10 @@ def draw(panel: Panel, axes: Axes, norms: Norms) -> None:
     for mark in panel.marks:
         match mark:
             case Surface():
-                (_draw_cells if has_cells(panel) else _draw_surface)(mark, axes, panel)
+                if has_cells(panel):
+                    _draw_cells(mark, axes, panel)
+                else:
+                    _draw_surface(mark, axes)
             case Line():
                 if has_surface(panel):
                     axes.plot(mark.x, mark.y, color="white", linewidth=_HALO_PT, zorder=3)
@@ -74,11 +76,6 @@ def draw(panel: Panel, axes: Axes, norms: Norms) -> None:
 
 
 # Styles
-
-
-def has_surface(panel: Panel) -> bool:
-    """Whether a panel shows a surface, on which lines have a halo."""
-    return any(isinstance(mark, Surface) for mark in panel.marks)
 
 
 def _halo() -> list[Any]:
@@ -196,7 +193,8 @@ def _draw_intervals(
 ) -> None:
     known = np.isfinite(low) & np.isfinite(high) & np.isfinite(y)
     ends = np.stack([y - low, high - y])[:, known].clip(0.0)
-    axes.errorbar(x[known], y[known], ends, ecolor=colour, zorder=above, **_WHISKERS)
+    how: Style = {"fmt": "none", "elinewidth": 0.8, "capsize": 1.5}
+    axes.errorbar(x[known], y[known], ends, ecolor=colour, zorder=above, **how)
 
 
 def _draw_vertical(vertical: Vertical, axes: Axes, style: Style, log: bool) -> None:
@@ -212,40 +210,38 @@ def _draw_vertical(vertical: Vertical, axes: Axes, style: Style, log: bool) -> N
 # Surfaces
 
 
-def _shades(surface: Surface) -> tuple[Floats, Floats]:
-    """Return responses as they are coloured, and the levels of colour; none where all is one.
+def _shades(surface: Surface) -> tuple[Floats, float, float, bool]:
+    """Return responses as they are coloured, the ends of colours, and whether these are logs.
 
-    On a logarithmic scale whatever is not above 0 has the lowest colour.
+    On a logarithmic scale whatever is not above 0 has the lowest colour. Ends are NaN if no
+    response is known.
     """
     z = np.where(np.isfinite(surface.z), surface.z, np.nan)
-    if surface.log and np.any(z > 0):
+    log = surface.log and bool((z > 0).any())
+    if log:
         z = np.log(np.maximum(z, np.nanmin(z[z > 0])))
     known = z[~np.isnan(z)]
-    if len(known) == 0:
-        return z, np.empty(0)
-    given = [np.log(end) if surface.log else end for end in (surface.low, surface.high)]
-    own = (-1.0, 1.0) if surface.diverging else (known.min(), known.max())
+    own = (known.min(), known.max()) if len(known) else (np.nan, np.nan)
+    if surface.diverging and len(known):
+        own = (-1.0, 1.0)
+    given = np.log([surface.low, surface.high]) if log else (surface.low, surface.high)
     low, high = np.where(np.isfinite(given), given, own)
-    return z, np.empty(0) if low == high else np.linspace(low, high, _LEVELS + 1)
-
-
-@cache
-def _diverging() -> Colormap:
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("diverging", DIVERGING)
+    return z, float(low), float(high), log
 
 
 def _colours(surface: Surface) -> Colormap:
     from matplotlib import colormaps
+    from matplotlib.colors import LinearSegmentedColormap
 
-    return _diverging() if surface.diverging else colormaps["viridis"]
+    if surface.diverging:
+        return LinearSegmentedColormap.from_list("diverging", DIVERGING)
+    return colormaps["viridis"]
 
 
 def _draw_cells(surface: Surface, axes: Axes, panel: Panel) -> None:
     """Draw a cell for every response."""
-    z, levels = _shades(surface)
-    ends = {"vmin": levels[0], "vmax": levels[-1]} if len(levels) else {}
+    z, low, high, _ = _shades(surface)
+    ends: Style = {"vmin": low, "vmax": high} if low < high else {}
     x, y = edges_of(surface.x, panel.x.log), edges_of(surface.y, panel.y.log)
     mesh = axes.pcolormesh(x, y, z.T, shading="flat", cmap=_colours(surface), zorder=0, **ends)
     # Thousands of cells are one picture, also in a PDF.
@@ -257,15 +253,14 @@ def write_cells(panel: Panel | None, axes: Axes) -> None:
     if panel is None or not has_cells(panel):
         return
     for surface in (mark for mark in panel.marks if isinstance(mark, Surface)):
-        words = [[_short(value) for value in row] for row in surface.z]
         room = np.array(size_mm(axes)) / (max(1, len(surface.x)), max(1, len(surface.y)))
-        widest = max((width_mm(each) for row in words for each in row), default=0.0)
-        if room[1] < LINE_MM or widest + 0.4 > room[0]:
+        words = [[_short(value) for value in row] for row in surface.z]
+        widest = max((len(each) for row in words for each in row), default=0)
+        if room[1] < LINE_MM or widest * CHARACTER_MM > room[0]:
             continue
-        z, levels = _shades(surface)
-        low, high = (levels[0], levels[-1]) if len(levels) else (0.0, np.inf)
-        colours = _colours(surface)(np.nan_to_num((z - low) / (high - low)))
-        light = colours[..., :3] @ (0.299, 0.587, 0.114) > 0.5
+        z, low, high, _ = _shades(surface)
+        shares = (z - low) / (high - low) if low < high else np.zeros_like(z)
+        light = _colours(surface)(np.nan_to_num(shares))[..., :3] @ (0.299, 0.587, 0.114) > 0.5
         for (i, j), ink in np.ndenumerate(light):
             at = float(surface.x[i]), float(surface.y[j])
             axes.text(*at, words[i][j], color=INK if ink else "white", ha="center", va="center")
@@ -277,18 +272,19 @@ def _short(value: float) -> str:
         return ""
     text = f"{abs(value):.2f}"
     sign = "\N{MINUS SIGN}" if value < 0 and float(text) else ""
-    return sign + (text[1:] if text.startswith("0.") else text)
+    return sign + text.removeprefix("0")
 
 
-def _draw_surface(surface: Surface, axes: Axes, panel: Panel) -> None:
+def _draw_surface(surface: Surface, axes: Axes) -> None:
     """Draw responses between which there are others, with the contour of the criterion."""
-    z, levels = _shades(surface)
-    colours = _colours(surface)
+    z, low, high, _ = _shades(surface)
+    colours: Style = {"cmap": _colours(surface), "zorder": 0}
     plane = surface.x, surface.y
-    if len(levels) == 0 or min(z.shape) < 2:
-        axes.pcolormesh(*plane, z.T, shading="nearest", cmap=colours, zorder=0)
+    if min(z.shape) < 2 or not low < high:
+        axes.pcolormesh(*plane, z.T, shading="nearest", **colours)
     else:
-        filled = axes.contourf(*plane, np.ma.masked_invalid(z.T), levels, cmap=colours, zorder=0)
+        levels = np.linspace(low, high, _LEVELS + 1)
+        filled = axes.contourf(*plane, np.ma.masked_invalid(z.T), levels, **colours)
         # Neighbouring fills would let the paper through between them.
         filled.set(edgecolor="face", linewidth=0.3)
     if min(z.shape) < 2:
@@ -304,45 +300,34 @@ def _draw_surface(surface: Surface, axes: Axes, panel: Panel) -> None:
         own.set(path_effects=_halo())
 
 
-def draw_scale(surface: Surface, strip: Axes, ends: bool) -> None:
+def draw_scale(surface: Surface, strip: Axes, room_mm: float) -> None:
     """Draw the scale of an observer's responses as a strip, with its numbers above.
 
-    Parameters
-    ----------
-    ends
-        Whether the numbers at its ends are written, beside the criterion.
+    Numbers at the ends stand beside the criterion where there is room.
     """
-    _, levels = _shades(surface)
-    strip.set(xlim=(0, 1), ylim=(0, 1), xticks=[], yticks=[])
+    _, low, high, log = _shades(surface)
     strip.spines[:].set_visible(False)
-    low, criterion, high = scale_numbers(surface)
-    if len(levels):
-        steps, edges = (levels[:-1] + levels[1:])[None] / 2, np.linspace(0, 1, len(levels))
-        how: Style = {"cmap": _colours(surface), "vmin": levels[0], "vmax": levels[-1]}
-        strip.pcolormesh(edges, [0, 1], steps, edgecolors="face", linewidth=0.3, **how)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            at = np.log(surface.criterion) if surface.log else surface.criterion
-        if levels[0] <= at <= levels[-1]:
-            share = (at - levels[0]) / (levels[-1] - levels[0])
+    criterion = np.log(surface.criterion) if log and surface.criterion > 0 else surface.criterion
+    if low < high:
+        steps = np.linspace(0, 1, _LEVELS)[None]
+        strip.imshow(steps, aspect="auto", extent=(0, 1, 0, 1), cmap=_colours(surface))
+        if low <= criterion <= high:
+            share = (criterion - low) / (high - low)
             line: Style = {"color": OWN, "linewidth": _ON_SURFACE_PT, "clip_on": False}
             strip.plot([share] * 2, [-0.2, 1.2], path_effects=_halo(), **line)
+    strip.set(xlim=(0, 1), ylim=(0, 1), yticks=[])
+    ends = np.exp([low, high]) if log else (low, high)
+    values = (ends[0], surface.criterion, ends[1])
+    numbers = [number(value, 2) if np.isfinite(value) else "" for value in values]
+    first, middle, last = map(len, numbers)
+    if (2 * max(first, last) + middle + 2) * CHARACTER_MM > room_mm:
+        numbers[::2] = "", ""
     # Labels of ticks at the top, so that titles find their place above them.
-    numbers = {0.0: low * ends, 0.5: criterion, 1.0: high * ends}
     strip.xaxis.tick_top()
     strip.tick_params(length=0, pad=1.0)
-    strip.set_xticks(list(numbers), list(numbers.values()))
+    strip.set_xticks([0.0, 0.5, 1.0], numbers)
     for label, side in zip(strip.get_xticklabels(), ("left", "center", "right"), strict=True):
         label.set(horizontalalignment=side, color=OWN if side == "center" else INK)
-
-
-def scale_numbers(surface: Surface) -> tuple[str, str, str]:
-    """Return the lowest response, the criterion and the highest response, empty where unknown."""
-    values = surface.z[np.isfinite(surface.z)]
-    own = (values.min(), values.max()) if len(values) else (np.nan, np.nan)
-    given = (surface.low, surface.high)
-    low, high = np.where(np.isfinite(given), given, (-1.0, 1.0) if surface.diverging else own)
-    found = (number(v, 2) if np.isfinite(v) else "" for v in (low, surface.criterion, high))
-    return next(found), next(found), next(found)
 
 
 # Legends
@@ -362,7 +347,7 @@ def patch(**style: Any) -> Any:
     return Patch(**style)
 
 
-def legends_of(panels: Sequence[Panel]) -> list[tuple[str, dict[str, Any]]]:
+def legends_of(panels: Sequence[Panel]) -> Legends:
     """Return the headings of legends, and samples of marks by their words.
 
     There are several where panels give one name different colours; what means the same on all of

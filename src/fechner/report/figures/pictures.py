@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,21 +13,18 @@ import numpy as np
 from fechner.errors import FechnerError
 from fechner.experiments import Experiment
 from fechner.report.figures.style import (
+    CHARACTER_MM,
     COLUMNS_MM,
     HEIGHT_MM,
     LINE_MM,
     SMALL_PT,
-    TITLE_PT,
     check_columns,
     finish,
     fit_height,
-    fitted,
-    lay_out,
     new_page,
     plain,
-    size_mm,
+    shortened,
     units,
-    width_mm,
     wrapped,
 )
 from fechner.report.tiles import GONE, Pictures, Pixels, tile_rows, view_of
@@ -44,7 +42,7 @@ PictureRow = tuple[str, Sequence["Callable[[Axes], None]"]]
 
 #: Pictures beside each other, the largest ones first; below that, nothing is seen.
 _ACROSS = {1: (3, 4, 5), 2: (6, 7, 8, 9, 10)}
-_BETWEEN_MM, _TEXT_LINES = 2.5, 3
+_BETWEEN_MM = 2.5
 
 
 def draw_galleries(
@@ -67,7 +65,7 @@ def draw_galleries(
     for across in _ACROSS[columns]:
         side = (page - 2.0) / across - _BETWEEN_MM
         rows = [
-            (fitted([name * (k == 0)], page - 2.0, TITLE_PT)[0], items[k : k + across])
+            (shortened([name * (k == 0)], page)[0], items[k : k + across])
             for name, items in galleries
             for k in range(0, len(items), across)
         ]
@@ -99,15 +97,19 @@ def draw_rows(
     dpi: float,
 ) -> Figure:
     """Draw pictures in rows with headings above; each draws itself, with its caption as label."""
-    figure = new_page(page, len(rows) * (page / across * aspect + 4 * LINE_MM), dpi)
+    figure = new_page(page, dpi)
     grid = figure.add_gridspec(len(rows), across)
     for k, (heading, pictures) in enumerate(rows):
         for column in range(max(len(pictures), 1)):
             axes = figure.add_subplot(grid[k, column])
             axes.set(xticks=[], yticks=[])
             axes.spines[:].set_visible(False)
-            if column == 0:
-                axes.set_title(heading)
+            if column == 0 and heading:
+                # The title keeps room above; the heading may be wider than its picture.
+                axes.set_title("\n".join(" " for _ in heading.split("\n")))
+                how: Any = {"xycoords": "axes fraction", "textcoords": "offset points"}
+                text = axes.annotate(heading, (0, 1), (0, 3), va="bottom", **how)
+                text.set_in_layout(False)
             if column < len(pictures):
                 pictures[column](axes)
     fit_height(figure, len(rows), aspect=aspect)
@@ -115,18 +117,17 @@ def draw_rows(
 
 
 def _caption(item: Item, room_mm: float) -> str:
-    (title,) = fitted([item.title], room_mm, SMALL_PT)
-    lines = wrapped(item.text, room_mm).split("\n") if item.text else []
-    if len(lines) > _TEXT_LINES:
-        lines[_TEXT_LINES - 1 :] = fitted([" ".join(lines[_TEXT_LINES - 1 :])], room_mm)
-    return "\n".join([title, *lines])
+    lines = textwrap.wrap(
+        plain(item.text), int(room_mm / CHARACTER_MM), max_lines=3, placeholder="…"
+    )
+    return "\n".join([*shortened([item.title], room_mm), *lines])
 
 
 def _show(axes: Axes, pixels: Pixels | None, words: str, side_mm: float) -> None:
     axes.set_xlabel(words, loc="left", fontsize=SMALL_PT)
     if pixels is None:
         axes.spines[:].set_visible(True)
-        gone = wrapped(GONE, side_mm - 1.0)
+        gone = wrapped(GONE, side_mm)
         axes.text(0.5, 0.5, gone, ha="center", va="center", transform=axes.transAxes)
     else:
         axes.imshow(pixels, interpolation="none", aspect="auto")
@@ -136,6 +137,8 @@ def _show(axes: Axes, pixels: Pixels | None, words: str, side_mm: float) -> None
 
 #: Pixels between stimuli; the smallest stimulus that shows anything, and room for those of a test.
 _GAP_PX, _SMALLEST_MM, _NARROWEST_MM = 4, 5.5, 40.0
+#: What stands above a test, and to the left and below without the words.
+_ABOVE_MM, _LEFT_MM, _BELOW_MM = 5.0, 9.5, 6.0
 
 
 def _block(experiment: Experiment) -> Pixels:
@@ -153,84 +156,63 @@ def draw_stimuli(experiments: Sequence[Experiment], columns: int) -> Figure:
     page = check_columns(columns)
     blocks = [_block(experiment) for experiment in experiments]
     smallest = min(view_of(experiment).width_px for experiment in experiments)
+    widest = max(block.shape[1] for block in blocks)
+    names = [len(row[0].y) for experiment in experiments for row in experiment.samples()]
+    left = _LEFT_MM + max(names) * CHARACTER_MM
     for across in range(1, min(len(blocks), int(page / _NARROWEST_MM)) + 1):
-        figure, axes = _lay_out_stimuli(experiments, blocks, across, page)
-        legible = smallest / figure.dpi * 25.4 >= _SMALLEST_MM
-        if legible and size_mm(figure)[1] <= HEIGHT_MM:
+        # As many dots as the widest block has pixels; a whole number of them over the page.
+        wide = page / across - left - 1.5
+        dots = math.ceil(page * widest / wide)
+        pixel = page / dots
+        words = [_axis_words(experiment, wide) for experiment in experiments]
+        below = _BELOW_MM + LINE_MM * max(text.count("\n") + 1 for text in words)
+        rows = [blocks[k : k + across] for k in range(0, len(blocks), across)]
+        heights = [max(block.shape[0] for block in row) * pixel for row in rows]
+        height = math.ceil((sum(heights) + len(rows) * (_ABOVE_MM + below)) / pixel)
+        if smallest * pixel >= _SMALLEST_MM and height * pixel <= HEIGHT_MM:
             break
     else:
         raise FechnerError(
             f"the stimuli of {len(blocks)} tests do not fit on a page of {page:g} x "
             f"{HEIGHT_MM:g} mm at a size that can be seen; name one test, or take two columns."
         )
-    finish(figure)
-    width, height = figure.get_size_inches() * figure.dpi
-    for on, block in zip(axes, blocks, strict=True):
-        # Where matplotlib put them, on whole pixels.
-        box = on.get_window_extent()
-        left, top = math.floor(box.x0), math.floor(box.y1)
-        high, wide = block.shape[:2]
-        on.set_position((left / width, (top - high) / height, wide / width, high / height))
+    figure = new_page((dots + 0.01) * pixel, 25.4 / pixel, (height + 0.01) * pixel)
+    figure.set_layout_engine("none")
+    for k, (experiment, block) in enumerate(zip(experiments, blocks, strict=True)):
+        row, column = divmod(k, across)
+        top = sum(heights[:row]) + row * (_ABOVE_MM + below) + _ABOVE_MM
+        # On whole pixels.
+        x, y = (column * page / across + left) // pixel, height - top // pixel - block.shape[0]
+        box = np.array([x, y, block.shape[1], block.shape[0]]) / ([dots + 0.01, height + 0.01] * 2)
+        axes = figure.add_axes(tuple(box))
+        axes.imshow(block, interpolation="none", aspect="auto")
+        _name_stimuli(axes, experiment, words[k], pixel)
     return figure
 
 
-def _lay_out_stimuli(
-    experiments: Sequence[Experiment], blocks: Sequence[Pixels], across: int, page: float
-) -> tuple[Figure, list[Axes]]:
-    """Return a figure with so many blocks beside each other, whose resolution is theirs."""
-    rows = [blocks[k : k + across] for k in range(0, len(blocks), across)]
-    tallest = [max(block.shape[0] for block in row) for row in rows]
-    widest = max(block.shape[1] for block in blocks)
-    figure = new_page(page, HEIGHT_MM, dpi=100.0)
-    grid = figure.add_gridspec(len(rows), across, height_ratios=tallest)
-    placed = []
-    about = page / across - 20.0
-    for k, (experiment, block) in enumerate(zip(experiments, blocks, strict=True)):
-        axes = figure.add_subplot(grid[divmod(k, across)])
-        _show_stimuli(axes, experiment, block, about / widest)
-        placed.append(axes)
-    lay_out(figure)
-    # As many dots as the widest block has pixels; a whole number of them over the page.
-    dots = math.ceil(page * widest / min(size_mm(axes)[0] for axes in placed))
-    figure.set_dpi(dots / page * 25.4)
-    millimetres = 25.4 / figure.dpi
-    decoration = size_mm(figure)[1] - sum(
-        size_mm(placed[k])[1] for k in range(0, len(blocks), across)
-    )
-    height = decoration + sum(tallest) * millimetres
-    figure.set_size_inches(
-        (dots + 0.01) / figure.dpi, (math.ceil(height / millimetres) + 0.01) / figure.dpi
-    )
-    return figure, placed
+def _axis_words(experiment: Experiment, room_mm: float) -> str:
+    """Return what stands below stimuli: what varies, and how they differ from those shown."""
+    note = view_of(experiment).note
+    return wrapped("; ".join(filter(None, (units(experiment.axes[0]), note))), room_mm)
 
 
-def _show_stimuli(axes: Axes, experiment: Experiment, block: Pixels, pixel_mm: float) -> None:
-    """Draw the stimuli of a test with the names of rows and columns."""
+def _name_stimuli(axes: Axes, experiment: Experiment, below: str, pixel_mm: float) -> None:
+    """Write the names of rows and columns, of columns as many as have room, to the last."""
     samples, view = experiment.samples(), view_of(experiment)
-    axes.imshow(block, interpolation="none", aspect="auto")
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0, pad=1.5)
     wide, high = view.width_px + _GAP_PX, view.height_px + _GAP_PX
     columns = [plain(sample.x) for sample in samples[0]]
-    kept = _labelled(columns, wide * pixel_mm)
+    longest = (max(map(len, columns)) + 0.5) * CHARACTER_MM
+    every = min(math.ceil(longest / (wide * pixel_mm)), len(columns))
+    kept = range((len(columns) - 1) % every, len(columns), every)
     axes.set_xticks([k * wide + view.width_px / 2 for k in kept], [columns[k] for k in kept])
     middles = [k * high + view.height_px / 2 for k in range(len(samples))]
     axes.set_yticks(middles, [plain(row[0].y) for row in samples])
-    room = block.shape[1] * pixel_mm, block.shape[0] * pixel_mm
-    note = f"; {view.note}" if view.note else ""
-    how: dict[str, Any] = {"fontsize": SMALL_PT}
-    axes.set_xlabel(wrapped(units(experiment.axes[0]) + note, room[0]), **how)
-    axes.set_ylabel(wrapped(units(experiment.axes[1]), max(room[1], 10.0)), **how)
-    axes.set_title(fitted([experiment.id], room[0], TITLE_PT)[0])
-
-
-def _labelled(names: Sequence[str], pitch_mm: float) -> Sequence[int]:
-    """Return which columns have their names below: all, or every second and so on, to the last."""
-    for every in range(1, len(names)):
-        kept = range((len(names) - 1) % every, len(names), every)
-        if max(width_mm(names[k]) for k in kept) + 1.0 <= every * pitch_mm:
-            return kept
-    return [len(names) - 1]
+    axes.set_xlabel(below, fontsize=SMALL_PT)
+    room = max(len(samples) * high * pixel_mm, 10.0)
+    axes.set_ylabel(wrapped(units(experiment.axes[1]), room), fontsize=SMALL_PT)
+    axes.set_title(shortened([experiment.id], len(columns) * wide * pixel_mm)[0])
 
 
 #: Space around a contact sheet; room for the title of a block, and for names below it.

@@ -6,6 +6,7 @@ Scores are dots with their intervals, or bars where a paper printed them without
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,40 +23,36 @@ from fechner.report.figures.grid import draw_legends
 from fechner.report.figures.marks import line_sample, patch
 from fechner.report.figures.style import (
     CHANCE,
+    CHARACTER_MM,
     HEIGHT_MM,
     INK,
-    LARGE_PT,
     LINE_MM,
     MARKERS,
     PALETTE,
     PEOPLE,
-    TITLE_PT,
     check_columns,
     finish,
     fit_height,
-    fitted,
     new_page,
     plain,
-    width_mm,
+    shortened,
     wrapped,
 )
 from fechner.runs import Result
 from fechner.scores import Score
 from fechner.scores.panels import Axis
 from fechner.suites import PRESETS, preset, suite
-from fechner.suites.published import Row as Published
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_ROW_MM = 3.4
-#: Width of axes to begin with; what stands between them, and around all of them.
-_WIDTH_MM, _BETWEEN_MM, _AROUND_MM = 22.0, 3.1, 6.0
-#: Parts of the page that labels may take, one after the other.
-_LABELS = (0.36, 0.27, 0.18)
-#: The narrowest axes whose ticks can be read, below titles that stand upright.
-_NARROWEST_MM = 9.0
+#: Widths of axes: wished for, and the least whose ticks can be read; what stands between them.
+_WIDTH_MM, _NARROWEST_MM, _BETWEEN_MM = 22.0, 8.0, 3.1
+#: The part of the page that labels may take, and what they may where tests fill it.
+_LABELS, _LABELS_MM = 0.36, 40.0
+#: Height of what stands below all axes.
+_FOOTER_MM = 24.0
 #: How much of a line a bar takes.
 _BAR = 0.66
 
@@ -123,17 +120,6 @@ class _Line(NamedTuple):
     marker: str = MARKERS[0]
 
 
-class _Plan(NamedTuple):
-    """How tests are set: axes of a width beside each other and in rows, and what is written."""
-
-    across: int
-    rows: int
-    width_mm: float
-    labels: list[str]
-    titles: list[str]
-    upright: bool
-
-
 def draw_scores(
     rows: Sequence[Row],
     tests: Sequence[str],
@@ -153,30 +139,36 @@ def draw_scores(
     """
     page = check_columns(columns)
     lines = _lines(rows)
+    left = page - len(tests) * (_WIDTH_MM + _BETWEEN_MM)
+    labels = _labels(lines, min(_LABELS * page, max(_LABELS_MM, left)))
+    free = page - max(map(len, labels)) * CHARACTER_MM - 2 * _BETWEEN_MM
     kinds = [_kind(rows, test) for test in tests]
-    plan = _plan(lines, tests, kinds, page)
-    figure = new_page(page, plan.rows * (len(lines) * _ROW_MM + 10.0) + 20.0, dpi)
+    across = _across(lines, tests, free, page)
+    below, width = math.ceil(len(tests) / across), free / across - _BETWEEN_MM
+    figure = new_page(page, dpi)
     host = draw_legends(figure, [("", _samples(rows, best, printed_by))])
-    grid = host.subplots(plan.rows, plan.across, squeeze=False).ravel().tolist()
+    grid = host.subplots(below, across, squeeze=False).ravel().tolist()
     for unused in grid[len(tests) :]:
         unused.remove()
     scales = {kind: _scale(rows, tests, kinds, kind) for kind in kinds}
+    upright = _longest_word(tests) > width + _BETWEEN_MM
     for k, (test, axes) in enumerate(zip(tests, grid, strict=False)):
-        below = kinds[k + plan.across] if k + plan.across < len(tests) else None
-        set_axis(axes, "x", scales[kinds[k]], plan.width_mm, labelled=below != kinds[k])
+        set_axis(axes, "x", scales[kinds[k]], width)
+        if kinds[k + across : k + across + 1] == [kinds[k]]:
+            axes.tick_params("x", labelbottom=False)
+        if upright:
+            axes.set_title(plain(test), rotation=90, loc="center")
+        else:
+            axes.set_title(wrapped(test, width + _BETWEEN_MM))
         axes.set(ylim=(len(lines) - 0.5, -0.5), yticks=[])
-        axes.set_title(plan.titles[k], **_UPRIGHT if plan.upright else {})
         _draw_test(axes, lines, test, bars=bool(printed_by))
-        if k % plan.across == 0:
-            axes.set_yticks(range(len(lines)), plan.labels)
+        if k % across == 0:
+            axes.set_yticks(range(len(lines)), labels)
             for line, label in zip(lines, axes.get_yticklabels(), strict=True):
                 label.set_fontstyle("normal" if line.row else "italic")
-    _write_kinds(grid, kinds, plan)
-    fit_height(figure, plan.rows, height_mm=len(lines) * _ROW_MM)
+    _write_kinds(grid, kinds, across, width)
+    fit_height(figure, below, height_mm=len(lines) * LINE_MM)
     return finish(figure)
-
-
-_UPRIGHT: dict[str, Any] = {"rotation": 90.0, "loc": "center"}
 
 
 def _lines(rows: Sequence[Row]) -> list[_Line]:
@@ -196,66 +188,47 @@ def _lines(rows: Sequence[Row]) -> list[_Line]:
     return lines
 
 
+def _labels(lines: Sequence[_Line], room_mm: float) -> list[str]:
+    """Return what stands left of the lines; names are shortened, places are not."""
+    places = [f" {plain(line.row.place)}".rstrip() if line.row else "" for line in lines]
+    names = list(dict.fromkeys(line.name for line in lines))
+    short = shortened(names, room_mm - max(map(len, places)) * CHARACTER_MM)
+    by_name = dict(zip(names, short, strict=True))
+    return [by_name[line.name] + place for line, place in zip(lines, places, strict=True)]
+
+
 def _kind(rows: Sequence[Row], test: str) -> str:
     """Return what a test's score is called, and which way is better."""
     score = next((row.scores[test] for row in rows if test in row.scores), None)
     return f"{score.name}\xa0{score.arrow}" if score else ""
 
 
-def _plan(lines: Sequence[_Line], tests: Sequence[str], kinds: Sequence[str], page: float) -> _Plan:
-    """Return how tests are set.
+def _longest_word(tests: Sequence[str]) -> float:
+    words = [word for test in tests for word in re.split("(?<=-)", plain(test))]
+    return max(map(len, words)) * CHARACTER_MM
 
-    Axes are as wide as can be. Where the page is full labels become shorter, axes as narrow as the
-    longest word above them, and arrows stand below the axes only. At last titles stand upright.
+
+def _across(lines: Sequence[_Line], tests: Sequence[str], free: float, page: float) -> int:
+    """Return how many tests stand beside each other.
+
+    Axes are wide unless that takes more than half a page; then as narrow as the words above them,
+    and at last narrower, with upright titles.
     """
-    heads = [
-        f"{test}\xa0{kind[-1:]}" if kind else test for test, kind in zip(tests, kinds, strict=True)
-    ]
-    for share in _LABELS:
-        labels = _labels(lines, share * page)
-        free = page - max(map(width_mm, labels)) - _AROUND_MM
-        found: list[tuple[float, _Plan]] = []
-        for names in (heads, tests):
-            least = (
-                max(width_mm(wrapped(name, 0.0), TITLE_PT) for name in names) - _BETWEEN_MM + 1.0
-            )
-            for wanted in (max(least, _WIDTH_MM), least):
-                across, rows, width = _columns(len(tests), free, wanted)
-                titles = [wrapped(name, width + _BETWEEN_MM - 1.0, TITLE_PT) for name in names]
-                header = (max(title.count("\n") for title in titles) + 1) * LINE_MM
-                total = rows * (len(lines) * _ROW_MM + header + LINE_MM)
-                found.append((total, _Plan(across, rows, width, labels, titles, False)))
-        fitting = [each for each in found if each[0] <= HEIGHT_MM - 7 * LINE_MM]
-        # The widest axes that do not fill the page, else whatever is lowest.
-        low = [plan for total, plan in fitting if total <= HEIGHT_MM / 2]
-        if fitting:
-            return low[0] if low else min(fitting, key=lambda each: each[0])[1]
-    across, rows, width = _columns(len(tests), free, _NARROWEST_MM)
-    header = max(width_mm(plain(head), TITLE_PT) for head in heads) + 2.4
-    if rows * (len(lines) * _ROW_MM + header + LINE_MM) > HEIGHT_MM - 7 * LINE_MM:
-        raise FechnerError(
-            f"{len(lines)} lines of {len(heads)} tests do not fit on a page of {page:g} x "
-            f"{HEIGHT_MM:g} mm; choose fewer observers, one test, or two columns."
-        )
-    return _Plan(across, rows, width, labels, list(map(plain, heads)), True)
-
-
-def _columns(n: int, free_mm: float, width_mm: float) -> tuple[int, int, float]:
-    """Return how many axes of a width stand beside each other and in rows, and their own width."""
-    rows = math.ceil(n / min(max(1, int(free_mm / (width_mm + _BETWEEN_MM))), n))
-    across = math.ceil(n / rows)
-    return across, rows, free_mm / across - _BETWEEN_MM
-
-
-def _labels(lines: Sequence[_Line], room_mm: float) -> list[str]:
-    """Return what stands left of the lines; names are shortened, places are not."""
-    places = [plain(line.row.place) if line.row else "" for line in lines]
-    names = list(dict.fromkeys(line.name for line in lines))
-    room = room_mm - max(width_mm(f" {place}") for place in places)
-    short = dict(zip(names, fitted(names, room), strict=True))
-    return [
-        f"{short[line.name]} {place}".strip() for line, place in zip(lines, places, strict=True)
-    ]
+    upright = max(map(len, tests)) * CHARACTER_MM
+    for width, header, part in (
+        (_WIDTH_MM, 2 * LINE_MM, 0.5),
+        (_longest_word(tests) - _BETWEEN_MM, 2 * LINE_MM, 1.0),
+        (_NARROWEST_MM, upright, 1.0),
+    ):
+        across = min(max(1, int(free / (width + _BETWEEN_MM))), len(tests))
+        rows = math.ceil(len(tests) / across)
+        height = rows * (len(lines) * LINE_MM + header + LINE_MM) + _FOOTER_MM
+        if height <= part * HEIGHT_MM:
+            return math.ceil(len(tests) / rows)
+    raise FechnerError(
+        f"{len(lines)} lines of {len(tests)} tests do not fit on a page of {page:g} x "
+        f"{HEIGHT_MM:g} mm; choose fewer observers, one test, or two columns."
+    )
 
 
 def _scale(rows: Sequence[Row], tests: Sequence[str], kinds: Sequence[str], kind: str) -> Scale:
@@ -292,24 +265,15 @@ def _draw_test(axes: Axes, lines: Sequence[_Line], test: str, bars: bool) -> Non
             axes.plot([score.value], [place], mew=0.0, ms=3.6, zorder=3, **style)
 
 
-def _write_kinds(grid: Sequence[Axes], kinds: Sequence[str], plan: _Plan) -> None:
-    """Write what scores are below the lowest axes, once for neighbours that have the same.
-
-    What has no room there stands beside a title that is upright.
-    """
-    below = [*kinds[plan.across :], *[None] * plan.across]
+def _write_kinds(grid: Sequence[Axes], kinds: Sequence[str], across: int, width: float) -> None:
+    """Write what scores are below the lowest axes, once for neighbours that have the same."""
+    below = [*kinds[across:], *[""] * across]
     lowest = [k for k, kind in enumerate(kinds) if below[k] != kind]
-    for (_, kind), found in groupby(lowest, key=lambda k: (k // plan.across, kinds[k])):
+    for (_, kind), found in groupby(lowest, key=lambda k: (k // across, kinds[k])):
         group = list(found)
-        room = len(group) * (plan.width_mm + _BETWEEN_MM) - _BETWEEN_MM
-        words = wrapped(kind, room, LARGE_PT)
-        if plan.upright and width_mm(words, LARGE_PT) > room:
-            for k in group:
-                title = f"{plan.titles[k]}\n{kind.partition(chr(160))[0]}"
-                grid[k].set_title(title, **_UPRIGHT)
-            continue
         # At the middle of all of them.
         middle = grid[group[(len(group) - 1) // 2]]
+        words = wrapped(kind, len(group) * (width + _BETWEEN_MM))
         middle.set_xlabel(words, x=0.5 if len(group) % 2 else 1.0)
 
 
@@ -347,14 +311,10 @@ def is_table(source: object) -> bool:
 def draw_printed(
     table: str, test: str | None, observers: Sequence[str] | None, columns: int, dpi: float
 ) -> Figure:
-    """Draw what a published table has, families together, a column for every test.
+    """Draw what a published table such as ``@cai2025`` has, families together.
 
-    Parameters
-    ----------
-    table
-        Its name, such as ``@cai2025``.
-    test, observers
-        Which to show; all if None.
+    Observers have the paper's names: those of one name are told apart by what they were trained
+    on, and a family of one gives its name.
     """
     name = table[1:]
     rows = preset(name)
@@ -366,27 +326,16 @@ def draw_printed(
     there = choose_tests(every, None if test is None else [test])
     tests = [each.id for each in own.build(published=True) if each.id in there]
     scored, _ = score_observers(chosen, tests)
-    labels = _printed_names(rows)
+    members = Counter(row.family for row in rows)
+    same = Counter((row.family, row.architecture) for row in rows)
+    labels = {}
+    for row in rows:
+        labels[row.label] = row.family if members[row.family] == 1 else row.architecture
+        if same[row.family, row.architecture] > 1:
+            labels[row.label] += f", {row.training_data}"
     found = [
         Row(labels[each.observer], "", row.family, row.scores)
         for each, row in zip(chosen, scored, strict=True)
         if row.scores or observers is not None
     ]
     return draw_scores(found, tests, columns, dpi, own.best, reference(name).short)
-
-
-def _printed_names(rows: Sequence[Published]) -> dict[str, str]:
-    """Return what a paper calls each observer, where it stands under its family.
-
-    Those of one name are told apart by what they were trained on; a family of one gives its name.
-    """
-    members = Counter(row.family for row in rows)
-    same = Counter((row.family, row.architecture) for row in rows)
-    return {
-        row.label: row.family
-        if members[row.family] == 1
-        else f"{row.architecture}, {row.training_data}"
-        if same[row.family, row.architecture] > 1
-        else row.architecture
-        for row in rows
-    }

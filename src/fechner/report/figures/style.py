@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import operator
+import textwrap
 import threading
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +25,9 @@ HEIGHT_MM = 225.0
 #: Comes with matplotlib, so that a figure is the same on every machine.
 FONT = "DejaVu Sans"
 #: The smallest type that journals print.
-SMALL_PT, TITLE_PT, LARGE_PT = 7.0, 7.5, 8.0
-#: Millimetres from one line of type to the next.
-LINE_MM = 3.4
+SMALL_PT = 7.0
+#: From one line of type to the next, and about the width of a character.
+LINE_MM, CHARACTER_MM = 3.4, 1.45
 
 #: Okabe & Ito's colours, told apart by the colour-blind; grey in the place of yellow, which
 #: vanishes on white.
@@ -78,7 +79,7 @@ def check_columns(columns: int) -> float:
     return COLUMNS_MM[columns]
 
 
-def new_page(width_mm: float, height_mm: float, dpi: float) -> Figure:
+def new_page(width_mm: float, dpi: float, height_mm: float = HEIGHT_MM) -> Figure:
     """Return an empty figure that matplotlib lays out."""
     from matplotlib.figure import Figure
 
@@ -92,47 +93,25 @@ def size_mm(of: Figure | Axes) -> tuple[float, float]:
     return box.width / figure.dpi * 25.4, box.height / figure.dpi * 25.4
 
 
-def lay_out(figure: Figure) -> None:
-    """Let matplotlib find a place for everything, with the figure's present size.
-
-    Titles may be wider than their axes: what they reach over is not made wider for them.
-    """
-    engine = figure.get_layout_engine()
-    assert engine is not None
-    titles = {axes: axes.get_title("left") for axes in figure.axes}
-    for axes, title in titles.items():
-        axes.set_title("\n".join(" " for _ in title.split("\n")) if title else "", loc="left")
-    engine.execute(figure)
-    for axes, title in titles.items():
-        axes.set_title(title, loc="left")
-
-
-def fit_height(
-    figure: Figure, rows: int, *, height_mm: float = 0.0, aspect: float = 0.0, more_mm: float = 0.0
-) -> None:
+def fit_height(figure: Figure, rows: int, *, height_mm: float = 0.0, aspect: float = 0.0) -> None:
     """Make a figure as high as its rows of axes need, and at most as high as a page.
 
     Parameters
     ----------
     height_mm, aspect
         How high axes are to be, or how much higher than wide.
-    more_mm
-        What is added to the figure before it is laid out again.
     """
-    lay_out(figure)
-    width, height = size_mm(figure.axes[0])
-    more_mm += rows * ((height_mm or width * aspect) - height)
-    figure.set_figheight(min(size_mm(figure)[1] + more_mm, HEIGHT_MM) / 25.4)
+    for _ in range(2):  # what stands around axes may depend on their size
+        figure.draw_without_rendering()
+        width, height = size_mm(figure.axes[0])
+        more_mm = rows * ((height_mm or width * aspect) - height)
+        figure.set_figheight(min(size_mm(figure)[1] + more_mm, HEIGHT_MM) / 25.4)
 
 
 def finish(figure: Figure) -> Figure:
     """Lay a figure out for the last time: nothing moves when it is written."""
-    lay_out(figure)
+    figure.draw_without_rendering()
     figure.set_layout_engine("none")
-    # Labels of ticks are made now, while the style holds: later they would be read as maths.
-    for axes in figure.axes:
-        for axis in (axes.xaxis, axes.yaxis) if axes.axison else ():
-            axis.get_ticklabels()
     return figure
 
 
@@ -150,18 +129,19 @@ def plain(text: str) -> str:
     from matplotlib.font_manager import findfont, get_font
 
     known = get_font(findfont(FONT)).get_charmap()
-    kept = []
-    for character in text:
+
+    def printed(character: str) -> str:
         kind = unicodedata.category(character)
-        if character != "\xa0" and (character.isspace() or kind == "Cc"):
-            kept.append(" ")
-        elif kind == "Cf" or "\ufe00" <= character <= "\ufe0f":
-            continue  # these say how others look
-        elif ord(character) in known:
-            kept.append(character)
-        elif kind not in ("Me", "Mn"):  # a mark upon another character has no place of its own
-            kept.append("\N{REPLACEMENT CHARACTER}")
-    return "".join(kept)
+        if kind == "Cc" or (character.isspace() and character != "\xa0"):
+            return " "
+        if kind == "Cf" or "\ufe00" <= character <= "\ufe0f":
+            return ""  # these say how others look
+        if ord(character) in known:
+            return character
+        # A mark upon another character has no place of its own.
+        return "" if kind in ("Me", "Mn") else "\N{REPLACEMENT CHARACTER}"
+
+    return "".join(map(printed, text))
 
 
 def units(label: str) -> str:
@@ -194,111 +174,60 @@ def number(value: float, digits: int = 6) -> str:
     return mantissa.removesuffix("1") + power if mantissa in ("1", "−1") else f"{mantissa}×{power}"
 
 
-@cache
-def width_mm(text: str, size_pt: float = SMALL_PT) -> float:
-    """Return how wide text is when printed.
+def wrapped(text: str, room_mm: float) -> str:
+    r"""Return text broken into lines that fit, at spaces and after hyphens if possible.
 
     Examples
     --------
-    >>> round(width_mm("pixels"), 1)
-    7.1
-    """
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import text_to_path
-
-    font = FontProperties(family=FONT, size=size_pt)
-    widths = (
-        text_to_path.get_text_width_height_descent(line, font, False)[0]
-        for line in text.split("\n")
-    )
-    return float(max(widths)) / 72 * 25.4
-
-
-def wrapped(text: str, room_mm: float, size_pt: float = SMALL_PT) -> str:
-    r"""Return text broken into lines that fit, after hyphens and at spaces.
-
-    Examples
-    --------
-    >>> wrapped("masking-incoherent ↑", room_mm=17)
+    >>> wrapped("masking-incoherent ↑", room_mm=20)
     'masking-\nincoherent ↑'
     """
-    lines = [""]
-    for piece in plain(text).replace("-", "-\0").replace(" ", " \0").split("\0"):
-        if lines[-1] and width_mm((lines[-1] + piece).rstrip(), size_pt) > room_mm:
-            lines.append("")
-        lines[-1] += piece
-    return "\n".join(line.rstrip() for line in lines)
+    return textwrap.fill(plain(text), max(int(room_mm / CHARACTER_MM), 3))
 
 
-def fitted(
-    names: Sequence[str], room_mm: float, size_pt: float = SMALL_PT, lines: int = 1
-) -> list[str]:
-    """Return names that fit, shortened in the middle where they do not, and still tell apart.
-
-    Parameters
-    ----------
-    lines
-        Into how many lines they may be broken first.
+def shortened(names: Sequence[str], room_mm: float) -> list[str]:
+    """Return names of which those that are too long are cut where they do not differ.
 
     Examples
     --------
-    >>> fitted(["pixels", "timm/vit_small_patch16_224.dino"], room_mm=30)
-    ['pixels', 'timm/vi…h16_224.dino']
+    >>> shortened(["pixels", "timm/vit_small_patch16_224.dino"], room_mm=30)
+    ['pixels', 'timm/v…ch16_224.dino']
     """
-    wanted = [plain(name) for name in names]
-    found = [
-        _fit(name, [other for other in wanted if other != name], room_mm, size_pt, lines)
-        for name in wanted
-    ]
+    most = max(int(room_mm / CHARACTER_MM), 3)
+    every = list(dict.fromkeys(map(plain, names)))
+    short: dict[str, str] = {}
+    for name in every:
+        head, tail = name[: most // 3], name[most // 3 + 1 - most :]
+        rivals = [each for each in every if each.startswith(head) and each.endswith(tail)]
+        rivals.remove(name)
+        if len(name) <= most:
+            short[name] = name
+        elif not rivals:
+            short[name] = f"{head}…{tail}"
+        else:
+            # What is around the place where it differs from the one most like it.
+            alike = [[*map(operator.eq, name, rival), False].index(False) for rival in rivals]
+            start = max(min(max(alike) - most // 3, len(name) - most + 2), 0)
+            short[name] = f"…{name[start : start + most - 2]}…"
     # Whatever still looks the same is numbered.
-    twins = [k for k, each in enumerate(found) if found.count(each) > 1]
-    for count, k in enumerate(twins, start=1):
-        room = room_mm - width_mm(f" ({count})", size_pt)
-        found[k] = f"{_fit(wanted[k], [], room, size_pt, lines)} ({count})"
-    return found
-
-
-def _fit(name: str, others: Sequence[str], room_mm: float, size_pt: float, lines: int) -> str:
-    def fits(text: str) -> bool:
-        return width_mm(text, size_pt) <= room_mm
-
-    if fits(name):
-        return name
-    if lines > 1:
-        most = max((k for k in range(1, len(name)) if fits(name[:k])), default=1)
-        breaks = [k + 1 for k in range(most) if name[k] in " /:@_-."]
-        head = name[: breaks[-1] if breaks and breaks[-1] > most / 2 else most]
-        rivals = [other[len(head) :] for other in others if other.startswith(head)]
-        return head + "\n" + _fit(name[len(head) :], rivals, room_mm, size_pt, lines - 1)
-    # What is left must tell a name from all others, if the cut can be moved so that it does.
-    rivals = list(others)
-    for share in (0.35, 0.5, 0.2, 0.65, 0.8):
-        cuts = ((max(round(n * share), 1), n) for n in range(len(name) - 1, 1, -1))
-        parts = ((name[:first], name[len(name) - max(n - first, 1) :]) for first, n in cuts)
-        head, tail = next((each for each in parts if fits("…".join(each))), (name[:1], ""))
-        rivals = [other for other in others if other.startswith(head) and other.endswith(tail)]
-        if not rivals:
-            return f"{head}…{tail}"
-    # Else what is around the place where it differs from the one most like it.
-    alike = [[a == b for a, b in zip(name, rival, strict=False)] for rival in rivals]
-    place = max([*same, False].index(False) for same in alike)
-    starts = ((max(0, min(place - n // 2, len(name) - n)), n) for n in range(len(name), 0, -1))
-    return next((each for at, n in starts if fits(each := f"…{name[at : at + n]}…")), "…")
+    looks = list(short.values())
+    for k, look in enumerate(looks):
+        if looks.count(look) > 1:
+            short[every[k]] = f"{look[: most - 4]} ({looks[: k + 1].count(look)})"
+    return [short[plain(name)] for name in names]
 
 
 # Files
 
 
-def check_path(path: Path | str) -> Path:
-    """Return where a figure can be written, by its suffix."""
+def check_path(
+    path: Path | str, suffixes: Sequence[str] = SUFFIXES, kind: str = "figure format"
+) -> Path:
+    """Return where a figure, or another kind of file, can be written, by its suffix."""
     path = Path(path)
-    if path.suffix.lower() not in SUFFIXES:
-        raise UnknownNameError(
-            "figure format",
-            path.suffix,
-            SUFFIXES,
-            f"'{path}' should end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}",
-        )
+    if path.suffix.lower() not in suffixes:
+        known = f"'{path}' should end in {', '.join(suffixes[:-1])} or {suffixes[-1]}"
+        raise UnknownNameError(kind, path.suffix, suffixes, known)
     return path
 
 
@@ -333,3 +262,9 @@ def save_pages(figures: Sequence[Figure], path: Path | str) -> list[Path]:
     except OSError as error:
         raise FechnerError(f"{path} cannot be written: {error}.") from error
     return paths
+
+
+def size_in_words(figures: Sequence[Figure]) -> str:
+    """Return the size of the largest of some figures as printed, such as ``178 x 90 mm``."""
+    width, height = (round(max(size_mm(each)[side] for each in figures)) for side in (0, 1))
+    return f"{width} x {height} mm"
