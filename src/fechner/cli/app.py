@@ -10,24 +10,24 @@ import typer
 from typer.core import TyperGroup
 
 import fechner
-from fechner.cli.options import SuiteCommand, as_command
+from fechner.cli.options import FlagCommand, as_command
 from fechner.errors import FechnerError
 
 #: Where commands are, in the order in which help lists them: the module, and what it has for the
-#: command, a function, a `SuiteCommand` or a typer app.
+#: command, a function, a `FlagCommand` or a typer app.
 COMMANDS = {
     "run": ("run", "run"),
     "scores": ("results", "scores"),
-    "compare": ("compare", "compare"),
+    "compare": ("results", "compare"),
     "report": ("results", "report"),
     "reread": ("results", "reread"),
     "figure": ("figure", "figure"),
     "export": ("results", "export"),
-    "objects": ("doctor", "objects"),
+    "objects": ("listing", "objects"),
     "people": ("people", "people"),
     "export-trials": ("people", "export_trials"),
-    "consistency": ("compare", "consistency"),
-    "conditions": ("compare", "conditions"),
+    "consistency": ("results", "consistency"),
+    "conditions": ("results", "conditions"),
     "serve": ("serve", "serve"),
     "list": ("listing", "app"),
     "show": ("figure", "show"),
@@ -35,7 +35,7 @@ COMMANDS = {
     "fields": ("models", "fields"),
     "redundancy": ("models", "redundancy"),
     "validate": ("models", "validate"),
-    "doctor": ("doctor", "doctor"),
+    "doctor": ("listing", "doctor"),
 }
 
 
@@ -50,16 +50,12 @@ class _Commands(TyperGroup):
 
     def __init__(self, **about: Any) -> None:
         super().__init__(**about)
-        self.commands: Any = dict.fromkeys(COMMANDS)  # what a mistyped name may have meant
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return their names."""
-        return list(COMMANDS)
+        self.commands: Any = dict.fromkeys(COMMANDS)  # their names, in order
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command, None if there is none of that name."""
         command = load(cmd_name) if cmd_name in COMMANDS else None
-        if isinstance(command, SuiteCommand):
+        if isinstance(command, FlagCommand):
             return command.build(cmd_name)
         if isinstance(command, typer.Typer):
             return typer.main.get_command(command)
@@ -69,7 +65,7 @@ class _Commands(TyperGroup):
         """Return the command that arguments name, with its own arguments."""
         name, *rest = args
         command = load(name) if name in COMMANDS else None
-        if isinstance(command, SuiteCommand):
+        if isinstance(command, FlagCommand):
             return name, command.for_arguments(name, rest), rest
         return super().resolve_command(ctx, args)
 

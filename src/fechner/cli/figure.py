@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fechner.cli.options import SuiteCommand, split_names, split_observers
+from fechner.cli.options import FlagCommand, split_names, split_observers
 from fechner.errors import FechnerError
 
 
@@ -121,4 +121,4 @@ def _suite_in(args: Sequence[str]) -> str | None:
     return next(known, words[0] if words else None)
 
 
-show = SuiteCommand(_show, _suite_in)
+show = FlagCommand(_show, find_suite=_suite_in)

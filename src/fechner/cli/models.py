@@ -12,12 +12,11 @@ import typer
 
 from fechner.cli.options import (
     DISPLAY,
-    DTYPE,
     LAYERS,
     MODEL,
+    MODEL_FLAGS,
     PPD,
-    TRUST,
-    WEIGHTS,
+    FlagCommand,
     load,
     print_table,
     split_names,
@@ -25,12 +24,11 @@ from fechner.cli.options import (
 from fechner.errors import FechnerError, ObserverError
 
 
-def layers(
+def _layers(
     name: MODEL,
     pattern: Annotated[list[str] | None, typer.Argument()] = None,
-    weights: WEIGHTS = None,
-    dtype: DTYPE = None,
-    trust_remote_code: TRUST = False,
+    *,
+    given: dict[str, Any],
 ) -> None:
     """List the layers at which an observer can be read out, in order; * marks its stages.
 
@@ -42,7 +40,7 @@ def layers(
     from fechner.observers.abilities import Encodes, abilities
     from fechner.observers.taps import choose_layers
 
-    observer = load(name, weights, dtype, trust_remote_code)
+    observer = load(name, given)
     if "encodes" not in abilities(observer):
         raise ObserverError(
             f"observer '{name}' is not an encoder, so it has no layers to read out."
@@ -62,7 +60,7 @@ def layers(
     )
 
 
-def fields(
+def _fields(
     name: MODEL,
     layer: LAYERS = None,
     by: Literal["jacobian", "deltas", "noise"] = "jacobian",
@@ -76,9 +74,8 @@ def fields(
     contrast: float | None = None,
     pictures: Annotated[int | None, typer.Option(min=1)] = None,
     seed: int = 0,
-    weights: WEIGHTS = None,
-    dtype: DTYPE = None,
-    trust_remote_code: TRUST = False,
+    *,
+    given: dict[str, Any],
 ) -> None:
     """Find the receptive fields of units, fit them and draw a sheet of them.
 
@@ -112,7 +109,7 @@ def fields(
 
     paths = [check_sheet_path(path) for path in out or ()]
     shown = _conditions(ppd, display, luminance_cdm2=luminance, of=of)
-    observer = load(name, weights, dtype, trust_remote_code)
+    observer = load(name, given)
     with Bar() as bar:
         bar.doing(f"{name} by {by}")
         conditions = shown.seen_by(observer.wants)
@@ -120,10 +117,10 @@ def fields(
         if window is not None:
             where = physiology.Window.centred(conditions.field, window)
         recording = physiology.record(observer, layer, units, conditions=conditions, window=where)
-        given = {"contrast": contrast, "pictures": pictures, "seed": seed}
+        chosen = {"contrast": contrast, "pictures": pictures, "seed": seed}
         if by == "deltas":
-            given = {"contrast": contrast}
-        settings = {key: value for key, value in given.items() if value is not None}
+            chosen = {"contrast": contrast}
+        settings = {key: value for key, value in chosen.items() if value is not None}
         find: Any = getattr(physiology, f"by_{by}")
         found = find(recording, **settings, progress=bar)
     tunings = [physiology.describe(field) for field in followed(found, "fitting")]
@@ -136,7 +133,7 @@ def fields(
         typer.echo(f"{section.layer}: {section.counts}")
 
 
-def redundancy(
+def _redundancy(
     names: list[str],
     layer: LAYERS = None,
     images: Path | None = None,
@@ -148,9 +145,8 @@ def redundancy(
     ppd: PPD = 64.0,
     display: DISPLAY = "decalogue",
     seed: int = 0,
-    weights: WEIGHTS = None,
-    dtype: DTYPE = None,
-    trust_remote_code: TRUST = False,
+    *,
+    given: dict[str, Any],
 ) -> None:
     """Estimate the redundancy of responses to photographs, layer by layer.
 
@@ -193,7 +189,7 @@ def redundancy(
         )
     found = []
     for name in names:
-        observer = load(name, weights, dtype, trust_remote_code)
+        observer = load(name, given)
         with Bar() as bar:
             bar.doing(f"{name} looking at photographs")
             found.append(
@@ -231,13 +227,12 @@ def _conditions(ppd: float, display: str, **about: Any) -> Any:
     return Conditions(field, open_display(display), **about)
 
 
-def validate(
+def _validate(
     name: MODEL,
     layers: str | None = None,
     device: str | None = None,
-    weights: WEIGHTS = None,
-    dtype: DTYPE = None,
-    trust_remote_code: TRUST = False,
+    *,
+    given: dict[str, Any],
 ) -> None:
     """Show an observer a few pictures and say whether it is fit to be measured.
 
@@ -253,7 +248,7 @@ def validate(
 
     place = check_device(device) if device else best_device()
     with limited_memory(place):
-        observer = load(name, weights, dtype, trust_remote_code, place)
+        observer = load(name, given, place)
         with redirect_stdout(StringIO()) as printed:
             found = check(observer, layers=split_names(layers), device=place)
     if printed.getvalue():
@@ -263,3 +258,9 @@ def validate(
     typer.echo(found.verdict)
     if found.problems:
         raise typer.Exit(1)
+
+
+layers = FlagCommand(_layers, MODEL_FLAGS)
+fields = FlagCommand(_fields, MODEL_FLAGS)
+redundancy = FlagCommand(_redundancy, MODEL_FLAGS)
+validate = FlagCommand(_validate, MODEL_FLAGS)

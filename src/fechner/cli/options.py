@@ -45,34 +45,21 @@ LAYERS = Annotated[
 ]
 PPD = Annotated[float, typer.Option(help="Pixels per degree.")]
 DISPLAY = Annotated[str, typer.Option(help="Display (`fechner list displays`) or TOML file.")]
-WEIGHTS = Annotated[
-    Path | None,
-    typer.Option(
-        help="Weights for the observer named, instead of its own: safetensors, or a torch file "
-        "that holds tensors only."
-    ),
-]
-DTYPE = Annotated[
-    Literal["float32", "float64", "bfloat16", "float16"] | None,
-    typer.Option(help="Precision of networks; differences near threshold need float32."),
-]
-TRUST = Annotated[
-    bool,
-    typer.Option("--trust-remote-code", help="Run code that comes with weights (torch.hub, hub)."),
-]
+
+#: Flags of commands that look into a model: settings of runs, too.
+MODEL_FLAGS = ("weights", "dtype", "trust_remote_code")
 
 
-def load(
-    name: str, weights: Path | None, dtype: str | None, trust: bool, device: str = "cpu"
-) -> Observer:
-    """Make the observer that a name and the options stand for."""
+def load(name: str, given: dict[str, Any], device: str = "cpu") -> Observer:
+    """Make the observer that a name and the flags of models stand for."""
     from fechner.observers.names import check_name, resolve, with_settings
+    from fechner.runs.manifest import Settings
 
     check_name(name)
-    given = {"weights": weights, "dtype": dtype}
-    settings = {key: str(value) for key, value in given.items() if value}
+    given = Settings(**given).changed()
+    trust = given.pop("trust_remote_code", False)
     with redirect_stdout(sys.stderr):  # libraries report downloads and more
-        return resolve(with_settings(name, settings), device=device, trust_remote_code=trust)
+        return resolve(with_settings(name, given), device=device, trust_remote_code=trust)
 
 
 def split_names(text: str | None) -> list[str] | None:
@@ -200,40 +187,41 @@ def _with_help(parameter: inspect.Parameter, hint: Any, help: str | None) -> Any
 
 
 @dataclass(frozen=True)
-class SuiteCommand:
-    """A command with flags for the options of a suite.
+class FlagCommand:
+    """A command with flags that derive from options of a suite, or of runs.
 
     Parameters
     ----------
     function
         Its parameter ``given`` takes what was set by these flags.
-    find
-        Returns the suite that arguments name, None if they name none.
     settings
-        Whether it has flags for the settings of a run, too.
+        Which settings of runs it has flags for; None is all.
+    find_suite
+        Returns the suite that arguments name, None if they name none; commands without have no
+        flags for the options of a suite.
     """
 
     function: Callable[..., None]
-    find: Callable[[Sequence[str]], str | None]
-    settings: bool = False
+    settings: Sequence[str] | None = ()
+    find_suite: Callable[[Sequence[str]], str | None] | None = None
 
     def build(self, name: str, suite_name: str | None = None) -> Any:
         """Return the command with the flags of a suite, or those of every suite if it is None."""
+        from fechner.runs.manifest import Settings
         from fechner.suites.base import suite
         from fechner.suites.options import Options, options_of
 
-        kinds: dict[str | None, Any] = {None: Options}
+        flags: dict[str, inspect.Parameter] = {}
+        if self.find_suite is not None:
+            flags |= {each.name: _parameter(each) for each in options_of(Options).values()}
         if suite_name is not None:
             own = suite(suite_name)
-            kinds[f"Options of suite {own.name}"] = own.options
-        if self.settings:
-            from fechner.runs.manifest import Settings
-
-            kinds["Computing"] = Settings
-        flags: dict[str, inspect.Parameter] = {}
-        for panel, kind in kinds.items():
-            for each in options_of(kind).values():
+            panel = f"Options of suite {own.name}"
+            for each in options_of(own.options).values():
                 flags.setdefault(each.name, _parameter(each, panel))
+        for each in options_of(Settings).values():
+            if self.settings is None or each.name in self.settings:
+                flags[each.name] = _parameter(each, "Computing" if self.find_suite else None)
         return as_command(name, self.function, flags)
 
     def for_arguments(self, name: str, args: Sequence[str]) -> Any:
@@ -241,8 +229,8 @@ class SuiteCommand:
 
         A flag that it does not have is refused here, since another suite may have it.
         """
-        suite_name = self.find(args)
-        if suite_name is None and {"-h", "--help"}.isdisjoint(args):
+        suite_name = self.find_suite(args) if self.find_suite else None
+        if self.find_suite and suite_name is None and {"-h", "--help"}.isdisjoint(args):
             suite_name = DEFAULT_SUITE
         command = self.build(name, suite_name)
         if suite_name is None:
@@ -258,7 +246,7 @@ class SuiteCommand:
         return command
 
 
-def _parameter(option: Option, panel: str | None) -> inspect.Parameter:
+def _parameter(option: Option, panel: str | None = None) -> inspect.Parameter:
     """Return an option as a keyword parameter as typer reads them, None where nothing was set."""
     default = option.default
     bounds = f" {option.bounds[0].upper()}{option.bounds[1:]}." if option.bounds else ""

@@ -13,7 +13,7 @@ import typer
 
 from fechner.cli.options import (
     DEFAULT_SUITE,
-    SuiteCommand,
+    FlagCommand,
     info,
     print_table,
     quick_imports,
@@ -151,7 +151,7 @@ def _suite_in(args: Sequence[str]) -> str | None:
     return found
 
 
-run = SuiteCommand(_run, _suite_in, settings=True)
+run = FlagCommand(_run, settings=None, find_suite=_suite_in)
 
 
 def _listed(path: Path) -> list[str]:
