@@ -213,12 +213,8 @@ class Asking:
     ) -> Chain:
         """Ask some of the prompts to the end of a track.
 
-        Parameters
-        ----------
-        place
-            Layer and read-out whose answers choose contrasts.
-        along
-            Layers and read-outs that are measured with these trials, [layers, read-outs].
+        Answers of the layer and read-out ``place`` choose contrasts; all those of ``along``
+        [layers, read-outs] are measured.
         """
         track = self.placement.track(blanks=None if samples else 1)
         trials, first = advance(track), 0

@@ -34,10 +34,10 @@ class Curve:
 
     Parameters
     ----------
-    channel
-        Direction of the test: ``ach``, ``rg`` or ``yb``.
-    condition
-        What is special about it, in words; and the number behind them.
+    channel, test
+        Direction of the test: ``ach``, ``rg`` or ``yb``; what else is special about it.
+    condition, level
+        What is special about the condition, and the number behind that.
     group
         Curves of one group have an order that is known.
     human
@@ -48,8 +48,6 @@ class Curve:
         curve that has no place in it.
     needs
         What an observer must be able to see to be asked this curve; others may still be.
-    test
-        What is special about its tests, in words, where it is not the abscissa.
     """
 
     channel: str
@@ -100,9 +98,6 @@ class CurveTask(Protocol):
     def method(self) -> str:
         """What is shown and what is known of people, in sentences."""
 
-    def __len__(self) -> int:
-        """Return how many curves there are."""
-
     def curves(self) -> Sequence[Curve]:
         """List the curves."""
 
@@ -151,11 +146,11 @@ class Curves:
 
     def pieces(self) -> Sequence[Piece]:
         """List pieces of a few curves each."""
-        each = len(self.task.abscissae) * self.task.seeds
+        each, curves = len(self.task.abscissae) * self.task.seeds, len(self.task.curves())
         # Channels are read in one go.
         if self.task.by_channel:
-            return [Piece("curves-00", 0, len(self.task), 2 * each)]
-        return split("curves", len(self.task), max(1, _IMAGES_PER_PIECE // each), each)
+            return [Piece("curves-00", 0, curves, 2 * each)]
+        return split("curves", curves, max(1, _IMAGES_PER_PIECE // each), each)
 
     def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
         """Measure some of the curves."""

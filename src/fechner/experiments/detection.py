@@ -1,10 +1,8 @@
 """Detection of a pattern, on a uniform field or on a mask: the first question of psychophysics.
 
 A task knows its abscissae, the stimulus and its reference at each, and the human threshold there in
-the unit of its own contrast axis. Pattern, colour direction and human reference are parameters.
-
-What a display and its pixels can show is stated for a target added to a reference: the background
-with its masks.
+the unit of its own contrast axis. What a display and its pixels can show is stated for a target
+added to a reference: the background with its masks.
 """
 
 from __future__ import annotations
@@ -31,19 +29,10 @@ from fechner.stimuli import (
     Pattern,
     Stimulus,
     gamut_limit,
+    patterns,
 )
 from fechner.stimuli.colour import DIRECTION_NAMES
 from fechner.stimuli.contrast import Unit
-from fechner.stimuli.patterns import (
-    can_vary,
-    contrast_of,
-    in_words,
-    parameters_of,
-    seed_of,
-    share_inside,
-    with_parameter,
-    with_seed,
-)
 from fechner.stimuli.stimulus import asked_light, contrast_limit, fits_gamut
 
 if TYPE_CHECKING:
@@ -160,15 +149,15 @@ class Detection:
         found = {name: (name, "") for name in self._own}
         for before, field in self._patterns.items():
             pattern = getattr(self, field)
-            area = ("area_deg2",) if can_vary(pattern, "area_deg2") else ()
-            for name in (*parameters_of(pattern), *area):
+            area = ("area_deg2",) if patterns.can_vary(pattern, "area_deg2") else ()
+            for name in (*patterns.parameters_of(pattern), *area):
                 found.setdefault(f"{before}{name}", (field, name))
         return found
 
     @property
     def unit(self) -> Unit:
         """Unit of the contrast axis."""
-        of = contrast_of(self.pattern)
+        of = patterns.contrast_of(self.pattern)
         if self.direction == "ach":
             return "dkl" if of == "amplitude" else of
         return "dkl_rms" if of == "rms" else "dkl"
@@ -190,7 +179,7 @@ class Detection:
     @property
     def method(self) -> str:
         """What is shown and where human thresholds come from, in sentences."""
-        what = in_words(self.pattern, without=self.over)
+        what = patterns.in_words(self.pattern, without=self.over)
         colour = DIRECTION_NAMES.get(self.direction, self.direction)
         time = light = below = ""
         if self._is_video:
@@ -256,13 +245,13 @@ class Detection:
     def at(self, x: float) -> Self:
         """Return the task as it is at one abscissa."""
         field, parameter = self._may_vary[self.over]
-        value: Any = with_parameter(getattr(self, field), parameter, x) if parameter else x
+        value: Any = patterns.with_parameter(getattr(self, field), parameter, x) if parameter else x
         return replace(self, **{field: value})
 
     def with_seed(self, seed: int) -> Self:
         """Return the task with another seed of what is random in it."""
         drawn: Any = {
-            name: with_seed(getattr(self, name), seed) for name in self._patterns.values()
+            name: patterns.with_seed(getattr(self, name), seed) for name in self._patterns.values()
         }
         return replace(self, **drawn)
 
@@ -280,7 +269,11 @@ class Detection:
 
     def _draw(self, pattern: Pattern, *index: int) -> Pattern:
         """Return a draw of its own for every abscissa, so that resampling them resamples noise."""
-        return pattern if self.one_draw else with_seed(pattern, *seed_of(pattern), *index)
+        return (
+            pattern
+            if self.one_draw
+            else patterns.with_seed(pattern, *patterns.seed_of(pattern), *index)
+        )
 
 
 @dataclass(frozen=True)
@@ -327,7 +320,7 @@ class Masking(Detection):
     @property
     def unit(self) -> Unit:
         """Unit of the contrast axis."""
-        along = self.direction == "ach" and contrast_of(self.pattern) == "amplitude"
+        along = self.direction == "ach" and patterns.contrast_of(self.pattern) == "amplitude"
         return "michelson" if along else super().unit
 
     @property
@@ -336,10 +329,10 @@ class Masking(Detection):
 
     @property
     def _masked(self) -> str:
-        mask = in_words(self.mask, without=self.over.removeprefix("mask_"))
+        mask = patterns.in_words(self.mask, without=self.over.removeprefix("mask_"))
         direction = self.mask_direction or self.direction
         colour = DIRECTION_NAMES.get(direction, direction)
-        unit = "" if contrast_of(self.mask) == "amplitude" else ", its contrast RMS"
+        unit = "" if patterns.contrast_of(self.mask) == "amplitude" else ", its contrast RMS"
         held = "" if self.over == "mask_contrast" else f", its contrast {self.mask_contrast:g}"
         return f", masked by {mask} ({colour}){unit}{held}, which alone is the reference"
 
@@ -367,10 +360,7 @@ def flag_contrasts(
 ) -> NDArray[np.uint8]:
     """Say of each contrast of the target why it cannot be shown as meant; 0 if it can.
 
-    Parameters
-    ----------
-    field, seen
-        The field that is drawn, and as the observer sees it after resampling, if there is any.
+    ``field`` is drawn, and ``seen`` by the observer after resampling, if there is any.
     """
     flags = np.zeros(len(contrasts), dtype=np.uint8)
     layers = (*reference.layers, target)
@@ -400,12 +390,7 @@ def flag_stimulus(
 ) -> int:
     """Say why a stimulus cannot be shown as meant, to the last pixel; 0 if it can.
 
-    Parameters
-    ----------
-    drawn, seen
-        The field that is drawn, and what is left of its pixels after resampling.
-    cut
-        Whether light that the display cannot show is meant to be cut.
+    With ``cut``, light that the display cannot show is meant to be cut.
     """
     if reason := _geometry(stimulus.layers, drawn, seen):
         return REASONS.index(reason)
@@ -419,7 +404,7 @@ def _geometry(layers: Sequence[Layer], drawn: Field, seen: Field) -> str:
         hz = 0.0 if layer.flicker is None else layer.flicker.frequency_hz
         if layer.pattern.highest_cpd > nyquist_cpd or hz > drawn.fps / 2:
             return "aliased"
-    if any(share_inside(layer.pattern, drawn) < _SHARE_INSIDE for layer in layers):
+    if any(patterns.share_inside(layer.pattern, drawn) < _SHARE_INSIDE for layer in layers):
         return "window-cut"
     return ""
 
@@ -438,7 +423,7 @@ def realised_contrasts(
         display.linear_rgb, (reference.background_xyz, target.modulation_xyz)
     )
     weights = np.array(display.rgb_to_xyz[1])
-    scale = math.sqrt(2) if contrast_of(target.pattern) == "rms_sqrt2" else 1.0
+    scale = math.sqrt(2) if patterns.contrast_of(target.pattern) == "rms_sqrt2" else 1.0
     realised = []
     for rgb in _lights(reference, target, contrasts, display, field):
         shown = rgb.clip(*display.limits_cdm2())
@@ -459,7 +444,7 @@ def realised_mask(reference: Stimulus, display: Display, field: Field) -> float:
 
 def _is_rms(layer: Layer) -> bool:
     # Such a contrast is no bound: peaks of noise lie far above its standard deviation.
-    return contrast_of(layer.pattern) != "amplitude"
+    return patterns.contrast_of(layer.pattern) != "amplitude"
 
 
 def _lights(

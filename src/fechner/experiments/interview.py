@@ -51,16 +51,10 @@ _ENDS_ALL = (BudgetError, RunFolderError)
 
 @dataclass(frozen=True)
 class Request:
-    """A question about stimuli that are painted when their turn comes.
+    """A question about stimuli, in the order in which they are shown.
 
-    Parameters
-    ----------
-    stimuli
-        In the order in which they are shown.
-    target
-        Which of them is looked at, to find what was really shown.
-    trace
-        What it is about; test and contrast are filled in when it is asked.
+    ``target`` is which of them is looked at, to find what was really shown. Test and contrast of
+    the trace are filled in when it is asked.
     """
 
     stimuli: tuple[Stimulus | Picture, ...]
@@ -81,15 +75,9 @@ class Request:
 class Heard(NamedTuple):
     """What came of trials.
 
-    Parameters
-    ----------
-    yes
-        How far each answer is the first option: 1, 0, NaN for replies that were none of them; the
-        read-out `GRADED` has the probability of the first option. [trials, layers, read-outs]
-    contrast
-        What was really shown, [trials].
-    answers
-        Whole answers, those of each trial.
+    ``yes`` is how far each answer is the first option, [trials, layers, read-outs]: 1, 0, NaN for
+    replies that were none of them; the read-out `GRADED` has the probability of the first option.
+    ``contrast`` is what was really shown, and ``answers`` are whole answers, those of each trial.
     """
 
     yes: NDArray[np.float64]
@@ -127,14 +115,8 @@ Look = Callable[[Shown, "Tensor"], float]
 class Interview:
     """All questions of a piece.
 
-    Parameters
-    ----------
-    chains
-        Made when they are begun. None of them depends on answers to another.
-    finish
-        Returns the result, when all chains are at their ends.
-    look
-        Measures what was really shown; None measures nothing.
+    No chain depends on answers to another. ``finish`` returns the result, when all are at their
+    ends; ``look`` measures what was really shown.
     """
 
     scene: Scene

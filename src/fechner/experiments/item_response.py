@@ -123,13 +123,7 @@ class ItemResponse:
     def measure(
         self, piece: Piece, presenter: Presenter, views: xr.Dataset | None = None
     ) -> xr.Dataset:
-        """Show the pictures of some classes.
-
-        Parameters
-        ----------
-        views
-            The observer's answers to `PreferredViews`; None if it names nothing.
-        """
+        """Show some classes; ``views`` are the observer's answers to `PreferredViews`, if any."""
         known = views if self.show == "preferred" else None
         asker = self.task.asker(presenter, self, known)
         # Every picture has a track of its own; where levels are chosen, every class has, and its

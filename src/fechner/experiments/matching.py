@@ -2,12 +2,8 @@
 
 The response to a pattern against a uniform field is measured over contrast at every test frequency,
 and at the reference frequency for each reference contrast. Where the curves cross is the match
-(`fechner.psychometrics`); all layers and read-outs are served by one pass. For figures, the same is
-measured at more frequencies than people were shown.
-
-Gratings along the three cardinal directions whose contrasts people find equal should have equal
-responses. To find what an observer itself would match, its response is measured over the whole
-range of contrast that the display has in each chromatic direction.
+(`fechner.psychometrics`). Gratings along the three cardinal directions whose contrasts people find
+equal should have equal responses.
 """
 
 from __future__ import annotations
@@ -25,17 +21,9 @@ from fechner.experiments.base import Piece, Sample, Scene, split
 from fechner.experiments.detection import flag_contrasts, flagged
 from fechner.experiments.presenter import Presenter, differences, differences_from_several
 from fechner.observers.abilities import Ability, Need, Wants
-from fechner.stimuli import Grating, Layer, Pattern, Stimulus, gamut_limit
+from fechner.stimuli import Grating, Layer, Pattern, Stimulus, gamut_limit, patterns
 from fechner.stimuli.colour import DIRECTION_NAMES
 from fechner.stimuli.contrast import UNIT_NAMES, Unit
-from fechner.stimuli.patterns import (
-    can_vary,
-    contrast_of,
-    in_words,
-    seed_of,
-    with_parameter,
-    with_seed,
-)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -89,7 +77,7 @@ class FrequencyMatching:
     needs: ClassVar[tuple[Need, ...]] = ()
 
     def __post_init__(self) -> None:
-        if not can_vary(self.pattern, "frequency_cpd"):
+        if not patterns.can_vary(self.pattern, "frequency_cpd"):
             raise FechnerError(
                 f"{type(self.pattern).__name__} has no frequency_cpd across which contrast could "
                 "be matched; choose a pattern that has, such as Grating or OctaveNoise."
@@ -104,7 +92,7 @@ class FrequencyMatching:
     @property
     def unit(self) -> Unit:
         """Unit of contrasts."""
-        of = contrast_of(self.pattern)
+        of = patterns.contrast_of(self.pattern)
         return "michelson" if of == "amplitude" else of
 
     @property
@@ -125,7 +113,7 @@ class FrequencyMatching:
             "reference",
             "direct": "that differs least from the reference",
         }[self.by]
-        what = in_words(self.pattern, without="frequency_cpd")
+        what = patterns.in_words(self.pattern, without="frequency_cpd")
         frequencies, references, _ = self.human_matches()
         notes = ""
         if self.unit == "rms":
@@ -220,9 +208,9 @@ class FrequencyMatching:
 
     def _stimulus(self, frequency_cpd: float, contrast: float) -> Stimulus:
         frequency = float(frequency_cpd)
-        pattern = with_parameter(self.pattern, "frequency_cpd", frequency)
+        pattern = patterns.with_parameter(self.pattern, "frequency_cpd", frequency)
         # If it is random, every frequency has a draw of its own.
-        pattern = with_seed(pattern, *seed_of(pattern), round(1000 * frequency))
+        pattern = patterns.with_seed(pattern, *patterns.seed_of(pattern), round(1000 * frequency))
         modulation = self.scene.space.modulation_xyz("ach", self.luminance_cdm2)
         return Stimulus(self._background, (Layer(pattern, modulation, float(contrast)),))
 

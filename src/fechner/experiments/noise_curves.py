@@ -67,14 +67,11 @@ class Condition:
         The mask, of the test's channel and turned by an angle against it; a contrast of 0 is none.
     label, level
         What is special about it, and the number behind it.
-    group
-        Conditions of one group are ordered.
-    place
-        Its place in that order, the same at every abscissa; None follows people's responses.
-    known
-        Whether people's curve is compared with.
-    ranked
-        Whether it has a place in the order at all.
+    group, place
+        Conditions of one group are ordered by their place, the same at every abscissa; None follows
+        people's responses.
+    known, ranked
+        Whether people's curve is compared with, and whether it has a place in the order at all.
     white_xyz
         The light that background and achromatic patterns have the colour of, at Y = 1; None is the
         white of the scene. Chromatic patterns are the same in every light.
@@ -203,9 +200,6 @@ class NoiseCurves:
                 "equal cone contrast."
             )
         return text
-
-    def __len__(self) -> int:
-        return len(self.conditions)
 
     def curves(self) -> Sequence[Curve]:
         """List a curve for each condition."""

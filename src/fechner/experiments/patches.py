@@ -74,9 +74,6 @@ class Brightness:
             f"{_FORMULAE[self.formula]}."
         )
 
-    def __len__(self) -> int:
-        return len(self.backgrounds_cdm2)
-
     def curves(self) -> Sequence[Curve]:
         """List a curve for each background."""
         known = np.array(
@@ -167,9 +164,6 @@ class Colour:
     def _around_cdm2(self) -> float:
         return self.luminance_cdm2 if self.background_cdm2 is None else self.background_cdm2
 
-    def __len__(self) -> int:
-        return len(self._conditions)
-
     def curves(self) -> Sequence[Curve]:
         """List a curve for each direction and background."""
         grey, known = ATD.background_xyz(self._around_cdm2), {}
@@ -245,9 +239,6 @@ class SpectralSensitivity:
             "is compared with. Human curves are the luminosity function and the opponent functions "
             "of Jameson and Hurvich."
         )
-
-    def __len__(self) -> int:
-        return 3
 
     def curves(self) -> Sequence[Curve]:
         """List the three channels."""

@@ -44,14 +44,7 @@ def advance(
 
 @dataclass(frozen=True)
 class EveryLevel:
-    """Every level, the same number of times.
-
-    Parameters
-    ----------
-    levels
-        Ascending.
-    repeats
-        Draws of each.
+    """Every level, in ascending order, with ``repeats`` draws of each.
 
     Examples
     --------

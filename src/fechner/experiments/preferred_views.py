@@ -121,13 +121,7 @@ class PreferredViews:
 
 @dataclass(frozen=True)
 class GivenConditions(PreferredViews):
-    """Show every picture of an experiment once, and ask what it is (Geirhos et al. 2021).
-
-    Parameters
-    ----------
-    pictures
-        Those of an experiment, each in a condition.
-    """
+    """Show every picture of an experiment once, in its condition (Geirhos et al. 2021)."""
 
     pictures: ConditionPictures
 
@@ -256,15 +250,10 @@ class SecondLook:
 def preferred(
     pictures: PictureSet, label: int, most: int, seed: int, views: xr.Dataset | None
 ) -> list[Item]:
-    """Return the pictures of a class that an observer knows best, from the best on.
+    """Return the pictures of a class that an observer knows best by its `views`, from the best on.
 
     Those that are equally good are put in an order that follows from the seed, and so are all where
-    the observer names nothing.
-
-    Parameters
-    ----------
-    views
-        Its answers to `PreferredViews`, None if it cannot be asked.
+    the observer names nothing, so that there are no views.
     """
     order = np.random.default_rng((seed, zlib.crc32(pictures.classes[label].encode())))
     if views is None:

@@ -44,14 +44,8 @@ def problems_as_flags(
 class Trace(NamedTuple):
     """What a trial was about, for people who look into the log; NaN and -1 where it has none.
 
-    Parameters
-    ----------
-    abscissa
-        Such as the frequency; NaN for blanks, which have none.
-    contrast
-        As it was shown.
-    prompt, draw
-        Number of the prompt in the list of them, and of the draw of noise.
+    The contrast is as it was shown; prompt and draw are numbers in the list of prompts, and of
+    noise.
     """
 
     test: str = ""
@@ -91,12 +85,10 @@ class NoLog:
 
 @dataclass(eq=False)
 class Presenter:
-    """Shows stimuli to an observer.
+    """Shows stimuli to an observer with the ability that is asked.
 
     Parameters
     ----------
-    observer
-        With the ability that is asked.
     batch_size
         How many pictures of the observer's size are shown at a time.
     on_images

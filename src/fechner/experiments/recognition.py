@@ -59,8 +59,7 @@ class Recognised:
     chosen
         Which class was chosen, `NONE_OF_THEM` or `NOT_SHOWN`; [n, layers, read-outs].
     scores
-        Of every class, the highest the most likely, NaN where they are not known;
-        [n, layers, classes].
+        Of every class, NaN where they are not known; [n, layers, classes].
     problems
         Why a picture was not shown, in a word and in a sentence; empty where it was, [n].
     """
@@ -112,10 +111,8 @@ class Decided(NamedTuple):
 
     Parameters
     ----------
-    chosen
-        Which of the choices, `NONE_OF_THEM` or `NOT_SHOWN`.
-    right
-        1 or 0, NaN where nothing was shown.
+    chosen, right
+        Which of the choices, `NONE_OF_THEM` or `NOT_SHOWN`; 1 or 0, NaN where nothing was shown.
     score
         The decision score. Of classes, how probable the chosen one was, negative if it was the
         wrong one (RichardWebster et al. 2018, section III).
@@ -124,8 +121,8 @@ class Decided(NamedTuple):
     problems
         As those of `Recognised`.
     others
-        The picture of another class that stood beside the original in each trial, as its class and
-        its place, None where nothing was shown; empty where there are no such pictures.
+        The class and place of the picture that stood beside the original in each trial, None where
+        nothing was shown; empty where there are no such pictures.
     """
 
     chosen: NDArray[np.int16]

@@ -15,18 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from fechner.errors import FechnerError
+from fechner.psychometrics import functions
 from fechner.psychometrics.fitting import fit
-from fechner.psychometrics.functions import (
-    Floats,
-    Prior,
-    Scale,
-    Shape,
-    check_rates,
-    check_shape,
-    checked_answers,
-    from_axis,
-    psychometric,
-)
+from fechner.psychometrics.functions import Floats, Prior, Scale, Shape
 from fechner.psychometrics.result import Fit
 
 #: Cells of the grid: thresholds, slopes, guess rates, lapse rates.
@@ -48,13 +39,14 @@ class Adaptive:
     stop_trials
         Trials after which it is finished.
     stop_width
-        Width of the 95 % interval of the threshold at which it is finished, too: in log10 on the
-        log scale, in units of the level on a linear one.
+        Width of the threshold's 95 % interval at which it is finished, too: in log10 on the log
+        scale.
     seed
         Chooses among levels that are nearly equally good.
 
     Examples
     --------
+    >>> from fechner.psychometrics import psychometric
     >>> run = Adaptive(np.geomspace(0.001, 1, 40), stop_trials=60)
     >>> generator = np.random.default_rng(1)
     >>> while not run.finished:
@@ -78,9 +70,9 @@ class Adaptive:
         stop_width: float | None = None,
         seed: int = 0,
     ) -> None:
-        check_shape(shape, scale)
-        check_rates(guess, lapse)
-        self.levels = checked_answers(levels, 1.0, 0.0, scale)[0]
+        functions.check_shape(shape, scale)
+        functions.check_rates(guess, lapse)
+        self.levels = functions.checked_answers(levels, 1.0, 0.0, scale)[0]
         if self.levels.ndim != 1:
             raise FechnerError(f"levels must be one row of numbers, not {self.levels.shape}.")
         if stop_trials < 1 or (stop_width is not None and not stop_width > 0):
@@ -193,9 +185,9 @@ def _table(
     mass = np.sum(masses, axis=0).ravel()
     possible = g + miss < 1
     slope, g, miss, mass = (each[possible] for each in (slope, g, miss, mass))
-    chance = psychometric(
+    chance = functions.psychometric(
         np.array(levels)[None, :, None],
-        from_axis(thresholds, scale)[:, None, None],
+        functions.from_axis(thresholds, scale)[:, None, None],
         slope,
         g,
         miss,

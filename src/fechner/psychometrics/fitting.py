@@ -9,19 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fechner.errors import FechnerError
-from fechner.psychometrics.functions import (
-    Floats,
-    Parameters,
-    Prior,
-    Scale,
-    Shape,
-    check_coverage,
-    check_rates,
-    check_shape,
-    checked_answers,
-    to_axis,
-    unit_of_z,
-)
+from fechner.psychometrics import functions
+from fechner.psychometrics.functions import Floats, Parameters, Prior, Scale, Shape
 from fechner.psychometrics.grid import DRAWS, FINE, Model, Posterior, posterior
 from fechner.psychometrics.optimisation import SMALLEST_RATE, Likelihood, fisher_scoring
 from fechner.psychometrics.result import Estimate, Fit, in_units, moments, quantiles, tested_ends
@@ -90,11 +79,11 @@ def fit(
     >>> print(f"{result.threshold:.3f} [{result.low.threshold:.3f}, {result.high.threshold:.3f}]")
     0.094 [0.075, 0.115]
     """
-    check_shape(shape, scale)
+    functions.check_shape(shape, scale)
     prior = prior or Prior()
-    levels, n, k = checked_answers(levels, n, k, scale)
-    check_rates(guess, lapse)
-    check_coverage(coverage)
+    levels, n, k = functions.checked_answers(levels, n, k, scale)
+    functions.check_rates(guess, lapse)
+    functions.check_coverage(coverage)
     if equal_asymptotes and not guess is lapse is None:
         raise FechnerError("equal asymptotes are estimated: give no guess or lapse rate.")
     if draws < 1:
@@ -169,11 +158,11 @@ def _mode(found: Posterior, levels: Floats, n: Floats, k: Floats, *, model: Mode
     # The joint posterior is often highest without any overdispersion, though most of it has some.
     eta = moments(found.ends, found.log_density)[0][known, 4:]
     likelihood = Likelihood(
-        positions=to_axis(levels[known], model.scale),
+        positions=functions.to_axis(levels[known], model.scale),
         yes=yes[known],
         no=no[known],
         shape=model.shape,
-        unit=unit_of_z(model.shape, model.scale),
+        unit=functions.unit_of_z(model.shape, model.scale),
         log_slope=(limits[:, 1].mean(axis=1), float(np.log(prior.slope_factor))),
         guess=prior.guess if free[:, 2].any() else (1.0, 1.0),
         lapse=prior.lapse if free[:, 3].any() else (1.0, 1.0),
@@ -231,8 +220,7 @@ def pool_blocks(
 ) -> Blocks:
     """Put blocks of nearly the same level together, as `pool_blocks` of psignifit 4 does.
 
-    Overdispersion is the variance between blocks, so what counts as a block matters: single trials
-    of a staircase tell nothing of it, and trials far apart in time are not one block.
+    Overdispersion is the variance between blocks, so what counts as a block matters.
 
     Parameters
     ----------
@@ -251,7 +239,7 @@ def pool_blocks(
     >>> [each.tolist() for each in pooled]
     [[1.0, 2.0, 1.0], [20.0, 20.0, 10.0], [6.0, 15.0, 3.0]]
     """
-    levels, n, k = checked_answers(levels, n, k, "linear")
+    levels, n, k = functions.checked_answers(levels, n, k, "linear")
     if n.ndim != 1:
         raise FechnerError(f"levels, n and k of blocks must be one-dimensional, not {n.shape}.")
     last = np.cumsum(n)

@@ -24,16 +24,8 @@ from numpy.typing import NDArray
 from scipy import linalg, special
 
 from fechner.errors import FechnerError
-from fechner.psychometrics.functions import (
-    Floats,
-    Prior,
-    Scale,
-    Shape,
-    log_rising,
-    logit_share,
-    to_axis,
-    unit_of_z,
-)
+from fechner.psychometrics import functions
+from fechner.psychometrics.functions import Floats, Prior, Scale, Shape
 
 #: Largest step of the grid, in posterior standard deviations.
 LARGEST_STEP = 0.5
@@ -156,7 +148,7 @@ class Model(NamedTuple):
             ends = np.concatenate([ends, [(_SMALLEST_ETA, _LARGEST_ETA)]])
         yes, no = (n - k, k) if self.falling else (k, n - k)
         log_prior = partial(rising.prior.log_density, levels=levels, shape=shape, scale=scale)
-        x, unit = to_axis(levels, scale), unit_of_z(shape, scale)
+        x, unit = functions.to_axis(levels, scale), functions.unit_of_z(shape, scale)
         return Answers(x, yes, no, shape, unit, ends, log_prior, self.equal_asymptotes)
 
 
@@ -355,7 +347,7 @@ def log_likelihood(
     joint = joint.reshape(size, -1, len(eta))
     # The part that does not depend on P.
     yes, no, both = (
-        log_rising(each, 1.0, eta[:, None])
+        functions.log_rising(each, 1.0, eta[:, None])
         for each in (answers.yes, answers.no, answers.yes + answers.no)
     )
     joint += (yes + no - both).sum(axis=1).astype(np.float32)
@@ -405,7 +397,11 @@ def _shares(shape: Shape, entries: int) -> tuple[float, float, NDArray[np.float3
     )
     z = np.linspace(low, high, entries)
     at = np.sinh(z) if shape == "tdist" else z
-    at = (np.clip(logit_share(at, shape), -_REACH, _REACH) + _REACH) * (_LOGITS - 1) / (2 * _REACH)
+    at = (
+        (np.clip(functions.logit_share(at, shape), -_REACH, _REACH) + _REACH)
+        * (_LOGITS - 1)
+        / (2 * _REACH)
+    )
     cardinal = _nodes()[1]
     axis = np.arange(_LOGITS)
     yes = [np.interp(at, axis, row) for row in cardinal]
@@ -430,7 +426,7 @@ def _count_nodes(k: tuple[float, ...]) -> tuple[Floats, NDArray[np.float32]]:
     few = np.concatenate([np.geomspace(1e-7, 0.5, 25), 1 - np.geomspace(1e-7, 0.4, 15)])
     etas = np.concatenate([np.geomspace(_SMALLEST_ETA, 0.05, 6), np.linspace(0.06, 0.97, 20)])
     chance, eta = (each.reshape(-1, 1) for each in np.meshgrid(few, etas))
-    sample = log_rising(asked, chance, eta) - log_rising(asked, 1.0, eta)
+    sample = functions.log_rising(asked, chance, eta) - functions.log_rising(asked, 1.0, eta)
     chosen = np.sort(linalg.qr(sample, mode="r", pivoting=True)[1][:_COUNTS])
     matrix = np.zeros((len(chosen), len(values)), np.float32)
     matrix[:, values > 0] = np.linalg.lstsq(sample[:, chosen], sample, rcond=None)[0]
@@ -444,7 +440,9 @@ def _block_terms(chance: NDArray[np.float32], counts: Floats, eta: Floats) -> ND
     """
     logits = np.linspace(-_REACH, _REACH, _CHANCES)
     k = counts[:, None, None]
-    table = log_rising(k, special.expit(logits), eta[:, None]) - log_rising(k, 1.0, eta[:, None])
+    table = functions.log_rising(k, special.expit(logits), eta[:, None]) - functions.log_rising(
+        k, 1.0, eta[:, None]
+    )
     table = np.ascontiguousarray(np.moveaxis(table, 1, 2), dtype=np.float32)
     at = (special.logit(chance) + _REACH) * ((_CHANCES - 1) / (2 * _REACH))
     cell = np.clip(at, 0, _CHANCES - 2).astype(np.intp)

@@ -58,21 +58,18 @@ class HierarchicalFit:
 
     Parameters
     ----------
-    log10
-        Log10 threshold of the curve, [points].
-    covariance
-        Of its errors but for a factor common to all points, [points, points].
+    log10, covariance
+        Log10 threshold of the curve, [points], and the covariance of its errors but for a factor
+        common to all points.
     freedom
         Degrees of freedom with which that is known; infinite if there is one prompt, whose errors
         are those of its trials.
     offset_variance, offset_freedom
         What the prompts' offsets add to the variance of the mean over points.
-    thresholds
-        Log10 thresholds of each prompt, [points, prompts].
-    slope, guess, lapse
-        Of each prompt, [prompts].
+    thresholds, slope, guess, lapse
+        Of each prompt: log10 thresholds [points, prompts], slope and rates.
     blind
-        Prompts whose answers do not depend on the level, [prompts]; they are left out.
+        Prompts whose answers do not depend on the level; they are left out.
     sigma, tau
         Standard deviations over prompts in decades: of offsets, and of what is left over.
     """
@@ -159,22 +156,14 @@ class _Prompts:
     """Answers of prompts and the prior of their thresholds: an objective to maximise.
 
     Parameters of a prompt, theta, are its log10 thresholds at all points, log slope, and the logits
-    of guess rate and of lapse rate among detected ones.
+    of guess rate and of lapse rate among detected ones. ``likelihood`` has the answers as functions
+    of their own, [prompts x points, levels]; ``low`` and ``high`` are the tested range, [points],
+    and ``steepest`` the largest log slope. The prior of thresholds has a mean, ``centre``, and a
+    precision.
 
-    Parameters
-    ----------
-    likelihood
-        The answers as functions of their own, [prompts x points, levels].
-    low, high
-        The tested range, [points].
-    steepest
-        The largest log slope.
-    centre, precision
-        Prior of the thresholds: its mean [points] and precision [points, points].
-    fitted
-        Number of thresholds that answers determine, [prompts]. With every threshold that is fitted
-        slopes come out steeper, which is taken off (Cox & Reid 1987): information about a threshold
-        grows with the square of the slope.
+    ``fitted`` is the number of thresholds that answers determine, [prompts]. With every threshold
+    that is fitted slopes come out steeper, which is taken off (Cox & Reid 1987): information about
+    a threshold grows with the square of the slope.
     """
 
     likelihood: Likelihood

@@ -16,21 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fechner.errors import FechnerError
-from fechner.psychometrics.functions import (
-    STEEPNESS,
-    Floats,
-    Scale,
-    Shape,
-    check_rates,
-    check_shape,
-    checked_answers,
-    from_axis,
-    inverse_share,
-    psychometric,
-    tested_range,
-    to_axis,
-    unit_of_z,
-)
+from fechner.psychometrics import functions
+from fechner.psychometrics.functions import STEEPNESS, Floats, Scale, Shape
 from fechner.psychometrics.optimisation import SMALLEST_RATE, Likelihood, maximise
 
 #: A top less than this above chance has no half-way to fall.
@@ -93,22 +80,22 @@ def maximum_likelihood(
     >>> print(f"{found.threshold:.4f}, slope {found.slope:.2f}")
     0.0963, slope 2.05
     """
-    check_shape(shape, scale)
-    check_rates(guess, lapse)
-    levels, n, k = checked_answers(levels, n, k, scale)
+    functions.check_shape(shape, scale)
+    functions.check_rates(guess, lapse)
+    levels, n, k = functions.checked_answers(levels, n, k, scale)
     lead = n.shape[:-1]
-    x, n, k = (each.reshape(-1, n.shape[-1]) for each in (to_axis(levels, scale), n, k))
+    x, n, k = (each.reshape(-1, n.shape[-1]) for each in (functions.to_axis(levels, scale), n, k))
     if scale == "log" and guess == 0:
         n, k = (np.where(np.isfinite(x), each, 0.0) for each in (n, k))
     there = (n > 0) & np.isfinite(x)
-    first, last = tested_range(x, there)
+    first, last = functions.tested_range(x, there)
     length = np.where(last > first, last - first, 1.0)
     censored = np.select(
         [~there.any(axis=1), (k == n).all(axis=1), (k == 0).all(axis=1)],
         ["unknown", "below", "above"],
         default="",
     )
-    unit = unit_of_z(shape, scale)
+    unit = functions.unit_of_z(shape, scale)
     slopes = np.array([_FLATTEST, _STEEPEST]) * unit / STEEPNESS[shape] / length[:, None]
     limits = _limits(first - length, last + length, slopes, (guess, guess), lapse)
     top, log_likelihood = np.full((len(x), 4), np.nan), np.full(len(x), np.nan)
@@ -133,7 +120,7 @@ def maximum_likelihood(
     )
     fine = censored == ""
     return MaximumLikelihood(
-        threshold=np.where(fine, from_axis(at, scale), np.nan).reshape(lead),
+        threshold=np.where(fine, functions.from_axis(at, scale), np.nan).reshape(lead),
         slope=np.where(fine, np.where(steepest, np.inf, np.exp(top[:, 1])), np.nan).reshape(lead),
         censored=censored.reshape(lead),
         log_likelihood=log_likelihood.reshape(lead),
@@ -149,18 +136,14 @@ class Falling:
     threshold
         Level at which the curve is half-way between its top and chance; NaN if censored.
     slope
-        As of `psychometric` with the same shape and scale. Answers that fall between two
-        neighbouring levels have the steepest slope that can be told from others.
+        As of `psychometric`. Answers that fall between two neighbouring levels have the steepest
+        slope that can be told from others.
     top
         Accuracy at level 0, or at levels too weak to matter: 1 - miss rate.
-    censored
-        ``above`` if the curve does not fall half-way within the tested levels, ``below`` if it has
-        done so before the weakest of them (level 0 left out), ``unknown`` if the top is less than
-        0.05 above chance or nothing was asked; else empty.
-    bound
-        Of censored thresholds the tested level that they lie above or below; NaN for others.
-    log_likelihood
-        Of the answers.
+    censored, bound
+        ``above`` or ``below`` if the curve does not fall half-way within the tested levels (0 left
+        out), and the level that it lies beyond; ``unknown`` if the top is less than 0.05 above
+        chance or nothing was asked; else empty.
     tested
         The weakest level above 0 and the strongest that were asked, [.., 2].
     points
@@ -189,16 +172,21 @@ class Falling:
     def accuracy(self, levels: ArrayLike) -> Floats:
         """Return the probability of a right answer at levels [X], [.., X]."""
         at = self.points[..., None, :]
-        own = (from_axis(at[..., 0], self.scale), np.exp(at[..., 1]), at[..., 2], at[..., 3])
-        return np.asarray(1 - psychometric(levels, *own, shape=self.shape, scale=self.scale))
+        own = (
+            functions.from_axis(at[..., 0], self.scale),
+            np.exp(at[..., 1]),
+            at[..., 2],
+            at[..., 3],
+        )
+        return np.asarray(
+            1 - functions.psychometric(levels, *own, shape=self.shape, scale=self.scale)
+        )
 
     def level_at(self, accuracy: float) -> tuple[Floats, NDArray[Any]]:
-        """Return the level at which the curve has fallen to an accuracy, and whether it is tested.
+        """Return the level at which the curve has fallen to an accuracy, NaN if it is not tested.
 
-        The second is ``above`` if it falls so far beyond the strongest tested level only (or never,
-        where the accuracy is at chance or below), ``below`` if it has done so before the weakest
-        (or at once, where the accuracy is above the top), ``unknown`` where nothing was fitted,
-        else empty; censored levels are NaN.
+        And whether it lies ``above`` (or is never reached) or ``below`` the tested levels, or is
+        ``unknown`` since nothing was fitted; else empty.
 
         Examples
         --------
@@ -229,16 +217,13 @@ def fit_falling(
 
     Parameters
     ----------
-    levels
-        Distances from the original, [L] or [.., L]; leading axes are curves of their own. On the
-        log scale level 0, the original, is the top itself.
-    n, right
-        Trials at each level, and right answers, [.., L]; both need not be whole.
+    levels, n, right
+        Distances from the original, [L] or [.., L], trials, and right answers, [.., L]. On the log
+        scale level 0, the original, is the top itself.
     chance
         Accuracy of an observer that guesses: 1 over the number of choices.
     shape, scale
-        As for `fit`. Curves that are symmetric over the logarithm of the level have the same
-        threshold by ``logistic`` and ``normal``.
+        As for `fit`.
     start
         ``points`` of another fit to nearly the same answers, [4] or [.., 4], instead of a search.
 
@@ -248,20 +233,20 @@ def fit_falling(
     >>> print(f"{found.threshold:.2f}, slope {found.slope:.1f}, top {found.top:.2f}")
     4.00, slope 6.8, top 0.96
     """
-    check_shape(shape, scale)
+    functions.check_shape(shape, scale)
     if not 0 <= chance < 1 - _ROOM:
         raise FechnerError(f"chance must be a rate such as 1 / number of choices, not {chance}.")
-    levels, n, right = checked_answers(levels, n, right, scale)
+    levels, n, right = functions.checked_answers(levels, n, right, scale)
     lead = n.shape[:-1]
-    rows = (to_axis(levels, scale), n, n - right)
+    rows = (functions.to_axis(levels, scale), n, n - right)
     x, n, wrong = (each.reshape(-1, each.shape[-1]) for each in rows)
     there = (n > 0) & np.isfinite(x)
     known = np.asarray(there.any(axis=1))
     points, height = np.full((len(x), 4), np.nan), np.full(len(x), np.nan)
-    first, last = tested_range(x, there)
+    first, last = functions.tested_range(x, there)
     length = np.where(last > first, last - first, 1.0)
     if known.any():
-        unit = unit_of_z(shape, scale)
+        unit = functions.unit_of_z(shape, scale)
         likelihood = Likelihood(x[known], wrong[known], (n - wrong)[known], shape, unit)
         begin = None if start is None else np.broadcast_to(start, (*lead, 4)).reshape(-1, 4)[known]
         low, high, size = first[known], last[known], length[known]
@@ -279,7 +264,7 @@ def fit_falling(
         )
         points[known], height[known] = maximise(likelihood, limits, _FALLING_GRID, begin)
     tested = np.stack([first, last], axis=1)
-    tested = np.where(known[:, None], from_axis(tested, scale), np.nan).reshape(*lead, 2)
+    tested = np.where(known[:, None], functions.from_axis(tested, scale), np.nan).reshape(*lead, 2)
     points = points.reshape(*lead, 4)
     threshold, censored = _within(points[..., 0], tested, scale)
     # Nothing but right answers: wherever the search ended, the curve has not begun to fall.
@@ -310,18 +295,20 @@ def position_at(points: Floats, accuracy: float, shape: Shape, scale: Scale) -> 
     top, chance = 1 - points[..., 2], points[..., 3]
     with np.errstate(divide="ignore"):
         fallen = np.clip((top - accuracy) / (top - chance), 0.0, 1.0)
-        z = inverse_share(fallen, shape)
-    return np.asarray(points[..., 0] + z * unit_of_z(shape, scale) * np.exp(-points[..., 1]))
+        z = functions.inverse_share(fallen, shape)
+    return np.asarray(
+        points[..., 0] + z * functions.unit_of_z(shape, scale) * np.exp(-points[..., 1])
+    )
 
 
 def _within(at: Floats, tested: Floats, scale: Scale) -> tuple[Floats, NDArray[Any]]:
     """Return levels at positions on the axis, NaN outside the tested ones, and on which side."""
-    ends = to_axis(tested, scale)
+    ends = functions.to_axis(tested, scale)
     # A step at the weakest or strongest level may lie just outside.
     close = 1e-9 * (1 + np.abs(ends))
     below, above = at < ends[..., 0] - close[..., 0], at > ends[..., 1] + close[..., 1]
     censored = np.select([np.isnan(at), below, above], ["unknown", "below", "above"], default="")
-    return np.where(censored == "", from_axis(at, scale), np.nan), censored
+    return np.where(censored == "", functions.from_axis(at, scale), np.nan), censored
 
 
 def _limits(

@@ -203,17 +203,10 @@ class Likelihood:
 def maximise(
     likelihood: Likelihood, limits: Floats, grid: Floats, start: Floats | None = None
 ) -> tuple[Floats, Floats]:
-    """Maximise from the start, or from the best point of a coarse grid.
+    """Maximise within limits [F, 4, 2] from a start [F, 4], or from the best of a coarse grid.
 
-    Parameters
-    ----------
-    limits
-        [F, 4, 2].
-    grid
-        Shares of the way between the limits of threshold and log slope, and how much of the yes
-        answers at the lowest levels are guesses, [G, 3].
-    start
-        [F, 4].
+    The grid [G, 3] has shares of the way between the limits of threshold and log slope, and how
+    much of the yes answers at the lowest levels are guesses.
     """
     longest = np.tile([0.0, 1.0, 0.1, 0.0], (len(limits), 1))
     longest[:, 0] = (limits[:, 0, 1] - limits[:, 0, 0]) / 12

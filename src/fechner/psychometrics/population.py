@@ -72,38 +72,27 @@ _FINE = 400
 
 @dataclass(frozen=True)
 class Population:
-    """What is common to classes, and what each has for itself.
+    """What is common to classes, and what each has for itself, [classes].
 
     Parameters
     ----------
-    threshold
-        Level half-way between top and chance over the classes that are ever recognised; NaN if
-        censored.
-    low, high
-        Ends of its 95 % interval over classes; open (0, infinity) where it is censored.
-    censored
-        ``above`` or ``below`` if it lies outside the tested levels, ``unknown`` if there is nothing
-        to fall; else empty.
-    bound
-        Of a censored threshold the tested level that it lies above or below; NaN for others.
-    spread_decades
-        Standard deviation of log10 thresholds over classes.
-    slope
-        Of the logistic of each class, per decade.
-    miss
-        Rate of wrong answers about the original, of classes that are recognised.
-    never
-        Share of classes that are not.
-    log_thresholds
-        Posterior mean of the log10 threshold of each class, if it is ever recognised, [classes].
-    never_recognised
-        Probability that a class is not, [classes].
-    areas
-        Posterior mean of each class's chance-corrected accuracy, over log level, [classes].
+    threshold, low, high
+        Level half-way between top and chance over the classes that are ever recognised, NaN if
+        censored, and its 95 % interval over classes, open (0, infinity) where it is censored.
+    censored, bound
+        ``above`` or ``below`` if it lies outside the tested levels, and the level that it lies
+        beyond; ``unknown`` if there is nothing to fall; else empty.
+    spread_decades, slope
+        Standard deviation of log10 thresholds over classes; slope of each class, per decade.
+    miss, never
+        Rate of wrong answers about the original, of classes that are recognised; share of those
+        that are not.
+    log_thresholds, never_recognised, areas
+        Of each class: posterior mean of the log10 threshold, if it is ever recognised, probability
+        that it is not, and posterior mean of its chance-corrected accuracy over log level.
     pseudo_areas
-        Jackknife pseudo-values of the mean area, [classes]: their mean is that of the population,
-        and their spread over classes its standard error, which posterior means, drawn towards each
-        other, would make too small.
+        Jackknife pseudo-values of the mean area: their spread over classes is its standard error,
+        which posterior means, drawn towards each other, would make too small.
     nodes, weights
         Log10 thresholds, and how frequent they are among classes that are recognised.
     """
@@ -145,18 +134,13 @@ def fit_population(
     """Fit thresholds of classes that differ, by maximum marginal likelihood.
 
     The interval is Student's t over the classes that are recognised, times a standard error from
-    how much each class moves the mean. One class has the credible interval of `fit`. Classes of
-    which nothing is ever right have no threshold, even if the original was not among what was
-    asked: ask about it, since those that are never recognised and those that are lost at once are
-    told apart by nothing else.
+    how much each class moves the mean; one class has the credible interval of `fit`. Classes of
+    which nothing is ever right have no threshold: ask about the original too, since those that are
+    never recognised and those that are lost at once are told apart by nothing else.
 
-    Simulated in `benchmarks/item_response.py --adaptive`, 40 trials of each class (60 with chance
-    1/2) and 4 of the original, 300 data sets of each of its 18 kinds. Medians were off by at most
-    3.6 % with 10 classes, 1.5 % with 40 and 1.0 % with 200; the 95 % interval held the true
-    threshold in 93.0 to 96.7 % with 10 classes, 92.3 to 96.7 % with 40 and 92.3 to 97.3 % with
-    200. Of areas, intervals from ``pseudo_areas`` held in 88 to 100 % (fewer data sets, 11 kinds);
-    those from posterior means did in 6 to 34 % where classes are alike. Slopes that differ between
-    classes were not simulated.
+    Simulated in `benchmarks/item_response.py --adaptive`, medians were off by at most 3.6 % with 10
+    classes and 1.0 % with 200, and 95 % intervals held the true threshold in 92.3 to 97.3 %. Slopes
+    that differ between classes were not simulated.
 
     Parameters
     ----------
@@ -286,11 +270,9 @@ def _alone(
 class Marginal:
     """The likelihood of a population with the thresholds of classes summed out.
 
-    It is for trials ``n`` and right answers [classes, L] of which some are about a level above 0.
-    Areas begin and end at the levels of ``span``. ``ends`` are the weakest level above 0 and the
-    strongest that were asked about, ``nodes`` the thresholds over which is summed, all in log10;
-    ``limits`` [5, 2] the lowest and highest value of each parameter, and ``guessed`` the log
-    likelihood of each class if it is never recognised.
+    ``ends`` are the weakest level above 0 and the strongest that were asked about, ``nodes`` the
+    thresholds over which is summed, all in log10; ``limits`` [5, 2] the lowest and highest value of
+    each parameter, and ``guessed`` the log likelihood of each class if it is never recognised.
     """
 
     def __init__(

@@ -10,19 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from fechner.errors import FechnerError
-from fechner.psychometrics.functions import (
-    Floats,
-    Parameters,
-    Prior,
-    Scale,
-    Shape,
-    from_axis,
-    inverse_share,
-    psychometric,
-    share_density,
-    tested_range,
-    unit_of_z,
-)
+from fechner.psychometrics import functions
+from fechner.psychometrics.functions import Floats, Parameters, Prior, Scale, Shape
 from fechner.psychometrics.grid import Model, grid_weights
 
 Name = Literal["threshold", "slope", "guess", "lapse", "overdispersion"]
@@ -204,7 +193,7 @@ class Fit:
         """Return values of a parameter in the middle of equal cells between ends [.., 2]."""
         middles = _middles(ends, count)
         if axis == 0:
-            return from_axis(middles, self.scale)
+            return functions.from_axis(middles, self.scale)
         return np.asarray(np.exp(middles)) if axis == 1 else middles
 
     def axis(self, name: Name) -> int:
@@ -288,7 +277,9 @@ class Fit:
                 for each in (0.5, tail, 1 - tail)
             )
         level, middle, low, high = (
-            from_axis(np.where(np.abs(each) > _FAR, np.sign(each) * np.inf, each), self.scale)
+            functions.from_axis(
+                np.where(np.abs(each) > _FAR, np.sign(each) * np.inf, each), self.scale
+            )
             for each in (level, middle, low, high)
         )
         first, last = tested_ends(self.levels, self.n, self.scale)
@@ -308,10 +299,10 @@ class Fit:
         guess, room = points[..., 2], 1 - points[..., 2] - points[..., 3]
         share = p + np.zeros_like(guess) if corrected else np.clip((p - guess) / room, 0, 1)
         share = 1 - share if self.falling else share
-        z = np.clip(inverse_share(share, self.shape), -_NEVER, _NEVER)
-        slope = np.exp(points[..., 1]) / unit_of_z(self.shape, self.scale)
+        z = np.clip(functions.inverse_share(share, self.shape), -_NEVER, _NEVER)
+        slope = np.exp(points[..., 1]) / functions.unit_of_z(self.shape, self.scale)
         with np.errstate(over="ignore"):
-            steep = room * np.nan_to_num(share_density(z, self.shape)) * slope
+            steep = room * np.nan_to_num(functions.share_density(z, self.shape)) * slope
         # Where P is never reached the function is flat.
         steep = np.where(np.abs(z) >= _NEVER, 0.0, steep)
         at = np.clip(points[..., 0] + np.clip(z / slope, -_NEVER, _NEVER), -_NEVER, _NEVER)
@@ -322,8 +313,10 @@ class Fit:
 
         In decades on the log scale, in units of the level on a linear one.
         """
-        rise = inverse_share(1 - alpha, self.shape) - inverse_share(alpha, self.shape)
-        rise = rise * unit_of_z(self.shape, self.scale)
+        rise = functions.inverse_share(1 - alpha, self.shape) - functions.inverse_share(
+            alpha, self.shape
+        )
+        rise = rise * functions.unit_of_z(self.shape, self.scale)
         return Estimate(rise / self.slope, rise / self.high.slope, rise / self.low.slope)
 
     def probability(self, levels: ArrayLike) -> Curve:
@@ -369,7 +362,7 @@ class Fit:
 
     def _curves(self, levels: Floats, draws: Floats) -> Floats:
         """Return the curves of draws [.., D, 4] at levels [X], [.., D, X]."""
-        return psychometric(
+        return functions.psychometric(
             levels,
             *in_units(draws[..., None, :], self.scale),
             shape=self.shape,
@@ -381,7 +374,7 @@ class Fit:
 def tested_ends(levels: Floats, n: Floats, scale: Scale) -> tuple[Floats, Floats]:
     """Return the lowest and the highest level that was asked about, above 0 on the log scale."""
     asked = (n > 0) & ((levels > 0) if scale == "log" else np.isfinite(levels))
-    return tested_range(levels, asked)
+    return functions.tested_range(levels, asked)
 
 
 def quantiles(ends: Floats, log_density: Floats, probability: float) -> Floats:
@@ -409,7 +402,7 @@ def moments(ends: Floats, log_density: Floats) -> tuple[Floats, Floats]:
 def in_units(at: Floats, scale: Scale) -> Parameters:
     """Return positions on the axes of the grid, [.., 4], in the units of the parameters."""
     slope = np.asarray(np.exp(at[..., 1]))
-    return Parameters(from_axis(at[..., 0], scale), slope, at[..., 2], at[..., 3])
+    return Parameters(functions.from_axis(at[..., 0], scale), slope, at[..., 2], at[..., 3])
 
 
 def _middles(ends: Floats, count: int) -> Floats:
