@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             progress=False,
         )
     (place / "figures.csv").write_text(
-        "observer,top1,text\ncvvdp,90,x\nDINO ViT-S/16,70,x\nDINO ViT-S/8,72,x\n"
+        "observer,top1,text\ncvvdp,90,x\ntimm/vit_small_patch16_224.dino,70,x\ntimm/vit_small_patch8_224.dino,72,x\n"
         "torch_hub/facebookresearch/dinov2/dinov2_vits14,80,x\ntorch_hub/facebookresearch/dinov2/dinov2_vitb14,83,x\nnobody,1,x\n"
     )
     return place

@@ -54,12 +54,21 @@ class Contender:
     def read(
         self, test: Test, problems: list[str], for_scores: bool | None = None
     ) -> xr.Dataset | None:
-        """Return its answers to a test; None if there are none, and why goes to the problems."""
-        if not self.run.asked(self.observer, test):
+        """Return its answers to a test; None if there are none, and why goes to the problems.
+
+        It is no problem if a test needs what the observer lacks, or has nothing of the kind.
+        """
+        run, observer = self.run, self.observer
+        pieces = test.experiment.pieces() if for_scores is not None else ()
+        has_none = for_scores is not None and all(each.for_scores != for_scores for each in pieces)
+        if has_none or not run.asked(observer, test):
             return None
+        otherwise = "not finished"
+        if for_scores is False:
+            otherwise = "what figures need was not measured; run it without --scores-only"
         try:
-            data = self.run.data(self.observer, test.id, for_scores)
-            why = "" if data is not None else self.run.why_incomplete(self.observer, test.id)
+            data = run.data(observer, test.id, for_scores)
+            why = "" if data is not None else run.why_incomplete(observer, test.id, otherwise)
         except RunFolderError as error:
             data, why = None, str(error)
         if why:

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple, get_args
+from typing import IO, TYPE_CHECKING, get_args
 
 from fechner.errors import FechnerError, check_names
 from fechner.report import frames
-from fechner.report.contenders import groups, run_names
+from fechner.report.contenders import Contender, contenders, groups, run_names
 from fechner.report.frames import What
 from fechner.report.score_tables import summarise_scores
 from fechner.report.tables import WRITERS, Schema, import_pyarrow, on_one_line
 from fechner.runs import Result, Run
 from fechner.runs.manifest import FILE
 from fechner.runs.progress import followed
-from fechner.runs.store import slug, write_dataset
+from fechner.runs.store import slug, whole_file, write_dataset
 from fechner.suites import Test
 from fechner.suites.base import not_asked
 
@@ -75,7 +74,7 @@ def export(
         return _write_datasets(chosen, out, single=suffix == ".nc")
     stream: AbstractContextManager[IO[bytes]] = (
         # Taken before there is a progress bar, which turns stdout to the terminal.
-        nullcontext(sys.stdout.buffer) if out == "-" else _whole_file(out, chosen.runs)
+        nullcontext(sys.stdout.buffer) if out == "-" else whole_file(_checked(out, chosen.runs))
     )
     with stream as file:
         write = _write_tables if suffix in _TABLES else _write_frames
@@ -97,13 +96,8 @@ def _suffix(out: str) -> str:
     )
 
 
-class _Place(NamedTuple):
-    """An observer in a test of a run, and what the run is called."""
-
-    run: Run
-    run_name: str
-    observer: str
-    test: Test
+#: An observer of a run, and a test that it was asked.
+_Place = tuple[Contender, Test]
 
 
 class _Chosen:
@@ -119,86 +113,70 @@ class _Chosen:
         progress: bool,
     ) -> None:
         self.runs = list({run.folder.resolve(): run for run in runs}.values())
+        self.run_names = dict(zip(self.runs, run_names(self.runs), strict=True))
         self.several = len(self.runs) > 1
         self.what, self.tests, self.tell, self.progress = what, tests, tell, progress
         check_names("observer", observers, [name for run in self.runs for name in run.observers])
         check_names("test", tests, [test.id for run in self.runs for test in run.tests])
-        self.places: list[_Place] = []
-        #: Lines about whom nothing is taken from.
-        self.left_out = [line for run in self.runs for line in run.left_out if not observers]
-        self.not_asked: list[str] = []
-        for run, name in zip(self.runs, run_names(self.runs), strict=True):
+        for run in self.runs:
             run.entries()  # a damaged ledger is told once, and not of each observer
-            own = [test for test in run.tests if tests is None or test.id in tests]
-            for observer in run.observers:
-                if observers is None or observer in observers:
-                    asked = [test for test in own if run.asked(observer, test)]
-                    self.places += [_Place(run, name, observer, test) for test in asked]
-                    lacks = run.manifest.observers[observer].lacks
-                    self.not_asked += not_asked(observer, own, lacks)
+        #: Lines about whom, and of what, nothing is taken.
+        self.left_out = [line for run in self.runs for line in run.left_out if not observers]
+        self.places: list[_Place] = []
+        for each in contenders(self.runs):
+            if observers is None or each.observer in observers:
+                own = [test for test in each.run.tests if tests is None or test.id in tests]
+                self.places += [(each, test) for test in own if each.run.asked(each.observer, test)]
+                self.left_out += not_asked(each.observer, own, each.known.lacks)
 
-    def complete(self, doing: str) -> Iterator[tuple[_Place, xr.Dataset]]:
+    def complete(self, doing: str) -> Iterator[tuple[Contender, Test, xr.Dataset]]:
         """Go through what is complete; at the end, tell what is not."""
-        missing: dict[tuple[str, str], list[str]] = {}
+        problems: list[str] = []
         anything = False
-        for place in self.followed(self.places, doing):
-            data = self.answers(place)
-            if not isinstance(data, str):
+        for each, test in self.followed(self.places, doing):
+            data = each.read(test, problems, frames.FOR_SCORES[self.what])
+            if data is not None:
                 anything = True
-                yield place, data
-            elif data:
-                of_run = f" of {place.run_name}" if self.several else ""
-                missing.setdefault((place.observer + of_run, data), []).append(place.test.id)
-        lines = [
-            f"{who} is left out of {', '.join(of)}: {why}" for (who, why), of in missing.items()
-        ]
-        for line in (*self.left_out, *lines, *dict.fromkeys(self.not_asked)):
+                yield each, test, data
+        lines = list(dict.fromkeys([*problems, *self.left_out]))
+        for line in lines:
             self.tell(on_one_line(line))
         if not anything:
-            reason = "nothing is there yet"
-            if self.places and not missing:
-                reason = f"these tests have no {self.what}"
-            elif not self.places and self.not_asked:
-                reason = self.not_asked[0].rstrip(".")
-            raise FechnerError(f"there is nothing to export: {reason}.")
-
-    def answers(self, place: _Place) -> xr.Dataset | str:
-        """Return raw answers, or why there are none."""
-        return frames.answers(place.run, place.observer, place.test, frames.FOR_SCORES[self.what])
+            why = lines[0].rstrip(".") if lines else f"these tests have no {self.what}"
+            raise FechnerError(f"there is nothing to export: {why}.")
 
     def followed(self, places: Sequence[_Place], doing: str) -> Iterable[_Place]:
         """Go through places, with a progress bar if one is wanted."""
         return followed(places, doing) if self.progress else places
 
-    def scored(self) -> list[tuple[_Place, list[Result]]]:
+    def scored(self) -> list[tuple[Contender, list[Result]]]:
         """Return the scores of what is complete."""
         return [
-            (place, place.run.score(place.observer, place.test, data))
-            for place, data in self.complete("scoring")
+            (each, each.run.score(each.observer, test, data))
+            for each, test, data in self.complete("scoring")
         ]
 
 
 def _write_tables(chosen: _Chosen, file: IO[bytes], suffix: str) -> str:
     """Write a table for each set of questions, with observers under names that tell them apart."""
-    scored = chosen.scored()
+    results = [
+        (each.run, replace(result, observer=each.label))
+        for each, found in chosen.scored()
+        for result in found
+    ]
     tables = {}
     for group in groups(chosen.runs):
-        results = [
-            replace(result, observer=contender.label)
-            for contender in group.contenders
-            for place, found in scored
-            if place.run is contender.run and place.observer == contender.observer
-            for result in found
-        ]
-        if results:
-            tables[group.title] = results
+        if own := [result for run, result in results if run in group.runs]:
+            tables[group.title] = own
     texts = [
-        summarise_scores(results, title if len(tables) > 1 else "").write(_TABLES[suffix])
-        for title, results in tables.items()
+        summarise_scores(own, title if len(tables) > 1 else "").write(_TABLES[suffix])
+        for title, own in tables.items()
     ]
     file.write("\n".join(texts).encode())
-    observers = {(place.run_name, place.observer) for place, _ in scored}
-    return f"{len(observers)} observers, {len({place.test.id for place, _ in scored})} tests"
+    observers, tests = (
+        {getattr(each, name) for _, each in results} for name in ("observer", "test")
+    )
+    return f"{len(observers)} observers, {len(tests)} tests"
 
 
 def _write_frames(chosen: _Chosen, file: IO[bytes], suffix: str) -> str:
@@ -210,10 +188,10 @@ def _write_frames(chosen: _Chosen, file: IO[bytes], suffix: str) -> str:
 
     def fitted() -> Iterator[pd.DataFrame]:
         nonlocal rows
-        for place, frame in parts:
+        for run, frame in parts:
             rows += len(frame)
             if chosen.several:
-                frame.insert(0, "run", place.run_name)
+                frame.insert(0, "run", chosen.run_names[run])
             yield frames.fitted(frame, columns)
 
     WRITERS[suffix](file, columns, fitted())
@@ -221,36 +199,32 @@ def _write_frames(chosen: _Chosen, file: IO[bytes], suffix: str) -> str:
     return f"{rows} {kind}, {len(columns)} columns"
 
 
-def _frames(chosen: _Chosen) -> tuple[Schema, Iterable[tuple[_Place, pd.DataFrame]]]:
+def _frames(chosen: _Chosen) -> tuple[Schema, Iterable[tuple[Run, pd.DataFrame]]]:
     """Return the columns of what was chosen, and frames that are made when their turn comes."""
     if chosen.what == "scores":
         scored = chosen.scored()
-        return frames.OF_SCORES, [(place, frames.scores_frame(found)) for place, found in scored]
+        return frames.OF_SCORES, [(each.run, frames.scores_frame(found)) for each, found in scored]
     if chosen.what == "trials":  # those of unfinished tests included
         trials = []
         for run in chosen.runs:
-            if own := [place for place in chosen.places if place.run is run]:
-                observers = [place.observer for place in own]
-                trials.append((own[0], frames.trials_frame(run, observers, chosen.tests)))
+            observers = [each.observer for each, _ in chosen.places if each.run is run]
+            trials.append((run, frames.trials_frame(run, observers, chosen.tests)))
         if not any(len(frame) for _, frame in trials):
             raise FechnerError("there is nothing to export: no observer answered in words.")
         return frames.OF_TRIALS, trials
-
-    def framed(place: _Place, data: xr.Dataset) -> pd.DataFrame:
-        return frames.answers_frame(place.run, place.observer, place.test, data)
-
     # A look at all of it first: the columns of a file must be known before its first row.
     schemas, complete = [], []
-    for place, data in chosen.complete("looking"):
-        schemas.append(frames.schema(framed(place, data.isel({d: slice(1) for d in data.dims}))))
-        complete.append(place)
+    for each, test, data in chosen.complete("looking"):
+        first = data.isel({dim: slice(1) for dim in data.dims})
+        schemas.append(frames.schema(frames.answers_frame(each, test, first)))
+        complete.append((each, test))
 
-    def parts() -> Iterator[tuple[_Place, pd.DataFrame]]:
-        for place in chosen.followed(complete, "writing"):
-            data = chosen.answers(place)
-            if isinstance(data, str):
-                raise FechnerError(f"{place.run.folder} was changed while it was read: {data}")
-            yield place, framed(place, data)
+    def parts() -> Iterator[tuple[Run, pd.DataFrame]]:
+        for each, test in chosen.followed(complete, "writing"):
+            data = each.read(test, [], frames.FOR_SCORES[chosen.what])
+            if data is None:
+                raise FechnerError(f"{each.run.folder} was changed while it was read.")
+            yield each.run, frames.answers_frame(each, test, data)
 
     return frames.merged([frames.OF_ANSWERS, *schemas]), parts()
 
@@ -263,35 +237,34 @@ def _write_datasets(chosen: _Chosen, out: str, single: bool) -> str:
                 "with --observers and --tests, or name a folder instead of a file."
             )
         path = _checked(out, chosen.runs)
-        ((place, data),) = chosen.complete("writing")
-        write_dataset(path, _signed(place, data))
-        return f"{out}: {place.observer} in {place.test.id}"
+        ((each, test, data),) = chosen.complete("writing")
+        write_dataset(path, _signed(each, test, data))
+        return f"{out}: {each.observer} in {test.id}"
 
-    def name(place: _Place) -> Path:
-        run = [slug(place.run_name)] if chosen.several else []
-        return Path(*run, slug(place.observer), f"{slug(place.test.id)}.nc")
+    def name(each: Contender, test: Test) -> Path:
+        run = [slug(chosen.run_names[each.run])] if chosen.several else []
+        return Path(*run, slug(each.observer), f"{slug(test.id)}.nc")
 
     files = 0
-    with whole_folder(out, chosen.runs, [name(place) for place in chosen.places]) as folder:
-        for place, data in chosen.complete("writing"):
-            write_dataset(folder / name(place), _signed(place, data))
+    with whole_folder(out, chosen.runs, [name(*place) for place in chosen.places]) as folder:
+        for each, test, data in chosen.complete("writing"):
+            write_dataset(folder / name(each, test), _signed(each, test, data))
             files += 1
     return f"{out}: {files} files"
 
 
-def _signed(place: _Place, data: xr.Dataset) -> xr.Dataset:
+def _signed(each: Contender, test: Test, data: xr.Dataset) -> xr.Dataset:
     """Return answers with attributes that say whose they are.
 
     They have names of their own: a bare ``mode`` would change how scipy writes the file.
     """
-    manifest = place.run.manifest
-    record = manifest.observers[place.observer]
+    manifest = each.run.manifest
     return data.assign_attrs(
-        fechner_observer=place.observer,
+        fechner_observer=each.observer,
         fechner_suite=manifest.suite,
         fechner_mode=manifest.mode,
-        fechner_test=place.test.id,
-        fechner_fingerprint=record.fingerprint_for(place.test.experiment.asks),
+        fechner_test=test.id,
+        fechner_fingerprint=each.known.fingerprint_for(test.experiment.asks),
         fechner_version=manifest.versions["fechner"],
     )
 
@@ -314,23 +287,6 @@ def _checked(out: str, runs: Sequence[Run], folder: bool = False) -> Path:
 
 
 @contextmanager
-def _whole_file(out: str, runs: Sequence[Run]) -> Iterator[IO[bytes]]:
-    """Give a file to write, which takes its place when it is complete."""
-    path = _checked(out, runs)
-    temporary = path.with_name(f".export.{os.getpid()}.tmp")
-    with _errors_in_a_sentence(out):
-        try:
-            with temporary.open("wb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        finally:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
-
-
-@contextmanager
 def whole_folder(out: str, runs: Sequence[Run], names: Sequence[Path] = ()) -> Iterator[Path]:
     """Give a folder to fill, which takes its place when it is complete.
 
@@ -348,25 +304,16 @@ def whole_folder(out: str, runs: Sequence[Run], names: Sequence[Path] = ()) -> I
             f"{out} holds other things ({others[0]}); choose a folder that is new or empty."
         )
     temporary = (path if path.is_dir() else path.parent) / f".export.{os.getpid()}.tmp"
-    with _errors_in_a_sentence(out):
-        try:
-            temporary.mkdir()
-            yield temporary
-            path.mkdir(exist_ok=True)
-            for name in inside:  # complete when it was exported before, and perhaps no longer
-                (path / name).unlink()
-            for each in temporary.iterdir():
-                shutil.rmtree(path / each.name, ignore_errors=True)  # its folders are empty
-                each.replace(path / each.name)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
-
-
-@contextmanager
-def _errors_in_a_sentence(out: str) -> Iterator[None]:
     try:
-        yield
+        temporary.mkdir()
+        yield temporary
+        path.mkdir(exist_ok=True)
+        for name in inside:  # complete when it was exported before, and perhaps no longer
+            (path / name).unlink()
+        for each in temporary.iterdir():
+            shutil.rmtree(path / each.name, ignore_errors=True)  # its folders are empty
+            each.replace(path / each.name)
     except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        why = "the disk is full" if full else error.strerror or error
-        raise FechnerError(f"{out} cannot be written: {why}.") from error
+        raise FechnerError(f"{out} cannot be written: {error.strerror or error}.") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)

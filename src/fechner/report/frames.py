@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from fechner.errors import RunFolderError, check_names
+from fechner.errors import check_names
+from fechner.report.contenders import Contender, contenders
 from fechner.report.score_tables import COLUMNS, records
 from fechner.report.tables import Schema
 
@@ -91,32 +92,14 @@ def to_dataframe(run: Run, what: What = "scores") -> pd.DataFrame:
     if what == "trials":
         return trials_frame(run)
     run.entries()  # a damaged ledger is told, and does not leave everything out
-    found = (
-        answers_frame(run, observer, test, data)
-        for observer in run.observers
-        for test in run.tests
-        if not isinstance(data := answers(run, observer, test, FOR_SCORES[what]), str)
+    return together(
+        [
+            answers_frame(each, test, data)
+            for each in contenders([run])
+            for test in run.tests
+            if (data := each.read(test, [], FOR_SCORES[what])) is not None
+        ]
     )
-    return together(list(found))
-
-
-def answers(run: Run, observer: str, test: Test, for_scores: bool | None) -> xr.Dataset | str:
-    """Return raw answers, or why there are none: empty if the test never has any of the kind."""
-    pieces = test.experiment.pieces()
-    if not any(for_scores in (None, piece.for_scores) for piece in pieces):
-        return ""
-    try:
-        data = run.data(observer, test.id, for_scores)
-    except RunFolderError as error:
-        return str(error)
-    if data is not None:
-        return data
-    otherwise = "not finished."
-    if for_scores is False:
-        otherwise = (
-            "what figures need was not measured; run the same command without --scores-only."
-        )
-    return run.why_incomplete(observer, test.id, otherwise)
 
 
 def scores_frame(results: Sequence[Result]) -> pd.DataFrame:
@@ -158,11 +141,11 @@ def _framed(columns: Schema, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     )
 
 
-def answers_frame(run: Run, observer: str, test: Test, data: xr.Dataset) -> pd.DataFrame:
+def answers_frame(contender: Contender, test: Test, data: xr.Dataset) -> pd.DataFrame:
     """Return the raw answers of an observer in a test, one per row."""
-    manifest = run.manifest
-    whose = {"observer": observer, "suite": manifest.suite, "mode": manifest.mode, "test": test.id}
-    return tidy(data, whose)
+    manifest = contender.run.manifest
+    whose = {"observer": contender.observer, "suite": manifest.suite, "mode": manifest.mode}
+    return tidy(data, whose | {"test": test.id})
 
 
 def tidy(data: xr.Dataset, whose: Mapping[str, str]) -> pd.DataFrame:

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from fechner.errors import RunFolderError
 
@@ -47,13 +47,14 @@ def slug(name: str) -> str:
     return f"{safe}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"
 
 
-def write_atomically(path: Path, content: bytes) -> str:
-    """Write a file so that it is there whole or not at all, and return the hash of its content."""
+@contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """Give a file to write that is there whole or not at all."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())  # even if the power fails
         temporary.replace(path)
@@ -64,6 +65,12 @@ def write_atomically(path: Path, content: bytes) -> str:
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def write_atomically(path: Path, content: bytes) -> str:
+    """Write a file so that it is there whole or not at all, and return the hash of its content."""
+    with whole_file(path) as file:
+        file.write(content)
     return hashlib.sha256(content).hexdigest()
 
 

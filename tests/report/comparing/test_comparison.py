@@ -288,7 +288,7 @@ def test_without_a_correction_nothing_is_said_of_one() -> None:
     both = (made_up("up", 0.001, 0.9, 0.5), made_up("down", 0.5, 0.9, 0.5))
     text = summarise_comparison(replace(comparison("a", "b", *both), correction="none")).write()
     assert "Holm" not in text
-    assert "The p-values of 2 differences are not corrected" in text
+    assert "p is not corrected for the 2 differences tested" in text
 
 
 def test_notes_have_a_column_where_there_are_any() -> None:

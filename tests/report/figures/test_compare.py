@@ -134,7 +134,9 @@ def test_bands_end_at_the_best_score(trends: Trends, higher_is_better: bool) -> 
 
 def test_who_has_no_family_here_is_coloured_by_name(tmp_path: Path) -> None:
     path = tmp_path / "figures.csv"
-    path.write_text("observer,top1\npixels,1\nDINO ViT-S/16,70\nDINO ViT-S/8,72\n")
+    path.write_text(
+        "observer,top1\npixels,1\ntimm/vit_small_patch16_224.dino,70\ntimm/vit_small_patch8_224.dino,72\n"
+    )
     found, _ = find_trends(["@cai2025"], path, tests=["area"])
     assert list(families_of(found).values()) == ["pixels", "DINO", "DINO"]
     (legend,) = legends(trend_figure(found, dpi=80))

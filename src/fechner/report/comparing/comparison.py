@@ -9,23 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fechner.errors import FechnerError
-from fechner.report.comparing.scoring import (
-    NOTHING,
-    ScoredObserver,
-    correction_note,
-    goal_of,
-    p_header,
-    p_values,
-    score_observers,
-)
-from fechner.report.contenders import (
-    Contender,
-    Source,
-    choose,
-    choose_tests,
-    entrants,
-    same_questions,
-)
+from fechner.report import contenders
+from fechner.report.comparing import scoring
+from fechner.report.comparing.scoring import ScoredObserver, goal_of, p_header, p_values
+from fechner.report.contenders import Source
 from fechner.report.tables import Summary, Table, interval, number, signed
 from fechner.scores import comparisons, distance
 from fechner.scores.comparisons import LEVEL, Correction
@@ -163,10 +150,10 @@ def compare(
     >>> [pair.first.label for pair in found.pairs]
     ['standard-observer']
     """
-    every = entrants(sources)
-    chosen, base = choose(every, observers), None
+    every = contenders.entrants(sources)
+    chosen, base = contenders.choose(every, observers), None
     if baseline is not None:
-        same = choose(every, [baseline])
+        same = contenders.choose(every, [baseline])
         if len(same) > 1:
             labels = " or ".join(f"'{each.label}'" for each in same)
             raise FechnerError(f"several observers are named '{baseline}': say {labels}.")
@@ -180,8 +167,8 @@ def compare(
             f"{len(chosen)} observers make {math.comb(len(chosen), 2)} pairs; name one to compare "
             f"the others with by --baseline, or up to {MOST} by --observers."
         )
-    scored, problems = score_observers(
-        chosen, choose_tests(chosen, tests), layer, readout, progress
+    scored, problems = scoring.score_observers(
+        chosen, contenders.choose_tests(chosen, tests), layer, readout, progress
     )
     both = list(itertools.combinations(scored, 2))
     if base is not None:
@@ -193,7 +180,9 @@ def compare(
         why = next((f": {line}" for line in [*problems, *not_asked]), ", or have not finished any")
         raise FechnerError(f"these observers have no test in common{why.rstrip('.')}.")
     if observers is None:
-        runs = {each.run.folder: each.run for each in chosen if isinstance(each, Contender)}
+        runs = {
+            each.run.folder: each.run for each in chosen if isinstance(each, contenders.Contender)
+        }
         problems = [*(line for run in runs.values() for line in run.left_out), *problems]
     return Comparison(
         tuple(pairs),
@@ -266,7 +255,7 @@ def _asked_otherwise(scored: Sequence[ScoredObserver]) -> list[str]:
         asked.setdefault(each.asked, []).append(each.label)
     known: dict[str, Test] = {}
     same = all(each.tests for each in scored) and all(
-        same_questions(known.setdefault(name, test), test)
+        contenders.same_questions(known.setdefault(name, test), test)
         for each in scored
         for name, test in each.tests.items()
     )
@@ -290,9 +279,7 @@ def summarise_comparison(comparison: Comparison) -> Summary:
             "Differences are the first minus the second on what both were asked, with 95 % "
             f"intervals, which are not corrected; above 0 the first is closer to {goal}, or below "
             "0 where the score has ↓.",
-            f"{correction_note(correction, comparison.tested, 'differences')} The column 'closer "
-            f"to {goal}' names the one that is so by {p[-1]} < {LEVEL:g}; {NOTHING} stands where "
-            "they are not told apart.",
+            scoring.correction_note(correction, comparison.tested, "differences"),
         ]
     if max(mean.n for _, mean in comparison.distances) > 1:
         nearest = sorted(
@@ -332,21 +319,13 @@ def summarise_comparison(comparison: Comparison) -> Summary:
             "not pair tests, so it finds less."
         )
     rows = _rows(comparison)
-    by_kind = {what: [row for row in rows if row["what"] == what] for what in _KINDS}
-    found = [finding.difference for pair in pairs for finding in pair.findings]
-    scores = [
-        {"resampled": each.first.resampled, "first_score": each.first, "second_score": each.second}
-        for each in found
-    ]
     details = {
         "correction": correction,
         "tested": comparison.tested,
-        "differences": [
-            row | more for row, more in zip(by_kind["difference"], scores, strict=True)
-        ],
-        "mean_distances": by_kind["mean-distance"],
-        "mean_differences": by_kind["mean-difference"],
-        "over_tests": by_kind["kolmogorov-smirnov"],
+        "differences": [row for row in rows if row["what"] == "difference"],
+        "mean_distances": [row for row in rows if row["what"] == "mean-distance"],
+        "mean_differences": [row for row in rows if row["what"] == "mean-difference"],
+        "over_tests": [row for row in rows if row["what"] == "kolmogorov-smirnov"],
         "notes": [*comparison.warnings, *comparison.notes],
     }
     findings = [_verdict(pair, correction) for pair in pairs]
@@ -386,7 +365,7 @@ def _differences(pair: Pair, correction: Correction) -> Table:
             number(found.second.value),
             interval(found.value, found.low, found.high, signed),
             *p_values(found.p, finding.corrected, correction),
-            {1: "first", -1: "second", 0: NOTHING}[finding.significant],
+            {1: "first", -1: "second", 0: scoring.NOTHING}[finding.significant],
             *([finding.note] if noted else []),
         ]
         for finding in pair.findings
@@ -395,42 +374,42 @@ def _differences(pair: Pair, correction: Correction) -> Table:
     return Table(header, body, f"{pair.first.label} (first) against {pair.second.label} (second)")
 
 
-#: What the rows of the CSV are.
-_KINDS = ("difference", "mean-distance", "mean-difference", "kolmogorov-smirnov")
-
-
 def _rows(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return the rows of the CSV, one per number."""
-    found: dict[str, list[dict[str, Any]]] = {what: [] for what in _KINDS}
-    for pair in comparison.pairs:
-        first, second = pair.first.label, pair.second.label
-        whose = {"first": first, "second": second, "suite": pair.first.suite}
+    """Return the rows of the CSV, one per number; those of differences have more, for JSON."""
+    pairs = comparison.pairs
+    rows = []
+    for pair in pairs:
+        who = {1: pair.first.label, -1: pair.second.label, 0: ""}
         for finding in pair.findings:
-            apart = finding.difference
-            found["difference"].append(
-                vars(apart)
-                | whose
+            found = finding.difference
+            rows.append(
+                _row("difference", pair.first, pair.second)
+                | {name: getattr(found, name) for name in ("value", "low", "high", "p")}
                 | {
                     "test": finding.test,
-                    "score": apart.first.name,
-                    "higher_is_better": apart.first.higher_is_better,
-                    "first_value": apart.first.value,
-                    "second_value": apart.second.value,
+                    "score": found.first.name,
+                    "higher_is_better": found.first.higher_is_better,
+                    "first_value": found.first.value,
+                    "second_value": found.second.value,
                     "corrected_p": finding.corrected,
-                    "n": apart.clusters,
-                    "closer": {1: first, -1: second, 0: ""}[finding.significant],
+                    "n": found.clusters,
+                    "closer": who[finding.significant],
                     "note": finding.note,
+                    "resampled": found.first.resampled,
+                    "first_score": found.first,
+                    "second_score": found.second,
                 }
             )
-        found["mean-difference"].append(whose | pair.mean._asdict())
+    rows += [_row("mean-distance", each) | mean._asdict() for each, mean in comparison.distances]
+    rows += [_row("mean-difference", p.first, p.second) | p.mean._asdict() for p in pairs]
+    for pair in pairs:
         alike = {"value": pair.alike.statistic, "p": pair.alike.p, "n": min(pair.alike.n)}
-        alike["corrected_p"] = pair.alike_corrected
-        found["kolmogorov-smirnov"].append(whose | alike)
-    for each, mean in comparison.distances:
-        whose = {"first": each.label, "suite": each.suite}
-        found["mean-distance"].append(whose | mean._asdict())
-    return [
-        {name: {"what": what, **row}.get(name, "") for name in COLUMNS}
-        for what, rows in found.items()
-        for row in rows
-    ]
+        row = _row("kolmogorov-smirnov", pair.first, pair.second)
+        rows.append(row | alike | {"corrected_p": pair.alike_corrected})
+    return rows
+
+
+def _row(what: str, first: ScoredObserver, second: ScoredObserver | None = None) -> dict[str, Any]:
+    """Return a row with all columns, which says whose it is."""
+    whose = {"what": what, "first": first.label, "suite": first.suite}
+    return dict.fromkeys(COLUMNS, "") | whose | ({"second": second.label} if second else {})

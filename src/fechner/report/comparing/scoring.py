@@ -12,7 +12,7 @@ from fechner.report.contenders import Contender, Entrant, Printed, choose_place
 from fechner.report.tables import p_value
 from fechner.runs.progress import followed
 from fechner.scores import Score
-from fechner.scores.comparisons import NAMES, Correction
+from fechner.scores.comparisons import LEVEL, NAMES, Correction
 from fechner.scores.score import Resampled
 from fechner.suites import PRESETS, Test, suite
 from fechner.suites.base import not_asked
@@ -169,13 +169,15 @@ def p_values(p: float, corrected: float, correction: Correction) -> list[str]:
 
 
 def correction_note(correction: Correction, tested: int, what: str) -> str:
-    """Say how p-values were corrected.
+    """Say how p-values were corrected, and what is significant.
 
     Examples
     --------
     >>> correction_note("holm", 27, "differences")
-    'p (Holm) is corrected for the 27 differences tested.'
+    'p (Holm) is corrected for the 27 differences tested; · stands where it is 0.05 or more.'
     """
-    if NAMES[correction]:
-        return f"p ({NAMES[correction]}) is corrected for the {tested} {what} tested."
-    return f"The p-values of {tested} {what} are not corrected for multiple comparisons."
+    corrected = "corrected" if NAMES[correction] else "not corrected"
+    return (
+        f"{p_header(correction)[-1]} is {corrected} for the {tested} {what} tested; {NOTHING} "
+        f"stands where it is {LEVEL:g} or more."
+    )

@@ -16,15 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fechner.errors import FechnerError, check_names, listed
-from fechner.report.comparing.scoring import (
-    NOTHING,
-    ScoredObserver,
-    correction_note,
-    goal_of,
-    p_header,
-    p_values,
-    score_observers,
-)
+from fechner.report.comparing import scoring
+from fechner.report.comparing.scoring import ScoredObserver, goal_of, p_header, p_values
 from fechner.report.contenders import Entrant, Source, choose, choose_tests, entrants
 from fechner.report.tables import Summary, Table, interval, signed
 from fechner.scores import Score
@@ -143,7 +136,9 @@ def find_trends(
         raise FechnerError("this run has no results yet; run some observers first.")
     figures, unmatched = _figures(file, columns, chosen)
     known = [each for each in chosen if any(each.label in own.values for own in figures)]
-    scored, problems = score_observers(known, choose_tests(chosen, tests), layer, readout, progress)
+    scored, problems = scoring.score_observers(
+        known, choose_tests(chosen, tests), layer, readout, progress
+    )
     found = [
         trend
         for own in figures
@@ -277,10 +272,7 @@ def read_figures(path: Path | str, columns: Sequence[str] | None = None) -> pd.D
 def match(
     file: str, names: Sequence[str], every: Sequence[Entrant]
 ) -> tuple[dict[str, str], list[str]]:
-    """Find the observers that a file names.
-
-    By label, by fechner's name, or by architecture, with or without the family before it, where a
-    published table has only one such.
+    """Find the observers that a file names, by name or label; several runs of one share its figure.
 
     Returns
     -------
@@ -288,48 +280,23 @@ def match(
         The name of each observer in the file, by its label; and who was not found, in one line
         each.
     """
-    found: dict[str, str] = {}
-    unknown: list[str] = []
-    several: list[str] = []
     labels = [each.label for each in every]
-    for name in names:
-        same = _named(name, every)
-        if not same:
-            unknown.append(name)
-        # Several runs of one observer all have its figure.
-        if len({each.observer for each in same}) > 1:
-            several.append(f"{name} ({listed([each.label for each in same], 3)})")
-            continue
-        for each in same:
-            if each.label in found:
-                raise FechnerError(
-                    f"'{found[each.label]}' and '{name}' in {file} are both {each.label}: keep one."
-                )
-            found[each.label] = name
+    found = {
+        each.label: name
+        for each in every
+        for name in (each.observer, each.label)  # the label is the surer one
+        if name in names
+    }
     if not found:
         raise FechnerError(
             f"no name in column '{_NAME}' of {file} is that of an observer here; it has "
             f"{listed(names, 3) or 'none'}, and there are {listed(labels, 3)}."
         )
     lines = {
-        f"In {file} but not here: ": unknown,
-        "Names that could be several, left out: ": several,
+        f"In {file} but not here: ": [name for name in names if name not in found.values()],
         f"Here but not in {file}: ": [label for label in labels if label not in found],
     }
     return found, [f"{words}{', '.join(which)}." for words, which in lines.items() if which]
-
-
-def _named(name: str, every: Sequence[Entrant]) -> list[Entrant]:
-    """Return whom a name stands for: the surest kind of name that anyone has wins."""
-
-    def called(each: Entrant) -> tuple[str, ...]:
-        row = each.row
-        if row is None or not any(map(str.isalnum, row.architecture)):
-            return (each.label, each.observer, "", "")
-        return (each.label, each.observer, row.architecture, f"{row.family} {row.architecture}")
-
-    same = ([each for each in every if called(each)[kind] == name] for kind in range(4))
-    return next(filter(None, same), [])
 
 
 # Tables
@@ -337,37 +304,24 @@ def _named(name: str, every: Sequence[Entrant]) -> list[Entrant]:
 
 def summarise_trends(found: Trends) -> Summary:
     """Put trends into sentences and tables."""
-    p = p_header(found.correction)[-1]
     notes = [
         "r is Pearson's correlation, and the slope that of the score, each with a 95 % interval "
         "that holds as far as these observers are a fair sample of others.",
         "p and the slope's interval are by Student's t; r's interval is by Fisher's z, as wide as "
         "leaves out 0 just where p < 0.05.",
-        f"{correction_note(found.correction, found.tested, 'trends')} A trend is significant by "
-        f"{p} < {LEVEL:g}; {NOTHING} stands where it is not.",
+        scoring.correction_note(found.correction, found.tested, "trends"),
     ]
     tables, findings = [], []
     for name in found.figures:
         own = [each for each in found.trends if each.title == name]
         tables.append(_table(name, own, found))
         findings.append(_verdict(name, own))
-    rows = [_record(each) for each in found.trends]
-    points = [
-        {
-            "points": [
-                {"observer": who.label, "figure": float(x), "score": float(y)}
-                for who, x, y in zip(
-                    each.observers, each.regression.x, each.regression.y, strict=True
-                )
-            ]
-        }
-        for each in found.trends
-    ]
+    rows = [_row(each) for each in found.trends]
     details = {
         "file": found.file,
         "correction": found.correction,
         "tested": found.tested,
-        "trends": [row | more for row, more in zip(rows, points, strict=True)],
+        "trends": rows,
     }
     return Summary(tables, findings, notes, columns=COLUMNS, rows=rows, details=details)
 
@@ -402,7 +356,9 @@ def _table(figure: str, trends: list[Trend], found: Trends) -> Table:
                 interval(
                     line.slope, line.slope_low, line.slope_high, partial(signed, digits=".3g")
                 ),
-                {1: f"closer to {goal}", -1: f"farther from {goal}", 0: NOTHING}[each.significant],
+                {1: f"closer to {goal}", -1: f"farther from {goal}", 0: scoring.NOTHING}[
+                    each.significant
+                ],
                 *([line.note] if noted else []),
             ]
         )
@@ -410,15 +366,20 @@ def _table(figure: str, trends: list[Trend], found: Trends) -> Table:
     return Table(header, body, f"Scores against {figure}{source}")
 
 
-def _record(each: Trend) -> dict[str, Any]:
-    """Return a row of the CSV."""
+def _row(each: Trend) -> dict[str, Any]:
+    """Return a row of the CSV; the points are for JSON."""
+    line = each.regression
     known = {
-        **vars(each.regression),
+        **vars(line),
         **vars(each),
         "figure": each.title,
-        "n": each.regression.n,
+        "n": line.n,
         "score": each.score.name,
         "higher_is_better": each.score.higher_is_better,
         "corrected_p": each.corrected,
     }
-    return {name: known[name] for name in COLUMNS}
+    points = [
+        {"observer": who.label, "figure": float(x), "score": float(y)}
+        for who, x, y in zip(each.observers, line.x, line.y, strict=True)
+    ]
+    return {name: known[name] for name in COLUMNS} | {"points": points}
