@@ -26,16 +26,12 @@ LUMINANCE_CDM2 = 40.0
 
 @dataclass(frozen=True)
 class Conditions:
-    """A uniform grey on a display, around which responses are measured.
-
-    Grey is R = G = B: the display's own white, dimmed.
+    """A uniform grey on a display, R = G = B, around which responses are measured.
 
     Parameters
     ----------
     field
         What the unit is shown; an observer that wants another size gets it at the same ppd.
-    luminance_cdm2
-        Luminance of the grey.
     of
         What weights are a derivative with respect to: ``light``, linear RGB in cd/m2, in which
         colour weights are defined; or ``pixels``, the display-encoded values. Around a grey the two

@@ -113,9 +113,8 @@ class GaborFit:
     def peak_cpd(self) -> float:
         """Frequency that it prefers: where its spectrum is highest.
 
-        With less than half a cycle per standard deviation that is not its carrier, which many
-        shapes hardly depend on: the spectrum has two lobes, around the frequency and its negative,
-        that meet.
+        With less than half a cycle per standard deviation that is not its carrier: the lobes of the
+        spectrum around the frequency and its negative meet.
         """
         frequencies = np.linspace(0, self.frequency_cpd + 1 / (math.pi * self.sigma_deg), 2001)
         spread = 2 * (math.pi * self.sigma_deg) ** 2
@@ -323,13 +322,10 @@ def fit_dog(profile: Profile) -> DogFit:
     Examples
     --------
     >>> x = (np.arange(33) - 16)[None, :] / 32
-    >>> model = _Dog(x, -x.T, 32.0)
-    >>> values = model(np.array([1.0, -0.8, np.log(0.08), np.log(2.5), 0.0, 0.0]))
+    >>> values = _Dog(x, -x.T, 32.0)(np.array([1.0, -0.8, np.log(0.08), np.log(2.5), 0.0, 0.0]))
     >>> found = fit_dog(Profile(values, x, -x.T, 32.0))
-    >>> round(found.centre_sigma_deg, 3), round(found.surround_sigma_deg, 3)
-    (0.08, 0.2)
-    >>> round(found.antagonism, 3), round(found.r2, 3)
-    (0.8, 1.0)
+    >>> round(found.centre_sigma_deg, 3), round(found.antagonism, 3), round(found.r2, 3)
+    (0.08, 0.8, 1.0)
     """
     pixel, size = 1 / profile.ppd, profile.size_deg
     (x, y), half = profile.centre, size / 2

@@ -111,8 +111,6 @@ def by_jacobian(
     ----------
     pictures
         1 is the grey itself; more are that many pictures of normal noise around it.
-    contrast, seed
-        Of the noise, if there is any.
     batch
         How many units' derivatives are taken at a time.
 
@@ -171,12 +169,7 @@ def by_deltas(
 ) -> tuple[ReceptiveField, ...]:
     """Find receptive fields with increments and decrements of single pixels and channels.
 
-    Parameters
-    ----------
-    contrast
-        Size of a step, relative to the grey.
-    batch
-        How many pictures are shown at a time.
+    Steps have a contrast relative to the grey.
     """
     import torch
 

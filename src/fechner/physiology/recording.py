@@ -66,8 +66,6 @@ def channel_axis(shape: Sequence[int], field_px: tuple[int, int]) -> int:
     --------
     >>> channel_axis((32, 112, 112), (224, 224)), channel_axis((56, 56, 96), (224, 224))
     (0, 2)
-    >>> channel_axis((197, 384), (224, 224)), channel_axis((512,), (224, 224))
-    (1, 0)
     """
     if len(shape) != 3:
         return 1 if len(shape) == 2 else 0

@@ -63,11 +63,9 @@ class ColourWeights:
     ----------
     rgb
         Direction in linear RGB, of unit length.
-    atd
+    atd, cones
         Response to a modulation of A, T and D (Jameson & Hurvich 1957) by the luminance of the
-        grey, one at a time; absolute values add up to 1.
-    cones
-        Response to contrast of L, M and S cones, one at a time; absolute values add up to 1.
+        grey, and to contrast of L, M and S cones, one at a time; absolute values add up to 1.
     azimuth_deg, elevation_deg
         Direction in DKL space (Derrington, Krauskopf & Lennie 1984) whose axes are in amplitudes as
         stimuli have them: azimuth 0 is reddish (L - M), 90 violet (S), elevation 90 lighter.
@@ -89,17 +87,10 @@ class ColourWeights:
 
 @dataclass(frozen=True)
 class Tuning:
-    """A receptive field described.
+    """A receptive field described: its fits, where there is enough to fit, and one of `KINDS`.
 
-    Parameters
-    ----------
-    gabor, dog
-        Fits to the profile over space; None where there is too little to fit.
-    kind
-        One of `KINDS`, by the rules in `RULES`. Shares are of what can be explained.
-    ceiling
-        What can be explained: the share of the squared weights that is not due to their errors; 1
-        where weights have none.
+    The ceiling is the share of the squared weights that is not due to their errors, 1 where weights
+    have none; the `RULES` of kinds are on shares of that.
     """
 
     field: ReceptiveField
@@ -141,10 +132,7 @@ def kind_of(gabor: GaborFit, dog: DogFit, ceiling: float = 1.0) -> Kind:
 
 
 def _says_something(field: ReceptiveField) -> bool:
-    """Whether weights are more than their errors: their mean square in units of those is 1 if not.
-
-    Three standard deviations of that mean are asked for.
-    """
+    """Whether weights are more than their errors by three standard deviations."""
     if field.errors is None or not field.errors.all():
         return bool(field.weights.any())
     squares = (field.weights / field.errors) ** 2

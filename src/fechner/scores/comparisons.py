@@ -102,9 +102,7 @@ class MeanDistance(NamedTuple):
 
 
 def mean_distance(scores: Sequence[Score]) -> MeanDistance:
-    """Return the mean over tests of the distance from human: 0 is human, 1 is chance.
-
-    Tests that could not be scored do not count.
+    """Return the mean distance from human over tests that were scored: 0 is human, 1 is chance.
 
     Examples
     --------
@@ -168,18 +166,13 @@ def _known(values: Sequence[float]) -> Floats:
 def corrected(p: Sequence[float], correction: Correction = "holm") -> Floats:
     """Return p-values corrected for being a family; those that are NaN are not of it.
 
-    Parameters
-    ----------
-    correction
-        ``"holm"`` keeps the chance of any false finding below the level (Holm 1979); ``"bh"`` the
-        expected share of false ones among the findings (Benjamini & Hochberg 1995).
+    ``"holm"`` keeps the chance of any false finding below the level (Holm 1979); ``"bh"`` the
+    expected share of false ones among the findings (Benjamini & Hochberg 1995).
 
     Examples
     --------
-    >>> corrected([0.01, 0.04, 0.03]).tolist()
-    [0.03, 0.06, 0.06]
-    >>> corrected([0.01, 0.04, 0.03], "bh").tolist()
-    [0.03, 0.04, 0.04]
+    >>> corrected([0.01, 0.04, 0.03]).tolist(), corrected([0.01, 0.04, 0.03], "bh").tolist()
+    ([0.03, 0.06, 0.06], [0.03, 0.04, 0.04])
     """
     found = np.array(p, dtype=float)
     known = np.isfinite(found)

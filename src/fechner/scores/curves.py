@@ -340,14 +340,8 @@ _CHANNELS = ("ach", "rg", "yb")
 class CurvePanels:
     """Makes a panel for each group of curves: people's dashed, on one scale for all.
 
-    Where stimuli are drawn at random, bands are 95 % intervals of the mean over draws.
-
-    Parameters
-    ----------
-    log
-        Whether both axes are logarithmic, as of sensitivities.
-    elevation
-        Whether curves are shown as threshold elevations, in their own units.
+    Where stimuli are drawn at random, bands are 95 % intervals of the mean over draws. Both axes
+    may be logarithmic, as of sensitivities; curves may be shown as threshold elevations.
     """
 
     log: bool = False

@@ -164,8 +164,6 @@ def class_areas(
     >>> steps = np.array([[1, 1, 1, 0]])
     >>> class_areas([0, 1, 10, 100], np.ones((1, 4)), steps, chance=0.0).tolist()
     [0.75]
-    >>> class_areas([0, 1, 10, 100], np.ones((1, 4)), steps, chance=0.0, span=(1, 10)).tolist()
-    [1.0]
     """
     counts = _as_counts(levels, n, right)
     with np.errstate(divide="ignore"):
