@@ -16,7 +16,6 @@ from fechner.stimuli.colour import (
     as_triple,
     dkl_matrix,
     inverse,
-    lab_to_xyz,
     transform,
     xyz_to_lab,
 )
@@ -188,20 +187,10 @@ def colours() -> np.ndarray:
     return colours
 
 
-@pytest.mark.parametrize("white", [D65_XYZ, (0.9, 1.1, 0.4)])
-def test_lab_round_trip(colours: np.ndarray, white: tuple[float, float, float]) -> None:
-    np.testing.assert_allclose(
-        lab_to_xyz(xyz_to_lab(colours, white), white), colours, atol=1e-14, rtol=1e-12
-    )
-
-
 def test_torch_equals_numpy(colours: np.ndarray) -> None:
     tensor = torch.from_numpy(colours)
     lab = xyz_to_lab(colours)
     np.testing.assert_allclose(xyz_to_lab(tensor).numpy(), lab, rtol=0, atol=1e-11)
-    np.testing.assert_allclose(
-        lab_to_xyz(torch.from_numpy(lab)).numpy(), colours, rtol=0, atol=1e-13
-    )
     np.testing.assert_allclose(
         transform(XYZ_TO_LMS2006, tensor).numpy(),
         transform(XYZ_TO_LMS2006, colours),
@@ -216,7 +205,6 @@ def test_torch_equals_numpy(colours: np.ndarray) -> None:
 def test_tuples_and_lists_are_colours_too() -> None:
     assert transform(XYZ_TO_ATD, [0.3, 0.5, 0.9]) == pytest.approx((0.5, -0.2, -0.16))
     np.testing.assert_allclose(xyz_to_lab(D65_XYZ), (100, 0, 0), rtol=0, atol=1e-12)
-    np.testing.assert_allclose(lab_to_xyz((100.0, 0.0, 0.0)), D65_XYZ, rtol=0, atol=1e-12)
 
 
 def test_gradients_are_finite_at_black() -> None:
@@ -234,8 +222,6 @@ def test_gradients_are_finite_at_black() -> None:
 def test_gradients_agree_with_finite_differences(colours: np.ndarray) -> None:
     tensor = torch.from_numpy(colours[1:]).requires_grad_()
     assert torch.autograd.gradcheck(xyz_to_lab, tensor, eps=1e-9, atol=1e-3)
-    lab = xyz_to_lab(tensor.detach()).requires_grad_()
-    assert torch.autograd.gradcheck(lab_to_xyz, lab, eps=1e-5)
 
 
 def test_matrices_and_spaces_are_hashable() -> None:

@@ -170,29 +170,6 @@ def xyz_to_lab(xyz: Any, white_xyz: Triple = D65_XYZ) -> Any:
     return f @ scale.T - xyz.new_tensor((16.0, 0.0, 0.0))
 
 
-def lab_to_xyz(lab: Any, white_xyz: Triple = D65_XYZ) -> Any:
-    """Return XYZ from CIELAB.
-
-    Examples
-    --------
-    >>> lab_to_xyz(xyz_to_lab(np.array([0.4, 0.5, 0.003]))).round(9).tolist()
-    [0.4, 0.5, 0.003]
-    """
-    numpy = isinstance(lab, np.ndarray | tuple | list)
-    lab = np.asarray(lab, dtype=np.float64) if numpy else lab
-    lightness = (lab[..., 0] + 16) / 116
-    parts = (lightness + lab[..., 1] / 500, lightness, lightness - lab[..., 2] / 200)
-    if numpy:
-        f = np.stack(parts, axis=-1)
-        low = 3 * (6 / 29) ** 2 * (f - 4 / 29)
-        return np.where(f <= 6 / 29, low, f**3) * np.asarray(white_xyz)
-    import torch
-
-    stacked = torch.stack(parts, dim=-1)
-    line = 3 * (6 / 29) ** 2 * (stacked - 4 / 29)
-    return stacked.pow(3).where(stacked > 6 / 29, line) * lab.new_tensor(white_xyz)
-
-
 @dataclass(frozen=True)
 class OpponentSpace:
     """The cardinal colour directions around a grey background of a given luminance.
@@ -244,11 +221,10 @@ class OpponentSpace:
 
     def modulation_lms(self, direction: str, luminance_cdm2: float) -> Triple:
         """Return the cone increments of a modulation of contrast 1."""
-        if self.axes is not None:
-            return as_triple(
-                transform(self.xyz_to_lms, self.modulation_xyz(direction, luminance_cdm2))
-            )
-        return as_triple(luminance_cdm2 * self._unit(self.dkl, direction))
+        if self.axes is None:
+            return as_triple(luminance_cdm2 * self._unit(self.dkl, direction))
+        xyz = self.modulation_xyz(direction, luminance_cdm2)
+        return as_triple(transform(self.xyz_to_lms, xyz))
 
     def modulation_xyz(self, direction: str, luminance_cdm2: float) -> Triple:
         """Return the XYZ increments of a modulation of contrast 1."""
@@ -266,8 +242,6 @@ class OpponentSpace:
         unit = np.linalg.inv(np.asarray(axes))[:, self.directions.index(direction)]
         return np.asarray(unit + 0.0, dtype=np.float64)  # no negative zeros
 
-
-DIRECTIONS = ("ach", "rg", "yv")
 
 #: Directions as people call them.
 DIRECTION_NAMES = {

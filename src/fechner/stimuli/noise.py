@@ -357,15 +357,16 @@ class NaturalBand:
         import torch
 
         low, high = octave_edges(self.frequency_cpd, self.octaves)
-        still, why = field.still(), "."
+        still, why = field.still(), ""
         mirrored = still.resized((2 * field.height_px, 2 * field.width_px))
         kept, _ = _ring(mirrored, low, high, device)
         weights = torch.tensor(_LUMINANCE, dtype=torch.float64, device=device)
         for place in np.random.default_rng(self.seed).permutation(len(self.photographs)):
+            photograph = self.photographs[place]
             try:
-                pixels = picture_drawn(self.photographs[place], still, None, device)
+                pixels = picture_drawn(photograph, still, None, device)
             except PictureError as error:
-                why = f": {error}" if why == "." else why
+                why = why or str(error)
                 continue
             light: Tensor = torch.einsum("chw,c->hw", srgb_decode(pixels), weights)
             rows = torch.cat([light, light.flip(0)], dim=0)
@@ -377,10 +378,9 @@ class NaturalBand:
             if spread > _NOTHING * light.mean():
                 unit: Tensor = band / spread
                 return unit
-        raise PictureError(
-            f"no photograph has anything from {low:.3g} to {high:.3g} cpd that could be shown{why}",
-            "unreachable",
-        )
+            why = why or f"{photograph} has nothing there."
+        lost = f"no photograph has anything from {low:.3g} to {high:.3g} cpd that could be shown"
+        raise PictureError(f"{lost}: {why}" if why else f"{lost}.", "unreachable")
 
     @property
     def highest_cpd(self) -> float:

@@ -22,8 +22,8 @@ from fechner.stimuli.picture_sets import PictureSet, class_mark, first_names, ne
 from fechner.stimuli.pictures import SUFFIXES, Missing, Picture, PictureFile, file_size
 
 #: What parts of a data set are called in the names of folders and files.
-_SPLITS = {"train": "train", "training": "train", "val": "val", "valid": "val"}
-_SPLITS |= {"validation": "val", "test": "test"}
+_SPLITS = {name: name for name in ("train", "val", "test")}
+_SPLITS |= {"training": "train", "valid": "val", "validation": "val"}
 
 
 class Listing(NamedTuple):
