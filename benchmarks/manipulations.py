@@ -25,7 +25,7 @@ from fechner.observers.adapters.efficientnet_lite import load
 from fechner.observers.devices import keep_freed_memory
 from fechner.stimuli import Field
 from fechner.stimuli.manipulations import MANIPULATIONS, PUBLISHED, Manipulation
-from fechner.stimuli.pictures import photograph, picture_drawn
+from fechner.stimuli.pictures import Manipulated, photograph, picture_drawn
 
 THREADS = 2
 FIELD = Field.of(pixels=224, ppd=32)
@@ -49,7 +49,10 @@ def compare(manipulation: Manipulation, batch: int, turns: int) -> tuple[float, 
     known = [photograph(folder / name, "photograph") for name in PHOTOGRAPHS]
     pictures = [known[i % len(known)] for i in range(batch)]
     levels = np.geomspace(*manipulation.range, batch).tolist()
-    seeds = [(0, i) for i in range(batch)]
+    recipes = [
+        Manipulated(picture, manipulation, level, (0, i))
+        for i, (picture, level) in enumerate(zip(pictures, levels, strict=True))
+    ]
     plain = torch.stack([picture_drawn(each, FIELD, BITS) for each in pictures]).float()
     classify = classifier()
     spent = []
@@ -58,7 +61,7 @@ def compare(manipulation: Manipulation, batch: int, turns: int) -> tuple[float, 
             moments = [time.process_time()]
             classify(plain)
             moments.append(time.process_time())
-            changed = manipulation.show(pictures, levels, seeds, FIELD, BITS, "cpu", torch.float32)
+            changed = manipulation.show(recipes, FIELD, BITS, "cpu", torch.float32)
             moments.append(time.process_time())
             classify(changed)
             moments.append(time.process_time())

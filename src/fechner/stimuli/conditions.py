@@ -34,14 +34,8 @@ _PARTS = 6
 class PictureName(NamedTuple):
     """What the name of a picture tells.
 
-    Parameters
-    ----------
-    condition, category
-        What was done to it, and what it shows.
-    image
-        The same for the same picture in everybody's files.
-    texture
-        The category of its texture, where that is another cue than its shape; empty otherwise.
+    ``image`` is the same for the same picture in everybody's files; ``texture`` is the category of
+    its texture, where that is another cue than its shape, or empty.
     """
 
     condition: str
@@ -97,14 +91,9 @@ def condition_name(text: str) -> str:
 
 
 class KnownExperiment(NamedTuple):
-    """An experiment of Geirhos et al. (2021): conditions in the order of the figures.
+    """What varies in an experiment of Geirhos et al. (2021), in the order of its figures.
 
-    Parameters
-    ----------
-    axis
-        What varies between conditions.
-    left_out
-        Conditions that do not enter the benchmark.
+    Those that are left out do not enter the benchmark.
     """
 
     axis: str = "condition"
@@ -147,15 +136,7 @@ def known_experiment(name: str) -> KnownExperiment:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConditionPictures(FileSet):
-    """The pictures of an experiment; classes are its categories.
-
-    Parameters
-    ----------
-    experiment
-        Its name.
-    conditions
-        Those that its pictures have, in order.
-    """
+    """The pictures of an experiment; classes are its categories."""
 
     experiment: str = field(default="", compare=False)
     conditions: tuple[str, ...] = field(default=(), compare=False)
@@ -178,13 +159,7 @@ class ConditionPictures(FileSet):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExperimentPictures(PictureSet):
-    """The pictures of several experiments, one after the other within each class.
-
-    Parameters
-    ----------
-    parts
-        One for each experiment.
-    """
+    """The pictures of several experiments, one after the other within each class."""
 
     parts: tuple[ConditionPictures, ...] = field(default=(), compare=False)
 

@@ -54,16 +54,9 @@ _LONGEST = 255
 
 @dataclass(frozen=True)
 class GivenPicture(Picture):
-    """A picture that Python has, or makes when it is asked.
+    """A picture that Python has, or makes when it is asked, of a set and a class.
 
-    Parameters
-    ----------
-    digest, label, index
-        Which it is: of which set, and of which class.
-    name
-        What it is called in sentences.
-    get
-        Returns it: an image of Pillow, an array, a tensor, the path of a file, or a `Picture`.
+    ``get`` returns an image of Pillow, an array, a tensor, the path of a file, or a `Picture`.
     """
 
     digest: str
@@ -92,12 +85,7 @@ class GivenPicture(Picture):
 class GivenPictures(PictureSet):
     """The pictures of a sequence; it is kept as it is, and asked for one at a time.
 
-    Parameters
-    ----------
-    source
-        Gives a picture and its class for each number; None if it is gone.
-    positions
-        The numbers of the pictures of each class.
+    ``positions`` are the places of each class in it.
     """
 
     source: Any = field(default=None, compare=False)
@@ -241,13 +229,8 @@ class SpooledPictures(FileSet):
 def open_iterator(pictures: Iterable[Any], spool: Path | None = None) -> SpooledPictures:
     """Write the pictures of an iterator to disk, losslessly, and list them.
 
-    Parameters
-    ----------
-    pictures
-        Gives pairs of a picture and its class: images of Pillow, arrays, tensors or paths.
-    spool
-        Folder to write into, in one that is named after what is in it; None is a temporary one
-        that lives as long as Python does.
+    They are put into a folder inside of ``spool`` that is named after what is in it; None is a
+    temporary one that lives as long as Python does.
     """
     if spool is None:
         spool = Path(tempfile.mkdtemp(prefix="fechner-pictures-"))
@@ -337,15 +320,7 @@ def _encoded(picture: Any, name: str) -> tuple[str, bytes]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VirtualPictures(PictureSet):
-    """Pictures that a function makes.
-
-    Parameters
-    ----------
-    make
-        Of a class (its place among all) and a number within it; None if it is gone.
-    called
-        What the set is called.
-    """
+    """Pictures that a function makes of a class and a number within it, see `virtual_pictures`."""
 
     make: Callable[[int, int], Any] | None = field(default=None, compare=False)
     called: str = field(default="", compare=False)

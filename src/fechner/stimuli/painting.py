@@ -205,9 +205,7 @@ def _encoded_pictures(
     for kind, numbers in groupby(range(len(stimuli)), key=kinds.__getitem__):
         same = [stimuli[number] for number in numbers]
         if kind is not None:
-            rows = [(each.picture, each.level, each.seed) for each in same]
-            pictures, levels, seeds = zip(*rows, strict=True)
-            painted += kind.show(pictures, levels, seeds, field, display.bits, device, dtype)
+            painted += kind.show(same, field, display.bits, device, dtype)
             continue
         for each in same:
             if isinstance(each, Picture):
@@ -259,13 +257,6 @@ def _is_grey(recipe: Stimulus, display: Display) -> bool:
 @dataclass(frozen=True)
 class Clips:
     """Videos of the same size and length, not painted yet.
-
-    Parameters
-    ----------
-    stimuli
-        One for each video.
-    field
-        With how many frames there are, and how many per second.
 
     Examples
     --------

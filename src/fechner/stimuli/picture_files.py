@@ -88,10 +88,7 @@ ListClass: TypeAlias = Callable[[str, str], tuple[Path, str, Mapping[str, int]]]
 class FileSet(PictureSet):
     """Pictures in files.
 
-    Parameters
-    ----------
-    marks
-        A hash of the names and sizes of each class, to know it again when it is listed anew.
+    ``marks`` are hashes of the names and sizes of each class, which is known again by them.
     """
 
     marks: tuple[str, ...] = field(default=(), compare=False)

@@ -330,16 +330,9 @@ def open_album(
 
 
 def known_pictures(plain: dict[str, Any], place: str) -> PictureSet:
-    """Return a set from its plain values, as a run keeps them.
+    """Return a set from what its `plain` returned, and where it was; empty if nobody knows.
 
     Its pictures need not be there any more, as long as nobody has to see them.
-
-    Parameters
-    ----------
-    plain
-        What its `plain` returned.
-    place
-        Where its pictures were; empty if that is not known.
     """
     name = plain["set"]
     if "of" in plain:

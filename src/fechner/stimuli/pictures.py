@@ -57,13 +57,7 @@ Thing = TypeVar("Thing")
 
 
 class Recent(Generic[Thing]):
-    """Remembers things up to a total size; those not used for longest are forgotten first.
-
-    Parameters
-    ----------
-    most
-        Their total size; the newest stays, whatever its own.
-    """
+    """Remembers things up to a total size; those not used for longest are forgotten first."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -114,12 +108,8 @@ class Picture(ABC):
     def draw(self, field: Field, bits: int | None, device: str) -> Tensor:
         """Return display-encoded values in 0..1 and double precision, [3, h, w].
 
-        Raises `PictureError` where there is nothing to draw.
-
-        Parameters
-        ----------
-        bits
-            Values are rounded to what so many bits can hold; None keeps them.
+        They are rounded to what so many bits can hold; None keeps them. Raises `PictureError` where
+        there is nothing to draw.
         """
 
 
@@ -131,13 +121,7 @@ def picture_drawn(picture: Picture, field: Field, bits: int | None, device: str 
 
 @dataclass(frozen=True)
 class Manipulated(Picture):
-    """A picture at a distance from itself; neighbours of one manipulation are painted at once.
-
-    Parameters
-    ----------
-    level
-        The distance, in the unit of the manipulation; 0 is the picture itself.
-    """
+    """A picture at a distance from itself, in the unit of the manipulation; 0 is itself."""
 
     picture: Picture
     manipulation: Manipulation
@@ -151,7 +135,7 @@ class Manipulated(Picture):
 
     def draw(self, field: Field, bits: int | None, device: str) -> Tensor:
         """Draw the picture and manipulate it."""
-        return self.manipulation.shown(self.picture, self.level, self.seed, field, bits, device)
+        return self.manipulation.shown(self, field, bits, device)
 
 
 def rounded(pixels: Tensor, bits: int | None) -> Tensor:
@@ -175,18 +159,12 @@ def as_drawn(values: NDArray[np.float64], bits: int | None, device: str) -> Tens
 class Photograph(Picture):
     """A picture file and the class of what it shows.
 
-    How it becomes pixels of a field, `fechner.stimuli.decoding` says.
-
     Parameters
     ----------
     name
-        Its path inside the folder, with ``/``.
-    label
-        The name of its class, as the folder or the list has it.
+        Its path inside the folder, with ``/``. The folder may be moved.
     sha256
         Of the file; a file that has changed since is not shown. Empty if it could not be read.
-    folder
-        Where the file is. Not a part of what it is: it may be moved.
     """
 
     name: str
@@ -216,16 +194,9 @@ class Photograph(Picture):
 
 @dataclass(frozen=True)
 class Album:
-    """Photographs chosen from a set, known by their content, and the classes to choose from.
+    """Photographs chosen from a set, by class and name, and all its classes to choose from.
 
-    Parameters
-    ----------
-    classes
-        All that there are, sorted, as the folder or the list names them.
-    photographs
-        Those that were chosen, by class and name.
-    notes
-        What was left out, in sentences.
+    ``notes`` say what was left out.
     """
 
     classes: tuple[str, ...]
@@ -248,10 +219,7 @@ class Album:
 
     @classmethod
     def known(cls, plain: dict[str, Any], folder: str) -> Album:
-        """Return an album from its own fields as plain values, as a run keeps them.
-
-        Its pictures need not be there any more, as long as nobody has to see them.
-        """
+        """Return an album from its own fields as plain values, as a run keeps them."""
         photographs = tuple(
             Photograph(each["name"], each["label"], each["sha256"], folder)
             for each in plain["photographs"]
@@ -317,19 +285,10 @@ def photographs_in(folder: Path | str, most: int | None = None) -> tuple[Photogr
 
 @dataclass(frozen=True)
 class PictureFile(Picture):
-    """A picture file, known by where it is and how large.
+    """A picture file, known by where it is and how large; one of another size is not shown.
 
     It is shown as a `Photograph` is, but its content is not hashed beforehand, and large JPEGs are
     decoded at a part of their size.
-
-    Parameters
-    ----------
-    path
-        Where it is.
-    size_bytes
-        When it was listed; a file that has another size is not shown.
-    name
-        What it is called in sentences.
     """
 
     path: str

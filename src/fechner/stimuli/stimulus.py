@@ -119,18 +119,8 @@ def fits_gamut(stimulus: Stimulus, field: Field, display: Display) -> bool:
 def contrast_limit(reference: Stimulus, target: Layer, field: Field, display: Display) -> float:
     """Return the highest contrast of a target, added to a reference, that can be shown as meant.
 
-    Parameters
-    ----------
-    reference
-        Background and masks.
-    target
-        What is added; its own contrast does not matter.
-
-    Returns
-    -------
-    float
-        The limit for contrasts of 0 and more; minus infinity where the reference itself cannot be
-        shown, so that no contrast is below it.
+    Its own contrast does not matter. Minus infinity where the reference itself, background and
+    masks, cannot be shown, so that no contrast is below it.
 
     Examples
     --------

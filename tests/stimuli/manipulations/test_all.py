@@ -13,7 +13,7 @@ from fechner.references import reference
 from fechner.stimuli import Field
 from fechner.stimuli.manipulations import IMAGENET_C, MANIPULATIONS, PUBLISHED, Manipulation
 from fechner.stimuli.manipulations import manipulation as by_name
-from fechner.stimuli.pictures import Photograph, Picture, photograph, picture_drawn
+from fechner.stimuli.pictures import Manipulated, Photograph, Picture, photograph, picture_drawn
 
 FIELD = Field(64, 48, 16.0)
 SEEDS = [(7, 0), (7, 1), (7, 2)]
@@ -83,7 +83,12 @@ def test_level_0_is_the_picture_to_the_bit(
     manipulation: Manipulation, photographs: list[Photograph], pixels: torch.Tensor
 ) -> None:
     level = middle(manipulation)
-    shown = manipulation.show(photographs, [0.0, level, 0.0], SEEDS, FIELD, 8, "cpu", torch.float32)
+    levels = [0.0, level, 0.0]
+    recipes = [
+        Manipulated(photograph, manipulation, *each)
+        for photograph, *each in zip(photographs, levels, SEEDS, strict=True)
+    ]
+    shown = manipulation.show(recipes, FIELD, 8, "cpu", torch.float32)
     assert torch.equal(shown[0], pixels[0])
     assert torch.equal(shown[2], pixels[2])
     assert not torch.equal(shown[1], pixels[1])
@@ -91,7 +96,7 @@ def test_level_0_is_the_picture_to_the_bit(
     torch.testing.assert_close(steps, steps.round(), atol=1e-4, rtol=0)
     # What is remembered of a picture is not written to.
     assert torch.equal(picture_drawn(photographs[1], FIELD, 8).float(), pixels[1])
-    exact = manipulation.show(photographs[:1], [0.0], SEEDS[:1], FIELD, None, "cpu", torch.float64)
+    exact = manipulation.show(recipes[:1], FIELD, None, "cpu", torch.float64)
     assert torch.equal(exact[0], picture_drawn(photographs[0], FIELD, None))
 
 
@@ -217,15 +222,11 @@ class Counted(Picture):
 
 
 def test_a_picture_that_comes_often_is_drawn_once() -> None:
-    picture, levels = Counted(), [0.1] * 200
-    seeds = [(i,) for i in range(200)]
-    shown = by_name("salt-pepper").show(
-        [picture] * 200, levels, seeds, Field(20, 10, 1.0), 8, "cpu", torch.float32
-    )
+    picture, salt = Counted(), by_name("salt-pepper")
+    recipes = [Manipulated(picture, salt, 0.1, (i,)) for i in range(200)]
+    shown = salt.show(recipes, Field(20, 10, 1.0), 8, "cpu", torch.float32)
     assert shown.shape == (200, 3, 10, 20)
     assert len(picture.drawn) == 1
-    with pytest.raises(ValueError, match="nothing to show"):
-        by_name("blur").show([], [], [], FIELD, 8, "cpu", torch.float32)
 
 
 def test_names_that_are_none() -> None:
@@ -252,9 +253,9 @@ def test_neither_threads_nor_batches_matter(name: str) -> None:
     level = (weakest * strongest) ** 0.5
 
     def show(n: int) -> torch.Tensor:
-        levels = [strongest] * (n - 1) + [level]
-        seeds = [(i,) for i in range(n - 1)] + [(99,)]
-        return chosen.show([picture] * n, levels, seeds, field, None, "cpu", torch.float32)[-1]
+        recipes = [Manipulated(picture, chosen, strongest, (i,)) for i in range(n - 1)]
+        recipes.append(Manipulated(picture, chosen, level, (99,)))
+        return chosen.show(recipes, field, None, "cpu", torch.float32)[-1]
 
     alone = show(1)
     assert torch.equal(show(2), alone)

@@ -19,7 +19,7 @@ import numpy as np
 
 from fechner.errors import FechnerError
 from fechner.stimuli.field import Field
-from fechner.stimuli.pictures import Picture, Seed, Seeds, picture_drawn, rounded
+from fechner.stimuli.pictures import Manipulated, Seed, Seeds, picture_drawn, rounded
 
 if TYPE_CHECKING:
     import torch
@@ -108,43 +108,23 @@ class Manipulation:
         """Change pictures, [n, 3, h, w] in 0..1, by levels above 0, [n]; values may leave 0..1."""
         raise NotImplementedError(f"{type(self).__name__} has to define how it changes pixels.")
 
-    def shown(
-        self,
-        picture: Picture,
-        level: float,
-        seed: Seed,
-        field: Field,
-        bits: int | None,
-        device: str,
-    ) -> Tensor:
+    def shown(self, recipe: Manipulated, field: Field, bits: int | None, device: str) -> Tensor:
         """Draw a picture and change it, [3, h, w]; a `PictureError` where that cannot be done."""
         import torch
 
-        return self.show([picture], [level], [seed], field, bits, device, torch.float64)[0]
+        return self.show([recipe], field, bits, device, torch.float64)[0]
 
     def apply(
-        self,
-        pixels: Tensor,
-        levels: Sequence[float],
-        seeds: Seeds,
-        bits: int | None = None,
+        self, pixels: Tensor, levels: Sequence[float], seeds: Seeds, bits: int | None = None
     ) -> Tensor:
-        """Change pixels that are there already; those of level 0 stay as they are.
+        """Change pixels in 0..1, [n, 3, h, w], into others; those of level 0 stay as they are.
 
-        Parameters
-        ----------
-        pixels
-            [n, 3, h, w], in 0..1; they are not written to.
-        bits
-            What is changed is rounded to what so many bits can hold; None keeps it.
+        What is changed is rounded to what so many bits can hold; None keeps it.
         """
         import torch
 
         if not len(pixels) == len(levels) == len(seeds):
-            raise ValueError(
-                f"each picture needs a level and a seed: there are {len(pixels)} pictures, "
-                f"{len(levels)} levels and {len(seeds)} seeds."
-            )
+            raise ValueError("each picture needs a level and a seed.")
         for level in levels:
             self.check_level(level)
         strengths = torch.tensor(levels, dtype=pixels.dtype, device=pixels.device)
@@ -159,27 +139,19 @@ class Manipulation:
 
     def show(
         self,
-        pictures: Sequence[Picture],
-        levels: Sequence[float],
-        seeds: Seeds,
+        recipes: Sequence[Manipulated],
         field: Field,
         bits: int | None,
         device: str,
         dtype: torch.dtype,
     ) -> Tensor:
-        """Draw pictures, or remember them, and change them.
-
-        Parameters
-        ----------
-        bits
-            Both the pictures and what becomes of them are rounded to so many bits.
-        """
+        """Draw pictures, or remember them, and change them; both are rounded to so many bits."""
         import torch
 
-        if not pictures:
-            raise ValueError("there is nothing to show: give at least one picture.")
-        drawn = {each: picture_drawn(each, field, bits, device) for each in dict.fromkeys(pictures)}
-        shown = torch.stack([drawn[picture].to(dtype) for picture in pictures])
+        pictures = {recipe.picture for recipe in recipes}
+        drawn = {each: picture_drawn(each, field, bits, device) for each in pictures}
+        shown = torch.stack([drawn[recipe.picture].to(dtype) for recipe in recipes])
+        levels, seeds = [each.level for each in recipes], [each.seed for each in recipes]
         # A few at a time: what is computed in between stays in cache and its memory is reused.
         few = max(1, (1 << 20) // shown[0].numel())
         for first in range(0, len(shown), few):
@@ -259,14 +231,7 @@ def corruption(name: str, title: str, words: str, **more: Any) -> Callable[[Chan
 
 
 def parameter(severities: Tensor, published: Sequence[float], identity: float) -> Tensor:
-    """Return a parameter at severities from 0 to 5.
-
-    Parameters
-    ----------
-    published
-        At severity 1 to 5.
-    identity
-        At severity 0.
+    """Return a parameter at severities from 0 to 5, published ones from 1 on.
 
     Examples
     --------
@@ -289,10 +254,7 @@ def over_pixels(levels: Tensor) -> Tensor:
 def hashes(seeds: Seeds, stream: str, shape: tuple[int, ...], device: torch.device | str) -> Tensor:
     """Return 32 random bits for each place, as integers with a sign, [n, *shape].
 
-    Parameters
-    ----------
-    stream
-        What the numbers are for; those of another stream are others.
+    ``stream`` is what the numbers are for; those of another stream are others.
 
     Examples
     --------
@@ -313,10 +275,7 @@ def hashes(seeds: Seeds, stream: str, shape: tuple[int, ...], device: torch.devi
 def uniform(seeds: Seeds, stream: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
     """Return uniform numbers between 0 and 1, neither included, [n, *shape].
 
-    Parameters
-    ----------
-    like
-        A tensor on the device and of the precision that is wanted.
+    ``like`` has the device and the precision that are wanted.
     """
     return as_uniform(hashes(seeds, stream, shape, like.device), like)
 

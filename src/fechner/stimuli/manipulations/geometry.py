@@ -67,10 +67,7 @@ def sampled(
 ) -> Tensor:
     """Look pictures up at places counted from their middle, [n, h, w], between four pixels.
 
-    Parameters
-    ----------
-    outside
-        ``zeros``: there is `OUTSIDE` around the picture; ``reflection``: its mirror image.
+    ``zeros``: there is `OUTSIDE` around the picture; ``reflection``: its mirror image.
     """
     import torch
 
@@ -141,13 +138,7 @@ def zoomed(pixels: Tensor, factors: Tensor) -> Tensor:
 
 
 def along_both(pixels: Tensor, matrices: Callable[[int], Tensor]) -> Tensor:
-    """Multiply columns and rows of pictures by matrices of their length, one for each picture.
-
-    Parameters
-    ----------
-    matrices
-        Returns [n, length, length].
-    """
+    """Multiply columns and rows of pictures by matrices for their length, [n, length, length]."""
     import torch
 
     n, channels, height, width = pixels.shape
@@ -208,12 +199,7 @@ def occlusion(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
 
 
 def covered_parts(parts: Tensor, angles_rad: Tensor, size: tuple[int, int]) -> Tensor:
-    """Return how much of each pixel lies behind a line, [n, h, w].
-
-    Parameters
-    ----------
-    parts
-        Of the area that lies behind it.
+    """Return how much of each pixel lies behind a line, [n, h, w], from the part of the area.
 
     Examples
     --------

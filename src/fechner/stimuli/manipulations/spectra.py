@@ -15,7 +15,7 @@ from fechner.errors import PictureError
 from fechner.stimuli.field import Field
 from fechner.stimuli.manipulations.base import Manipulation, normal, pixel_manipulation, uniform
 from fechner.stimuli.noise import Band, Noise
-from fechner.stimuli.pictures import Picture, Problem, Seed, Seeds, picture_drawn, rounded
+from fechner.stimuli.pictures import Manipulated, Problem, Seed, Seeds, picture_drawn, rounded
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,12 +28,8 @@ def filter_cosines(pixels: Tensor, gains: Callable[[Tensor], Tensor]) -> Tensor:
     """Multiply the terms of pictures' cosine transforms by gains.
 
     It is the Fourier transform of a picture that is continued by its mirror images, so that its
-    opposite edges do not meet.
-
-    Parameters
-    ----------
-    gains
-        Of each picture, [n, h, w], from the frequency of each term in cycles per pixel, [h, w].
+    opposite edges do not meet. Gains, [n, h, w], are a function of the frequency in cycles per
+    pixel, [h, w].
     """
     import torch
 
@@ -117,11 +113,8 @@ def filtered_noise(
 ) -> Tensor:
     """Return Gaussian noise of mean 0 and standard deviation 1, [n, h, w].
 
-    Parameters
-    ----------
-    gains
-        Of each term of a real Fourier transform, [h, w // 2 + 1] or one for each row; if there is
-        nothing in it, the noise is 0.
+    Gains are those of each term of a real Fourier transform, [h, w // 2 + 1] or one for each row;
+    if there is nothing in it, the noise is 0.
     """
     import torch
 
@@ -297,21 +290,13 @@ class AtRmse(Manipulation):
             return best[0], ""
         return best[0], "unreachable" if plain > limit else "clipped"
 
-    def shown(
-        self,
-        picture: Picture,
-        level: float,
-        seed: Seed,
-        field: Field,
-        bits: int | None,
-        device: str,
-    ) -> Tensor:
+    def shown(self, recipe: Manipulated, field: Field, bits: int | None, device: str) -> Tensor:
         """Draw a picture and change it."""
-        original = picture_drawn(picture, field, bits, device)
-        pixels, problem = self.changed(original, level, field, seed, bits)
+        original = picture_drawn(recipe.picture, field, bits, device)
+        pixels, problem = self.changed(original, recipe.level, field, recipe.seed, bits)
         if problem and not self.nearest:
-            how = f"by an RMSE of {level:g} by {self.by} {self.band}"
-            raise PictureError(f"{picture} cannot be changed {how}.", problem)
+            how = f"by an RMSE of {recipe.level:g} by {self.by} {self.band}"
+            raise PictureError(f"{recipe.picture} cannot be changed {how}.", problem)
         return pixels
 
 

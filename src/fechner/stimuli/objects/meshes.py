@@ -39,19 +39,16 @@ class Part:
 
     Parameters
     ----------
-    positions, normals
+    positions, normals, colours
         Of the corners, [t, 3, 3].
     colour
         Reflectance in linear light, (r, g, b); it multiplies the texture and the colours. Grey
         where a mesh says nothing of its surface.
     opacity
         1 stops all light, 0 none.
-    uv
-        Where the corners lie on the texture, from its lower left on, [t, 3, 2].
-    texture
-        Its pixels, sRGB and alpha in 8 bits, [h, w, 4], first row on top.
-    colours
-        Reflectances of the corners, [t, 3, 3].
+    uv, texture
+        Where the corners lie on the texture, from its lower left on, [t, 3, 2], and its pixels,
+        sRGB and alpha in 8 bits, [h, w, 4], first row on top.
     """
 
     positions: Singles
@@ -285,11 +282,6 @@ def corner_normals(positions: Floats, given: Floats | None = None) -> Floats:
 
     A corner's normal is the mean, weighted by area, of those of the faces around it that are turned
     by less than 40 degrees against its own; or what is given, where that is a direction.
-
-    Parameters
-    ----------
-    positions
-        Of the corners, [t, 3, 3].
 
     Examples
     --------

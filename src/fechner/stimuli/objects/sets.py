@@ -42,17 +42,10 @@ _HOW = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ObjectSet(PictureSet):
-    """Random views of 3D objects, in classes.
+    """Random views of 3D objects, (path of the mesh, sha256) of each object of each class.
 
     The best view is sought among pictures of few paths per pixel (`picture`) and measured with more
     (`shown`). If a class has several objects, its views are of one after the other in turn.
-
-    Parameters
-    ----------
-    objects
-        Of each class, (path of the mesh, sha256) of each object.
-    seed
-        Of the random views.
     """
 
     objects: tuple[tuple[tuple[str, str], ...], ...] = field(default=(), compare=False)
@@ -83,10 +76,8 @@ def open_objects(folder: Path | str, views: int = VIEWS, seed: int = 0) -> Objec
         With one folder for each class, in which there are meshes or folders of a mesh each; or a
         CSV file with the columns ``path`` (from its own folder on) and ``class``. A folder with
         such a file in it, named ``objects.csv``, is taken as that says.
-    views
-        Random views of each class.
-    seed
-        Of the views.
+    views, seed
+        Random views of each class, and their seed.
     """
     place = Path(folder).expanduser().absolute()
     if views < 1:
@@ -152,16 +143,9 @@ _COPIED = (".html", ".jpeg", ".jpg", ".mtl", ".obj", ".png", ".txt")
 
 
 class Source(NamedTuple):
-    """An object in a package of Debian or of PyPI.
+    """An object in a package of Debian or of PyPI, and there maybe in an archive.
 
-    Parameters
-    ----------
-    archive
-        The archive in the package that it is in; empty if it is in none.
-    path
-        Of its mesh, inside.
-    label
-        Its class: a synset of ImageNet.
+    ``path`` is that of its mesh, ``label`` a synset of ImageNet.
     """
 
     package: str
@@ -204,12 +188,7 @@ def fetch_objects(folder: Path, wanted: Sequence[Source] | None = None) -> Fetch
     """Copy objects into a folder, one folder for each class, with a list of whose they are.
 
     A package that is not installed is downloaded into a folder that is gone afterwards; nothing is
-    installed.
-
-    Parameters
-    ----------
-    wanted
-        Which; None for all of the table.
+    installed. None wants all of the table.
     """
     wanted = sources() if wanted is None else wanted
     copied: list[Source] = []

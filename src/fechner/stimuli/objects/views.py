@@ -20,7 +20,7 @@ from fechner.stimuli.decoding import unreadable
 from fechner.stimuli.field import Field
 from fechner.stimuli.manipulations.base import Manipulation
 from fechner.stimuli.objects.meshes import Part, hash_mesh, linear, read_mesh
-from fechner.stimuli.pictures import Picture, Recent, Seed, as_drawn, picture_drawn
+from fechner.stimuli.pictures import Manipulated, Picture, Recent, as_drawn, picture_drawn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -135,13 +135,11 @@ class View(Picture):
     Parameters
     ----------
     name
-        Path of the mesh inside the folder, with ``/``.
+        Path of the mesh inside the folder, with ``/``. The folder may be moved.
     sha256
         Of the mesh and of what it names; a mesh that has changed since is not shown.
     samples
         Paths per pixel: noise falls with the square root of their number.
-    folder
-        Where the mesh is. Not a part of what it is: it may be moved.
     """
 
     name: str
@@ -329,12 +327,8 @@ def view_of(path: Path | str, samples: int = SAMPLES) -> View:
 def random_view(view: View, seed: int, number: int) -> View:
     """Return a random view of the same object, as in the paper: uniform angles and scale.
 
-    Parameters
-    ----------
-    view
-        Any view of the object; the name of its file, without folders, is part of the seed.
-    number
-        Which of the views; each has random numbers of its own.
+    Each number has random numbers of its own; the name of the file, without folders, is part of
+    the seed.
 
     Examples
     --------
@@ -367,12 +361,7 @@ class OfViews(Manipulation):
     what turning the picture about that axis would be, since the angles follow each other. Levels of
     scale are octaves: each doubles the object's size, or halves it.
 
-    Parameters
-    ----------
-    parameter
-        Which.
-    sign
-        1 or -1: in which direction.
+    The sign, 1 or -1, is the direction.
     """
 
     parameter: Parameter
@@ -404,14 +393,14 @@ class OfViews(Manipulation):
         angle = f"{self.parameter}_deg"
         return view.seen(**{angle: getattr(view, angle) + step})
 
-    def shown(self, picture: Picture, level: float, seed: Seed, *how: Any) -> Tensor:
+    def shown(self, recipe: Manipulated, field: Field, bits: int | None, device: str) -> Tensor:
         """Draw a view at its level."""
-        if not isinstance(picture, View):
+        if not isinstance(recipe.picture, View):
             raise FechnerError(
-                f"{self.name} needs views of 3D objects, and {picture} is none: give objects "
-                "instead of pictures, or another manipulation."
+                f"{self.name} needs views of 3D objects, and {recipe.picture} is none: give "
+                "objects instead of pictures, or another manipulation."
             )
-        return picture_drawn(self.changed(picture, level), *how)
+        return picture_drawn(self.changed(recipe.picture, recipe.level), field, bits, device)
 
 
 def _of_views(parameter: Parameter, sign: int) -> OfViews:
