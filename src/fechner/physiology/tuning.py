@@ -104,9 +104,17 @@ class Tuning:
 def describe(field: ReceptiveField) -> Tuning:
     """Fit a receptive field and describe it."""
     colour, profile = colour_and_profile(field)
-    if not _says_something(field):
+    says_something, ceiling = bool(field.weights.any()), 1.0
+    if field.errors is not None and field.errors.all():
+        # The mean square of weights in units of their errors is 1 where they are nothing else.
+        squares = (field.weights / field.errors) ** 2
+        says_something = float(squares.mean()) > 1 + 3 * math.sqrt(2 / squares.size)
+    if not says_something:
         return Tuning(field, colour, None, None, "silent")
-    ceiling = _ceiling(field, colour, profile)
+    if field.errors is not None:
+        errors = (in_light(field, field.errors) ** 2).sum(axis=(1, 2))
+        of_errors = float(np.asarray(colour.rgb) ** 2 @ errors)
+        ceiling = max(0.01, 1 - of_errors / float((profile.values**2).sum()))
     if np.count_nonzero(profile.values) < LEAST_PX or min(profile.values.shape) < 2:
         return Tuning(field, colour, None, None, "small", ceiling)
     gabor, dog = fit_gabor(profile), fit_dog(profile)
@@ -129,23 +137,6 @@ def kind_of(gabor: GaborFit, dog: DogFit, ceiling: float = 1.0) -> Kind:
     if by_dog >= GOOD_R2:
         return "centre-surround" if dog.antagonism >= ANTAGONISM else "blob"
     return "other"
-
-
-def _says_something(field: ReceptiveField) -> bool:
-    """Whether weights are more than their errors by three standard deviations."""
-    if field.errors is None or not field.errors.all():
-        return bool(field.weights.any())
-    squares = (field.weights / field.errors) ** 2
-    return float(squares.mean()) > 1 + 3 * math.sqrt(2 / squares.size)
-
-
-def _ceiling(field: ReceptiveField, colour: ColourWeights, profile: Profile) -> float:
-    """Return the share of a profile's squares that is not due to the errors of the weights."""
-    if field.errors is None:
-        return 1.0
-    errors = (in_light(field, field.errors) ** 2).sum(axis=(1, 2))
-    of_errors = float(np.asarray(colour.rgb) ** 2 @ errors)
-    return max(0.01, 1 - of_errors / float((profile.values**2).sum()))
 
 
 def in_light(field: ReceptiveField, weights: Floats) -> Floats:

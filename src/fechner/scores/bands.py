@@ -287,10 +287,8 @@ def correlate(
         if np.isnan(value):
             why = "not computable: accuracy drops by the same at every band"
         elif n > 3:
-            centre, half = (
-                np.arctanh(np.clip(value, -1 + 1e-9, 1 - 1e-9)),
-                1.959964 / np.sqrt(n - 3),
-            )
+            centre = np.arctanh(np.clip(value, -1 + 1e-9, 1 - 1e-9))
+            half = 1.959964 / np.sqrt(n - 3)
             low = min(value, float(np.tanh(centre - half)))
             high = max(value, float(np.tanh(centre + half)))
     rmse = "RMSE " + ", ".join(f"{level:g}" for level in found.rmse[levels])
@@ -317,18 +315,16 @@ class BandPanels:
         parts = [part for part in (data, at_place_of(data, other)) if part is not None]
         found = sorted(map(Changes.of, parts), key=lambda each: each.kind)
         known = log_sensitivity(self.scorer.sensitivity, detection, found[0].bands_cpd, data)
-        return [*_sensitivity(known, found[0].bands_cpd), *map(_panel, found)]
-
-
-def _sensitivity(known: LogSensitivity, bands_cpd: Floats) -> list[Panel]:
-    there = np.isfinite(known.value)
-    if not there.any():
-        return []
-    low, high = 10 ** np.percentile(known.draws[:, there], (2.5, 97.5), axis=0)
-    line = Line(bands_cpd[there], 10 ** known.value[there], "observer", low=low, high=high)
-    title = "Contrast sensitivity at the centres of bands"
-    sensitivity = Axis("sensitivity (1 / RMS contrast)", log=True)
-    return [Panel("csf of bands", title, _FREQUENCY, sensitivity, (line,))]
+        there = np.isfinite(known.value)
+        panels = [_panel(each) for each in found]
+        if there.any():
+            low, high = 10 ** np.percentile(known.draws[:, there], (2.5, 97.5), axis=0)
+            x, y = found[0].bands_cpd[there], 10 ** known.value[there]
+            line = Line(x, y, "observer", low=low, high=high)
+            title = "Contrast sensitivity at the centres of bands"
+            sensitivity = Axis("sensitivity (1 / RMS contrast)", log=True)
+            panels.insert(0, Panel("csf of bands", title, _FREQUENCY, sensitivity, (line,)))
+        return panels
 
 
 def _panel(found: Changes) -> Panel:

@@ -81,9 +81,8 @@ class ViewScores(Scorer):
         """Yield accuracy with its bootstrap over classes, and that of preferred pictures."""
         views = Views(data)
         found = share_of(views.right, np.ones(len(views.right)), views.cluster)
-        note = notes.join(
-            notes.unshown_pictures(data), "" if found.clusters else notes.NOTHING_SHOWN
-        )
+        why = "" if found.clusters else notes.NOTHING_SHOWN
+        note = notes.join(notes.unshown_pictures(data), why)
         chance, n = float(data.attrs["chance"]), len(views.classes)
         of = unmeasured("accuracy", "classes", chance=chance)
         main = of.with_value(found.value, found.ends, len(views.right), note)
@@ -248,9 +247,9 @@ def _accuracy(data: xr.Dataset, answers: GivenAnswers, scored: Sequence[str]) ->
     found = own.accuracy()
     of = unmeasured("accuracy", "categories", chance=answers.chance)
     main = of.with_value(found.value, found.ends, len(own), note)
-    places = np.arange(found.clusters, dtype=float)
+    by_category = Resampled(main, found.draws, np.arange(float(found.clusters)), "share")
     if not found.clusters:
-        return Resampled(main, found.draws, places, "share")
+        return by_category
     # Categories that agree do not make an accuracy certain: pictures add what Wilson's interval
     # has more than categories, and other answers have other errors.
     wilson = (found.most - found.least) / (2 * 1.96)
@@ -258,17 +257,15 @@ def _accuracy(data: xr.Dataset, answers: GivenAnswers, scored: Sequence[str]) ->
     seed = zlib.crc32("|".join(answers.response.tolist()).encode())
     errors = np.random.default_rng(seed).standard_normal(len(found.draws))
     pictures = Source(found.value + more * errors, max(len(answers), 2))
-    return Resampled(main, found.draws, places, "share", further=(pictures,))
+    return replace(by_category, further=(pictures,))
 
 
 def _of_people(values: Sequence[float]) -> str:
     """Say what people have: the mean, and the range of them."""
     if not values:
         return ""
-    return (
-        f"{len(values)} people have {np.mean(values):.3f} on average "
-        f"({min(values):.3f} to {max(values):.3f})"
-    )
+    ends = f"{min(values):.3f} to {max(values):.3f}"
+    return f"{len(values)} people have {np.mean(values):.3f} on average ({ends})"
 
 
 @dataclass(frozen=True)
@@ -294,8 +291,15 @@ class ConditionPanels:
             marks = [_line(ours, "observer"), guide(0.0, len(conditions) - 1.0, answers.chance)]
             marks += [_points(each, "people", 1) for each in theirs]
             found.append(Panel("accuracy", "Accuracy by condition", axis, ACCURACY, tuple(marks)))
-            if people:
-                found.append(self._errors(answers, people, conditions, axis))
+        if len(conditions) > 1 and people:
+            each = [self.scorer.with_people(answers, people, [name]) for name in conditions]
+            ours, between = ([pair[i].error for pair in each] for i in (0, 1))
+            marks = [_line(ours, "observer with people")]
+            marks += [_points(between, "people with each other", 1)]
+            marks += [guide(0.0, len(conditions) - 1.0, 0.0)]
+            title = "Error consistency with people, and of people with each other"
+            y = Axis("error consistency (kappa)", low=-0.2, high=1.0)
+            found.append(Panel("error consistency", title, axis, y, tuple(marks)))
         names = sorted(set(answers.category.tolist()))
         marks = [
             _points([who.where(who.category == name).accuracy() for name in names], who.name, group)
@@ -305,24 +309,6 @@ class ConditionPanels:
         title = "Accuracy by category, over all conditions"
         kind, axis = "accuracy by category", Axis("category", ticks=tuple(names))
         return [*found, Panel(kind, title, axis, ACCURACY, tuple(marks), stimuli=False)]
-
-    def _errors(
-        self,
-        answers: GivenAnswers,
-        people: Sequence[GivenAnswers],
-        conditions: Sequence[str],
-        axis: Axis,
-    ) -> Panel:
-        each = [self.scorer.with_people(answers, people, [name]) for name in conditions]
-        ours, theirs = ([found.error for found in side] for side in zip(*each, strict=True))
-        marks = (
-            _line(ours, "observer with people"),
-            _points(theirs, "people with each other", 1),
-            guide(0.0, len(conditions) - 1.0, 0.0),
-        )
-        title = "Error consistency with people, and of people with each other"
-        y = Axis("error consistency (kappa)", low=-0.2, high=1.0)
-        return Panel("error consistency", title, axis, y, marks)
 
 
 def _ends(estimates: Sequence[Estimate]) -> Any:

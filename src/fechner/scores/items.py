@@ -346,7 +346,18 @@ class ItemPanels:
             direction = other.manipulation.rpartition("-")[2]
             marks += self._lines(experiment, other, 1, direction) if other.classes else []
         marks.append(guide(experiment.original_at, experiment.placement.levels[-1], items.chance))
-        marks += self._people(experiment, items.chance)
+        if points := self.scorer.points(experiment.id):
+            # On the scale of an observer who has other choices.
+            x = np.array([point.level or experiment.original_at for point in points])
+            corrected = np.array([point.corrected for point in points]).T
+            y, low, high = items.chance + (1 - items.chance) * corrected
+            names = tuple(
+                f"{point.people} people, {point.trials} trials of {1 / point.chance:.3g} "
+                f"choices, {point.accuracy:.0%} right"
+                for point in points
+            )
+            people = "people, put to the same chance"
+            marks.append(Points(x, y, people, low=low, high=high, human=True, names=names))
         return Panel(
             "accuracy",
             f"Accuracy by level: {manipulation.title}",
@@ -356,21 +367,6 @@ class ItemPanels:
             groups="direction" if opposite is not None else "",
             rows=(0,),
         )
-
-    def _people(self, experiment: Any, chance: float) -> list[Mark]:
-        """Return what people did, on the scale of an observer who has other choices."""
-        points = self.scorer.points(experiment.id)
-        if not points:
-            return []
-        x = np.array([point.level or experiment.original_at for point in points])
-        y, low, high = chance + (1 - chance) * np.array([point.corrected for point in points]).T
-        names = tuple(
-            f"{point.people} people, {point.trials} trials of {1 / point.chance:.3g} "
-            f"choices, {point.accuracy:.0%} right"
-            for point in points
-        )
-        label = "people, put to the same chance"
-        return [Points(x, y, label, low=low, high=high, human=True, names=names)]
 
     def _lines(self, experiment: Any, items: Items, group: int, label: str) -> list[Mark]:
         """Return the curve, the fan of its runs, and the threshold."""
