@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -287,9 +288,14 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
         read_figures(tmp_path)
 
 
+def figures(*names: str) -> pd.DataFrame:
+    return pd.DataFrame({"top1": np.arange(len(names), dtype=float)}, index=names)
+
+
 def test_names_of_observers() -> None:
-    found, lines = match("figures.csv", ["pixels", "nobody", "no one"], entrants(["@cai2025"]))
-    assert found == {"pixels": "pixels"}
+    table = figures("pixels", "nobody", "no one")
+    found, lines = match("figures.csv", table, entrants(["@cai2025"]))
+    assert found["top1"].dropna().to_dict() == {"pixels": 0.0}
     assert lines[0] == "In figures.csv but not here: nobody, no one."
     assert lines[1].startswith("Here but not in figures.csv: ")
     assert lines[1].count(",") == 45 - 1 - 1
@@ -298,17 +304,13 @@ def test_names_of_observers() -> None:
 def test_two_runs_of_one_observer_have_the_same_figure(shown_run: Run, tmp_path: Path) -> None:
     shutil.copytree(shown_run.folder, tmp_path / "again")
     every = entrants([shown_run, tmp_path / "again", "@cai2025"])
-    found, _ = match(
-        "figures.csv", ["timm/vit_small_patch16_224.dino", "pixels (again)", "network"], every
-    )
-    assert [(label.split("(")[-1], name) for label, name in found.items()] == [
-        ("shown)", "network"), ("shown)", "timm/vit_small_patch16_224.dino"),
-        ("again)", "pixels (again)"), ("again)", "network"),
-        ("again)", "timm/vit_small_patch16_224.dino"),
-        ("@cai2025)", "timm/vit_small_patch16_224.dino"),
+    table = figures("timm/vit_small_patch16_224.dino", "pixels (again)", "network")
+    found = match("figures.csv", table, every)[0]["top1"].dropna()
+    assert [(label.split("(")[-1], value) for label, value in found.items()] == [
+        ("shown)", 2), ("shown)", 0), ("again)", 1), ("again)", 2), ("again)", 0), ("@cai2025)", 0),
     ]  # fmt: skip
 
 
 def test_nobody_is_named() -> None:
     with pytest.raises(FechnerError, match="it has a, b, and there are pixels, "):
-        match("figures.csv", ["a", "b"], entrants(["@cai2025"]))
+        match("figures.csv", figures("a", "b"), entrants(["@cai2025"]))

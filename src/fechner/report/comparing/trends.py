@@ -6,12 +6,11 @@ Beside those of a CSV stand the sizes of networks, which every run has counted.
 from __future__ import annotations
 
 import csv
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -134,90 +133,68 @@ def find_trends(
     chosen = choose(entrants(sources), observers)
     if not chosen:
         raise FechnerError("this run has no results yet; run some observers first.")
-    figures, unmatched = _figures(file, columns, chosen)
-    known = [each for each in chosen if any(each.label in own.values for own in figures)]
+    figures, counted, unmatched = _figures(file, columns, chosen)
+    known = [each for each in chosen if each.label in figures.index]
     scored, problems = scoring.score_observers(
         known, choose_tests(chosen, tests), layer, readout, progress
     )
-    found = [
-        trend
-        for own in figures
-        for trend in _trends(
-            own,
-            [
-                (observer, own.values[each.label])
-                for each, observer in zip(known, scored, strict=True)
-                if each.label in own.values
-            ],
-        )
-    ]
-    name = "" if all(own.log for own in figures) else Path(file).name
+    found = []
+    for name, values in figures.items():
+        points = [(each, x) for each, x in zip(scored, values, strict=True) if np.isfinite(x)]
+        of_tests = dict.fromkeys((each.suite, test) for each, _ in points for test in each.scores)
+        for suite, test in of_tests:
+            own = [(each, x) for each, x in points if each.suite == suite and test in each.scores]
+            score = own[0][0].scores[test]
+            own = [(each, x) for each, x in own if np.isfinite(each.scores[test].value)]
+            line = regress([x for _, x in own], [each.scores[test].value for each, _ in own])
+            line = replace(line, note=line.note.replace("the figure", str(name)))
+            who = tuple(each for each, _ in own)
+            found.append(Trend(str(name), suite, test, score, who, line, log=name in counted))
+    source = "" if len(counted) == len(figures.columns) else Path(file).name
     if not found:
         reasons = [*problems, *(line for each in scored for line in each.not_asked)]
         why = f": {reasons[0].rstrip('.')}" if reasons else ""
-        raise FechnerError(f"no observer in {name or 'these runs'} has finished a test{why}.")
+        raise FechnerError(f"no observer in {source or 'these runs'} has finished a test{why}.")
     p = corrected([each.regression.p for each in found], correction)
     trends = tuple(
         replace(each, corrected=float(value)) for each, value in zip(found, p, strict=True)
     )
-    return Trends(name, trends, correction), [*problems, *unmatched]
-
-
-class _Figure(NamedTuple):
-    """A figure by the labels of observers; logarithms of what runs counted, not those of files."""
-
-    name: str
-    values: Mapping[str, float]
-    log: bool
+    return Trends(source, trends, correction), [*problems, *unmatched]
 
 
 def _figures(
     file: Path | str, columns: Sequence[str] | None, every: Sequence[Entrant]
-) -> tuple[list[_Figure], list[str]]:
-    """Return figures of a file and of runs; and who has none, in one line each."""
-    found: list[_Figure] = []
+) -> tuple[pd.DataFrame, list[str], list[str]]:
+    """Return figures by the labels of observers.
+
+    And which of them are logarithms of what runs counted, and who has none, in one line each.
+    """
+    import pandas as pd
+
+    labels = [each.label for each in every]
+    figures = pd.DataFrame(index=labels)
     lines: list[str] = []
     counts = [part.strip() for part in str(file).split(",")]
     if Path(file).exists() or Path(file).suffix:
         table = read_figures(file, columns)
         counts = [name for name in columns or () if name not in table]
         if len(table.columns):
-            matched, lines = match(Path(file).name, list(table.index), every)
-            for name in table:
-                values = {label: float(table[name][own]) for label, own in matched.items()}
-                found.append(_Figure(name, values, log=False))
+            figures, lines = match(Path(file).name, table, every)
     elif columns is not None:
         raise FechnerError(f"--column is for CSV files; leave it out with --against {file}.")
     check_names("figure", counts, COUNTED, "give a CSV file, or")
-    for name in dict.fromkeys(counts):
-        counted = {each.label: each.complexity.get(name) for each in every}
-        values = {label: math.log10(value) for label, value in counted.items() if value}
-        if not values:
+    for name in counts:
+        values = [each.complexity.get(name) or np.nan for each in every]
+        figures[COUNTED[name]] = np.log10(values)
+        left = [label for label, value in zip(labels, values, strict=True) if np.isnan(value)]
+        if len(left) == len(labels):
             raise FechnerError(
                 f"no {COUNTED[name]} were counted of any observer here; only networks that a run "
                 "measured have them."
             )
-        found.append(_Figure(COUNTED[name], values, log=True))
-        if left := [label for label in counted if label not in values]:
+        if left:
             lines.append(f"No {COUNTED[name]} were counted of {', '.join(left)}.")
-    return found, lines
-
-
-def _trends(figure: _Figure, matched: Sequence[tuple[ScoredObserver, float]]) -> list[Trend]:
-    found = []
-    tests = dict.fromkeys((each.suite, test) for each, _ in matched for test in each.scores)
-    for suite, test in tests:
-        own = [(e, x) for e, x in matched if e.suite == suite and test in e.scores]
-        known = [
-            (each, value)
-            for each, value in own
-            if np.isfinite(value) and np.isfinite(each.scores[test].value)
-        ]
-        line = regress([x for _, x in known], [each.scores[test].value for each, _ in known])
-        line = replace(line, note=line.note.replace("the figure", figure.name))
-        score, observers = own[0][0].scores[test], tuple(each for each, _ in known)
-        found.append(Trend(figure.name, suite, test, score, observers, line, log=figure.log))
-    return found
+    return figures.dropna(how="all"), [COUNTED[name] for name in counts], lines
 
 
 # Figures from a file
@@ -270,33 +247,26 @@ def read_figures(path: Path | str, columns: Sequence[str] | None = None) -> pd.D
 
 
 def match(
-    file: str, names: Sequence[str], every: Sequence[Entrant]
-) -> tuple[dict[str, str], list[str]]:
-    """Find the observers that a file names, by name or label; several runs of one share its figure.
+    file: str, table: pd.DataFrame, every: Sequence[Entrant]
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the figures of a file by the labels of observers; and who was not found.
 
-    Returns
-    -------
-    tuple of dict and list
-        The name of each observer in the file, by its label; and who was not found, in one line
-        each.
+    A file has labels or names of observers; several runs of one observer share its figures.
     """
     labels = [each.label for each in every]
-    found = {
-        each.label: name
-        for each in every
-        for name in (each.observer, each.label)  # the label is the surer one
-        if name in names
-    }
-    if not found:
+    names = [each.label if each.label in table.index else each.observer for each in every]
+    known = [label for label, name in zip(labels, names, strict=True) if name in table.index]
+    if not known:
         raise FechnerError(
             f"no name in column '{_NAME}' of {file} is that of an observer here; it has "
-            f"{listed(names, 3) or 'none'}, and there are {listed(labels, 3)}."
+            f"{listed(list(table.index), 3) or 'none'}, and there are {listed(labels, 3)}."
         )
     lines = {
-        f"In {file} but not here: ": [name for name in names if name not in found.values()],
-        f"Here but not in {file}: ": [label for label in labels if label not in found],
+        f"In {file} but not here: ": [name for name in table.index if name not in names],
+        f"Here but not in {file}: ": [label for label in labels if label not in known],
     }
-    return found, [f"{words}{', '.join(which)}." for words, which in lines.items() if which]
+    said = [f"{words}{', '.join(which)}." for words, which in lines.items() if which]
+    return table.reindex(names).set_axis(labels), said
 
 
 # Tables
