@@ -97,12 +97,10 @@ class Entry(_Listed):
 
 @dataclass(frozen=True)
 class Family(_Listed):
-    """All models of a library: names that begin or end alike.
+    """All models of a library: names that begin or end alike, as its label shows.
 
     Parameters
     ----------
-    label
-        How its names look, for people.
     load
         ``"module:function"``; called with the rest of the name, settings, and whatever it takes of
         ``spec`` (the name with its settings), ``device`` and ``trust_remote_code``. Returns a
@@ -110,10 +108,6 @@ class Family(_Listed):
     check
         ``"module:function"``; called with the name and settings, says what is wrong with them
         before anything is made or written down.
-    needs, extra, published, declared, operational
-        As for an `Entry`.
-    prefix, suffix
-        How its names begin and end.
     reads
         What its models make of words, as far as it is known without loading one: ``questions``,
         ``labels``, ``nothing``, or ``"module:function"`` of the rest of the name; empty if unknown.

@@ -26,11 +26,8 @@ class Complexity:
     parameters
         Of the whole module, its classifier included.
     gflops
-        Thousand million floating-point operations for one picture of the size that it is shown,
-        two for each multiply-add in matrix products, convolutions and attention; None if they
-        could not be counted.
-    size_px
-        Height and width of that picture.
+        Thousand million floating-point operations for one picture of ``size_px``, two for each
+        multiply-add in matrix products, convolutions and attention; None if not counted.
     why_not
         Why operations were not counted.
     """

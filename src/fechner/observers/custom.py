@@ -113,22 +113,15 @@ def observe(
     compares = signature.pictures == 2
     normalise = Normalisation(mean, std)
     problem = ""
-    if signature.unknown:
+    if unknown := signature.unknown:
         problem = (
-            f"needs an argument '{signature.unknown}' that fechner does not know: beside one or "
-            f"two batches of pictures it fills in {', '.join(KNOWN)}; give '{signature.unknown}' "
-            "a default"
+            f"needs an argument '{unknown}' that fechner does not know: beside one or two batches "
+            f"of pictures it fills in {', '.join(KNOWN)}; give '{unknown}' a default"
         )
     elif classes is not None and not (is_module and signature.pictures == 1):
-        problem = (
-            "is no torch module of one batch of pictures; classes are for those that give scores "
-            "to each"
-        )
+        problem = "is no torch module of one batch of pictures; classes are for those"
     elif compares and (normalise != NONE or read is not None):
-        problem = (
-            "compares two batches; mean, std and read are for encoders, so do that inside the "
-            "function"
-        )
+        problem = "compares two batches; mean, std and read are for encoders: do that inside it"
     if problem:
         raise ObserverError(f"'{name}' {problem}.")
     fingerprint = f"{name}/{version}" if version else None
@@ -145,12 +138,12 @@ def observe(
     if compares:
         options |= {"higher_is_better": higher_is_better, "best": best}
         metric = FunctionComparer(function, **options)
-        if is_module and _takes_one_channel(
+        if not is_module or not _takes_one_channel(
             thing, metric.wants, lambda picture: metric.scores(picture, picture)
         ):
-            options["wants"] = replace(metric.wants, channels=1)
-            return FunctionComparer(function, **options, unsure=_SHOWN_LUMA)
-        return metric
+            return metric
+        options["wants"] = replace(metric.wants, channels=1)
+        return FunctionComparer(function, **options, unsure=_SHOWN_LUMA)
     if is_module:
         call = None if read is None else function
         network = Network(thing, call, normalise=normalise, known=signature.known)
@@ -209,8 +202,8 @@ def _check_channels(normalise: Normalisation, wants: Wants, name: str) -> None:
     for what, values in (("mean", normalise.mean), ("std", normalise.std)):
         if np.size(values) not in (1, wants.channels):
             raise ObserverError(
-                f"'{name}' has {wants.channels} channel{'s' * (wants.channels > 1)}, so {what} is "
-                f"one number or one for each, not {values}."
+                f"{what} of '{name}' is one number or {wants.channels}, for the channels, not "
+                f"{values}."
             )
 
 

@@ -23,16 +23,9 @@ from fechner.stimuli import Clips, Frames
 
 
 class FunctionObserver:
-    """An observer that calls a function of pictures.
+    """An observer that calls a function of pictures; see `FunctionEncoder`.
 
-    Parameters
-    ----------
-    settings
-        What answers depend on beside ``wants``; the normalisation if None.
-    known
-        Arguments that the function takes beside pictures, of those that are `KNOWN`.
-    fingerprint
-        What its answers depend on beside that; None if a later process cannot reuse them.
+    Its fingerprint ends with what it wants and ``settings``, the normalisation if None.
     """
 
     layers: Sequence[str] = (OUTPUT,)

@@ -214,16 +214,16 @@ def _ask_first(observer: Answers, found: Validation, device: str) -> None:
 def _look_into(observer: Any, found: Validation) -> None:
     """Say what can be said of an observer without asking it anything."""
     is_network = isinstance(observer, NetworkEncoder)
-    guess = observer.network.unsure if is_network else getattr(observer, "unsure", "")
-    if is_network:
-        found.complexity = count(observer)
-        found.facts |= found.complexity.facts if found.complexity else {}
-    if guess:
+    if guess := observer.network.unsure if is_network else getattr(observer, "unsure", ""):
         found.warnings.append(guess)
-    if is_network and any(part.training for part in observer.module.modules()):
+    if not is_network:
+        return
+    found.complexity = count(observer)
+    found.facts |= found.complexity.facts if found.complexity else {}
+    if any(part.training for part in observer.module.modules()):
         found.warnings.append("parts of it are in training mode")
     half = (torch.float16, torch.bfloat16)
-    if is_network and any(p.dtype in half for p in observer.module.parameters()):
+    if any(parameter.dtype in half for parameter in observer.module.parameters()):
         found.warnings.append(_HALF_PRECISION)
 
 
@@ -250,15 +250,12 @@ def _compare(comparer: Compares, found: Validation, device: str, n: int) -> bool
     if not (answer.isfinite() | undefined).all():
         found.problems.append("it answered NaN or infinity")
         return False
-    if undefined.any():
-        where = [
-            f"{comparer.readouts[j]} at {comparer.layers[i]}"
-            for i, j in undefined.any(dim=0).nonzero().tolist()
-        ]
+    where = undefined.any(dim=0).nonzero().tolist()
+    if where:
+        names = ", ".join(f"{comparer.readouts[j]} at {comparer.layers[i]}" for i, j in where)
         found.warnings.append(
-            f"{', '.join(where)} is undefined against a uniform field, whose features are silent, "
-            "constant or a single number; tests that compare with one are not scored: use "
-            "--readout l2"
+            f"{names} is undefined against a uniform field, whose features are silent, constant or "
+            "a single number; tests that compare with one are not scored: use --readout l2"
         )
     scale = answer.abs().amax(dim=0).clamp(min=torch.finfo(torch.float64).tiny)
     defined = ~undefined.any(dim=0)
@@ -343,15 +340,9 @@ def _look_at_video(comparer: Compares, found: Validation, device: str) -> None:
         return
     still = _frames(wants, device, 0.0)
     video = replace(still.field, frames=_VIDEO_FRAMES)
+    dtype = getattr(torch, wants.dtype)
     test, reference = (
-        Clips(
-            (_stimulus(contrast),),
-            video,
-            still.display,
-            still.light,
-            getattr(torch, wants.dtype),
-            device,
-        )
+        Clips((_stimulus(contrast),), video, still.display, still.light, dtype, device)
         for contrast in (_CONTRASTS[-1], 0.0)
     )
     try:

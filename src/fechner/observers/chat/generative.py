@@ -120,12 +120,10 @@ class Generative:
         from transformers import GenerationConfig
 
         model = self._load()
-        own = model.generation_config
-        marks = {mark: getattr(own, mark, None) for mark in _MARKS}
-        tokenizer = self.processor.tokenizer
+        marks = {mark: getattr(model.generation_config, mark, None) for mark in _MARKS}
         for mark in ("eos_token_id", "pad_token_id"):
             if marks[mark] is None:
-                marks[mark] = getattr(tokenizer, mark)
+                marks[mark] = getattr(self.processor.tokenizer, mark)
         model.generation_config = GenerationConfig(
             do_sample=False, num_beams=1, max_new_tokens=self.decoding.max_tokens, **marks
         )
@@ -220,10 +218,8 @@ class Generative:
             texts = tokenizer.batch_decode([[token] for token in range(len(tokenizer))])
             counts = torch.full((vocabulary,), len(options))
             for token, text in enumerate(texts[:vocabulary]):
-                alone = (
-                    None if token in special else first_token_probabilities([(text, 0)], options)
-                )
-                if alone is not None:
+                alone = first_token_probabilities([(text, 0)], options)
+                if alone is not None and token not in special:
                     counts[token] = alone[0].index(1.0)
             self._counts[options] = counts
         return self._counts[options]
@@ -242,22 +238,27 @@ class _EncodedPictures:
         self._observer = observer
         self._frames = frames
         self._known: dict[int, Tensor] = {}
+        model = observer.model
         rows = [row for question in questions for row in question.pictures]
-        # One question about each picture has nothing to gain.
-        self._possible = len(set(rows)) < len(rows) and _takes_encoded(observer.model)
+        self._possible = (
+            len(set(rows)) < len(rows)  # one question about each picture has nothing to gain
+            and "mm_encoder_outputs" in inspect.signature(model.forward).parameters
+            and getattr(model.base_model, "get_image_features", None) is not None
+            and not model.config.is_encoder_decoder
+        )
 
     def put_into(self, inputs: Any, pictures: Sequence[Sequence[int]]) -> dict[str, Any]:
         """Return a model's inputs with the encoded pictures of each question for its pixels."""
-        every = dict(inputs)
         rows = [row for group in pictures for row in group]
         new = [row for row in dict.fromkeys(rows) if row not in self._known]
-        self._possible = self._possible and self._look(new)
+        if self._possible and new:
+            self._possible = self._look(new)
         if not self._possible:
-            return every
+            return dict(inputs)
         from transformers.modeling_outputs import BaseModelOutputWithPooling
 
         seen = BaseModelOutputWithPooling(pooler_output=[self._known[row] for row in rows])
-        without = {key: value for key, value in every.items() if key != "pixel_values"}
+        without = {key: value for key, value in inputs.items() if key != "pixel_values"}
         return {**without, "mm_encoder_outputs": {"image": seen}}
 
     def keep(self, rows: Collection[int]) -> None:
@@ -266,8 +267,6 @@ class _EncodedPictures:
 
     def _look(self, rows: Sequence[int]) -> bool:
         """Encode pictures; return whether each became one thing that can be put into words."""
-        if not rows:
-            return True
         from transformers.modeling_outputs import BaseModelOutputWithPooling
 
         model = self._observer.model
@@ -285,23 +284,11 @@ class _EncodedPictures:
         return True
 
 
-def _takes_encoded(model: Any) -> bool:
-    """Whether a model can be handed encoded pictures."""
-    return (
-        "mm_encoder_outputs" in inspect.signature(model.forward).parameters
-        and getattr(model.base_model, "get_image_features", None) is not None
-        and not model.config.is_encoder_decoder
-    )
-
-
 class _Watch:
     """Watches the probabilities of options at every step, and draws tokens if asked to.
 
-    Attributes
-    ----------
-    masses
-        By step, question and option: the probability, at temperature 1, that the next token begins
-        it.
+    ``masses`` are the probabilities, at temperature 1, that the next token begins an option, by
+    step, question and option.
     """
 
     def __init__(self, observer: Generative, questions: Sequence[Question], frames: Frames) -> None:
@@ -309,9 +296,14 @@ class _Watch:
         self.options = [question.prompt.options for question in questions]
         self.masses: list[list[list[float]]] = []
         self.generators = []
-        if observer.decoding.temperature > 0:
-            seed = observer.decoding.seed
-            self.generators = [_generator(seed, question, frames) for question in questions]
+        for question in questions if observer.decoding.temperature > 0 else ():
+            # Random numbers that belong to a question, its pictures and its repeat.
+            identity = f"{observer.decoding.seed} {question.repeat} {question.prompt}"
+            digest = hashlib.sha256(identity.encode())
+            for row in question.pictures:
+                digest.update(frames.pixels[row].float().cpu().contiguous().numpy().tobytes())
+            seed = int.from_bytes(digest.digest()[:7], "big")
+            self.generators.append(torch.Generator().manual_seed(seed))
 
     def __call__(self, tokens: Tensor, scores: Tensor) -> Tensor:
         """Take the scores of the next token, [questions, vocabulary]; return those to go by."""
@@ -329,11 +321,3 @@ class _Watch:
         uniform = torch.stack([torch.rand(scores.shape[1], generator=g) for g in self.generators])
         noise = -torch.log(-torch.log(uniform.clamp(1e-12, 1 - 1e-7)))
         return scores / self.observer.decoding.temperature + noise.to(scores)
-
-
-def _generator(seed: int, question: Question, frames: Frames) -> Any:
-    """Return random numbers that belong to a question, its pictures and its repeat."""
-    digest = hashlib.sha256(f"{seed} {question.repeat} {question.prompt}".encode())
-    for row in question.pictures:
-        digest.update(frames.pixels[row].float().cpu().contiguous().numpy().tobytes())
-    return torch.Generator().manual_seed(int.from_bytes(digest.digest()[:7], "big"))

@@ -76,7 +76,12 @@ class Processor:
     @property
     def wants(self) -> Wants:
         """What it wants to be shown."""
-        return Wants(size_px=self.size_px, several=self._several, bits=None if self._floats else 8)
+        several = True
+        try:
+            self.words(2, "?")
+        except ObserverError:
+            several = False
+        return Wants(size_px=self.size_px, several=several, bits=None if self._floats else 8)
 
     def inputs(self, pictures: Sequence[Sequence[Tensor]], texts: Sequence[str]) -> Any:
         """Return what a model is called with, padded on the left.
@@ -86,22 +91,25 @@ class Processor:
         pictures
             [3, h, w] in 0..1, of each text.
         """
-        with self._rescaling(not self._floats and self._rescales):
+        with self._image_settings(do_rescale=not self._floats and self._rescales):
             return self._processed(pictures, texts)
 
     def _processed(self, pictures: Sequence[Sequence[Tensor]], texts: Sequence[str]) -> Any:
-        images = [[self._handed_over(picture) for picture in group] for group in pictures]
+        def image(picture: Tensor) -> Any:
+            if self._floats:
+                return picture.float()
+            from PIL import Image
+
+            levels = (picture.clamp(0, 1) * 255).round().byte()
+            return Image.fromarray(levels.permute(1, 2, 0).cpu().contiguous().numpy())
+
+        images = [list(map(image, group)) for group in pictures]
         words = [self.words(len(g), t) for g, t in zip(images, texts, strict=True)]
         # Where the template has the mark that begins a text, the tokenizer is not to add another.
         begin = self.tokenizer.bos_token
         marked = begin is not None and words[0].startswith(begin)
-        return self.processor(
-            images=images,
-            text=words,
-            padding=True,
-            return_tensors="pt",
-            **({"add_special_tokens": False} if marked else {}),
-        )
+        once = {"add_special_tokens": False} if marked else {}
+        return self.processor(images=images, text=words, padding=True, return_tensors="pt", **once)
 
     def words(self, pictures: int, text: str) -> str:
         """Return a question as the model's chat template puts it, with the pictures before it."""
@@ -115,14 +123,6 @@ class Processor:
                 "ask it about single ones."
             )
         return found
-
-    @property
-    def _several(self) -> bool:
-        try:
-            self.words(2, "?")
-        except ObserverError:
-            return False
-        return True
 
     def _templated(self, pictures: int, text: str) -> str:
         shown: list[dict[str, str]] = [{"type": "image"}] * pictures
@@ -145,22 +145,13 @@ class Processor:
         parts = (type(self.processor).__name__, words, pictures, template)
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
-    def _handed_over(self, picture: Tensor) -> Any:
-        if self._floats:
-            return picture.float()
-        from PIL import Image
-
-        levels = (picture.clamp(0, 1) * 255).round().byte()
-        return Image.fromarray(levels.permute(1, 2, 0).cpu().contiguous().numpy())
-
     @contextmanager
-    def _rescaling(self, rescale: bool, **others: bool) -> Iterator[None]:
-        """Let the image processor divide by 255 or not, for a while."""
-        wanted = {"do_rescale": rescale, **others}
+    def _image_settings(self, **wanted: bool) -> Iterator[None]:
+        """Change settings of the image processor for a while, those that it has."""
         before = {key: getattr(self.pictures, key) for key in wanted if hasattr(self.pictures, key)}
-        for key in before:
-            setattr(self.pictures, key, wanted[key])
         try:
+            for key in before:
+                setattr(self.pictures, key, wanted[key])
             yield
         finally:
             for key, value in before.items():
@@ -170,10 +161,11 @@ class Processor:
         """Whether pictures in floating point keep differences smaller than a grey level."""
         picture = 0.2 + 0.6 * _noise(_SIDE)
         try:
-            with self._rescaling(False, do_normalize=False):
-                first, second = (self._seen(p) for p in (picture, picture + _BELOW_A_GREY_LEVEL))
+            with self._image_settings(do_rescale=False, do_normalize=False):
+                first, second = map(self._seen, (picture, picture + _BELOW_A_GREY_LEVEL))
         except Exception:
             return False  # it takes picture files only
+        first, second = first.flatten(), second.flatten()
         shift = (second - first)[first != 0]  # what is not there is padding
         steady = (shift - _BELOW_A_GREY_LEVEL).abs() < 0.01 * _BELOW_A_GREY_LEVEL
         return shift.numel() > 0 and float(steady.to(torch.float32).mean()) > 0.9
@@ -182,8 +174,8 @@ class Processor:
         """Return the size of pictures, and whether the processor changes it."""
         if asked is not None:
             return (asked, asked), not self._passes(asked, asked)
-        with self._rescaling(False):
-            own = self._pixel_values(_noise(_SIDE))
+        with self._image_settings(do_rescale=False):
+            own = self._seen(_noise(_SIDE))
         tried = [(_SIDE, _SIDE)]
         # What is no row of flattened patches is the size of all its pictures, or of their tiles.
         if own.dim() > 3 and own.shape[-3] == 3 and max(own.shape[-2:]) <= _LARGEST:
@@ -202,7 +194,8 @@ class Processor:
         picture = _noise(height, width)
         if not self._floats:
             picture = (picture * 255).round() / 255
-        with self._rescaling(not self._floats and self._rescales, do_normalize=False):
+        rescale = not self._floats and self._rescales
+        with self._image_settings(do_rescale=rescale, do_normalize=False):
             seen = self._seen(picture)
         if self._floats:
             return bool(torch.isin(picture, seen).all())
@@ -211,11 +204,9 @@ class Processor:
         return len(was) == len(now) and bool((now * picture.numel() == was * seen.numel()).all())
 
     def _seen(self, picture: Tensor) -> Tensor:
-        return self._pixel_values(picture).flatten().float()
-
-    def _pixel_values(self, picture: Tensor) -> Tensor:
+        """Return what a model would see of a picture."""
         found = self._processed([[picture]], ["?"])
-        values: list[Tensor] = [v for v in found.values() if v.is_floating_point()]
+        values: list[Tensor] = [v.float() for v in found.values() if v.is_floating_point()]
         if not values:
             raise ObserverError(f"the processor of '{self.name}' makes nothing of a picture.")
         return max(values, key=lambda v: v.numel())
@@ -230,7 +221,6 @@ def identity_of_tokenizer(tokenizer: Any) -> str:
 
 def _noise(height: int, width: int | None = None) -> Tensor:
     """Return a picture in which no value occurs twice, so that none can be lost unseen."""
-    shape = (3, height, width or height)
-    count = shape[0] * shape[1] * shape[2]
+    count = 3 * height * (width or height)
     order = torch.randperm(count, generator=torch.Generator().manual_seed(0))
-    return ((order + 0.5) / count).reshape(shape)
+    return ((order + 0.5) / count).reshape(3, height, -1)
