@@ -218,11 +218,9 @@ def _takes_one_channel(module: nn.Module, wants: Wants, look: Callable[[Frames],
     def hook(part: nn.Module, arguments: Any) -> None:
         reached.append(arguments[0].shape[-1 - len(first.kernel_size)])
 
-    handle = first.register_forward_pre_hook(hook)
     # What else may be wrong with it is told when it is looked over.
-    with torch.no_grad(), suppress(Exception):
+    with first.register_forward_pre_hook(hook), torch.no_grad(), suppress(Exception):
         look(grey(wants, 1, first.weight.device))
-    handle.remove()
     return reached[:1] == [3]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -75,14 +75,10 @@ def dropping(observer: Any, dropout: Dropout, seeds: Sequence[tuple[int, ...]]) 
             kept.append(torch.rand(output[0].shape, generator=generator) >= dropout.share)
         return output * torch.stack(kept).to(output.device, output.dtype) / (1 - dropout.share)
 
-    handles = []
-    try:
+    with ExitStack() as hooks:
         for number, name in enumerate(dropout.layers):
             if name not in parts:
                 how = f"`fechner layers {observer.name}` lists them"
                 raise UnknownNameError("layer", name, parts, how)
-            handles.append(parts[name].register_forward_hook(partial(drop, number)))
+            hooks.enter_context(parts[name].register_forward_hook(partial(drop, number)))
         yield
-    finally:
-        for handle in handles:
-            handle.remove()

@@ -50,12 +50,7 @@ def reachable(address: str) -> bool:
 def fetching(name: str, file: str, cache: str = HUGGING_FACE_CACHE) -> Iterator[None]:
     """Load a model inside this: quietly; what is missing becomes one sentence, and nothing hangs.
 
-    Parameters
-    ----------
-    name
-        The observer, as in results.
-    file
-        What is fetched, as a person would look for it.
+    ``file`` is what is fetched, as a person would look for it.
     """
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(_SECONDS_TO_CONNECT)
@@ -80,19 +75,14 @@ def fetching(name: str, file: str, cache: str = HUGGING_FACE_CACHE) -> Iterator[
 @contextmanager
 def environment(variables: Mapping[str, str | None]) -> Iterator[None]:
     """Set environment variables, or take them away where None, for a while."""
-    before = {name: os.environ.get(name) for name in variables}
-
-    def put(values: Mapping[str, str | None]) -> None:
-        for name, value in values.items():
-            os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
-
-    put(variables)
+    before = {name: os.environ.pop(name) for name in variables if name in os.environ}
+    os.environ.update({name: value for name, value in variables.items() if value is not None})
     try:
         yield
     finally:
-        put(before)
+        for name in variables:
+            os.environ.pop(name, None)
+        os.environ.update(before)
 
 
 @contextmanager

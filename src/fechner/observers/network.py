@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import Any, NamedTuple, get_args
@@ -204,11 +205,6 @@ class NetworkThatAnswers(NetworkEncoder):
     """A network that encodes and also answers; what is not asked of it is not loaded.
 
     Its layers, and what it wants, are those of the encoder; `answerer` has its own.
-
-    Parameters
-    ----------
-    see, answer
-        Return the encoder and the observer that answers, and load them.
     """
 
     network: Any = _Later()
@@ -313,12 +309,7 @@ def head_of(module: nn.Module, look: Callable[[], object], classes: int) -> str 
     """Return the name of the part that makes the class scores, None if none is found.
 
     It is the last linear layer or convolution in a pass, if it makes a score for every class and is
-    called once.
-
-    Parameters
-    ----------
-    look
-        Makes the module look at a picture.
+    called once. ``look`` makes the module look at a picture.
 
     Examples
     --------
@@ -330,16 +321,12 @@ def head_of(module: nn.Module, look: Callable[[], object], classes: int) -> str 
     kinds = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
     parts = {name: part for name, part in module.named_modules() if isinstance(part, kinds)}
     called: list[str] = []
-
-    def hook(name: str) -> Callable[..., None]:
-        return lambda part, arguments: called.append(name)
-
-    handles = [part.register_forward_pre_hook(hook(name)) for name, part in parts.items()]
-    try:
+    with ExitStack() as hooks:
+        for name, part in parts.items():
+            # Appends the name; the part and its arguments do not matter.
+            hook = partial(lambda name, *given: called.append(name), name)
+            hooks.enter_context(part.register_forward_pre_hook(hook))
         look()
-    finally:
-        for handle in handles:
-            handle.remove()
     if not called or not called[-1] or called.count(called[-1]) > 1:
         return None
     last = parts[called[-1]]
@@ -356,11 +343,8 @@ def before_head(module: nn.Module, head: str) -> Callable[..., Tensor]:
         def hook(part: nn.Module, arguments: tuple[Tensor, ...]) -> None:
             seen.append(arguments[0].clone())  # some heads write over it
 
-        handle = module.get_submodule(head).register_forward_pre_hook(hook)
-        try:
+        with module.get_submodule(head).register_forward_pre_hook(hook):
             module(pictures, **known)
-        finally:
-            handle.remove()
         if not seen:
             raise ObserverError(f"{type(module).__name__} did not reach its head '{head}'.")
         return seen[-1]

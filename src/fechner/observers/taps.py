@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -49,14 +49,11 @@ def _hooked(
     module: nn.Module, names: Iterable[str], see: Callable[[str, nn.Module, Any, Any], None]
 ) -> Iterator[None]:
     """Call ``see(name, part, arguments, output)`` after every call of the named parts."""
-    handles = [
-        module.get_submodule(name).register_forward_hook(partial(see, name)) for name in names
-    ]
-    try:
+    with ExitStack() as hooks:
+        for name in names:
+            part = module.get_submodule(name)
+            hooks.enter_context(part.register_forward_hook(partial(see, name)))
         yield
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 def every_layer(
@@ -105,12 +102,9 @@ def every_layer(
 
 def _batch_axis(one: tuple[int, ...], two: tuple[int, ...]) -> int | None:
     """Return the axis that doubles with the number of pictures, if there is just one."""
-    if len(one) != len(two):
-        return None
-    doubled = [axis for axis, (a, b) in enumerate(zip(one, two, strict=True)) if a != b]
-    if len(doubled) == 1 and two[doubled[0]] == 2 * one[doubled[0]]:
-        return doubled[0]
-    return None
+    axes = [axis for axis, (a, b) in enumerate(zip(one, two, strict=False)) if a != b]
+    doubles = len(one) == len(two) and len(axes) == 1 and two[axes[0]] == 2 * one[axes[0]]
+    return axes[0] if doubles else None
 
 
 @contextmanager
@@ -193,8 +187,7 @@ def natural_stages(module: nn.Module) -> tuple[str, ...]:
 
 def _larger_parts(container: nn.Module) -> tuple[str, ...]:
     """Return the names of members that are themselves made of parts."""
-    members = container.named_children()
-    return tuple(name for name, member in members if next(member.children(), None) is not None)
+    return tuple(name for name, member in container.named_children() if list(member.children()))
 
 
 def choose_layers(encoder: Encodes, patterns: Sequence[str] | None) -> tuple[str, ...]:

@@ -142,8 +142,7 @@ def validate(
             if not found.problems:
                 if is_graded:
                     _look_for_steps(comparer, found, device)
-                _look_at_another_size(comparer, found, device)
-                _look_at_video(comparer, found, device)
+                _look_at_other_inputs(comparer, found, device)
                 _measure_cost(comparer, found, device, min(most, 2))
     except FechnerError as error:
         found.problems.append(str(error).rstrip("."))
@@ -317,45 +316,35 @@ def _look_for_steps(comparer: Compares, found: Validation, device: str) -> None:
         )
 
 
-def _look_at_another_size(comparer: Compares, found: Validation, device: str) -> None:
-    """Show a wide picture to those that say they take any size."""
-    if comparer.wants.size_px is not None:
-        return
-    wide = replace(comparer.wants, size_px=_WIDE)
-    try:
-        memory = comparer.remember(_frames(wide, device, 0.0))
-        _difference(comparer, _frames(wide, device, _CONTRASTS[-1]), memory)
-    except (Exception, SystemExit) as error:
-        if not is_out_of_memory(error):
-            found.warnings.append(
-                f"it cannot be shown pictures of {_WIDE[1]} x {_WIDE[0]} px ({described(error)}); "
-                "if it takes one size only, say so with wants=fechner.Wants(size_px=(h, w))"
-            )
-
-
-def _look_at_video(comparer: Compares, found: Validation, device: str) -> None:
-    """Show a short video to your own that say they take it; the others are known to."""
+def _look_at_other_inputs(comparer: Compares, found: Validation, device: str) -> None:
+    """Show a wide picture to those that take any size, a video to your own that take it."""
     wants = comparer.wants
-    if not wants.video or not _is_your_own(getattr(comparer, "encoder", comparer)):
-        return
-    still = _frames(wants, device, 0.0)
-    video = replace(still.field, frames=_VIDEO_FRAMES)
-    dtype = getattr(torch, wants.dtype)
-    test, reference = (
-        Clips((_stimulus(contrast),), video, still.display, still.light, dtype, device)
-        for contrast in (_CONTRASTS[-1], 0.0)
-    )
-    try:
-        answer = _difference(comparer, test, comparer.remember(reference))
-        found.facts["video"] = f"{_VIDEO_FRAMES} frames at {video.fps:g} per second"
-        if not answer.isfinite().all():
-            found.warnings.append("it answers NaN or infinity to a video")
-    except (Exception, SystemExit) as error:
-        if not is_out_of_memory(error):
-            found.warnings.append(
-                f"it cannot be shown videos ({described(error)}); if it takes pictures only, "
-                "leave video=True out"
-            )
+    looks: list[tuple[str, str, Any, Any]] = []
+    if wants.size_px is None:
+        wide = replace(wants, size_px=_WIDE)
+        advice = "if it takes one size only, say so with wants=fechner.Wants(size_px=(h, w))"
+        test, reference = _frames(wide, device, _CONTRASTS[-1]), _frames(wide, device, 0.0)
+        looks.append((f"pictures of {_WIDE[1]} x {_WIDE[0]} px", advice, test, reference))
+    if wants.video and _is_your_own(getattr(comparer, "encoder", comparer)):
+        still, dtype = _frames(wants, device, 0.0), getattr(torch, wants.dtype)
+        field = replace(still.field, frames=_VIDEO_FRAMES)
+        video, grey = (
+            Clips((_stimulus(contrast),), field, still.display, still.light, dtype, device)
+            for contrast in (_CONTRASTS[-1], 0.0)
+        )
+        looks.append(("videos", "if it takes pictures only, leave video=True out", video, grey))
+    for what, advice, test, reference in looks:
+        try:
+            answer = _difference(comparer, test, comparer.remember(reference))
+        except (Exception, SystemExit) as error:
+            if not is_out_of_memory(error):
+                why = described(error)
+                found.warnings.append(f"it cannot be shown {what} ({why}); {advice}")
+            continue
+        if what == "videos":
+            found.facts["video"] = f"{_VIDEO_FRAMES} frames at {test.field.fps:g} per second"
+            if not answer.isfinite().all():
+                found.warnings.append("it answers NaN or infinity to a video")
 
 
 def _measure_cost(comparer: Compares, found: Validation, device: str, most: int) -> None:

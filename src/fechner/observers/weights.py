@@ -23,15 +23,7 @@ _WRAPPERS = ("state_dict", "model_state_dict", "model", "ema", "teacher", "modul
 
 
 class MissingWeightsError(FechnerError):
-    """Weights that are neither here nor to be had.
-
-    Parameters
-    ----------
-    file
-        The file, as a person would look for it.
-    cache
-        Where the library that loads it keeps downloads.
-    """
+    """Weights that are neither here nor to be had; ``cache`` is where their library keeps them."""
 
     def __init__(self, name: str, file: str, cache: str, cause: str = "") -> None:
         why = f" ({cause})" if cause else ""
@@ -103,13 +95,7 @@ def load_weights(module: nn.Module, path: Path | str) -> None:
 
 
 def fit_weights(module: nn.Module, weights: Mapping[str, Tensor], path: Path | str) -> None:
-    """Put weights into a module; every parameter must be there and fit.
-
-    Parameters
-    ----------
-    path
-        Where they came from, for people.
-    """
+    """Put the weights of ``path`` into a module; every parameter must be there and fit."""
     own = module.state_dict()
     missing = [key for key in own if key not in weights and not key.endswith("num_batches_tracked")]
     surplus = [key for key in weights if key not in own]

@@ -46,16 +46,10 @@ class Payload(NamedTuple):
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch as it is written down.
+    """A batch as it is written down, with the names of the requests in it.
 
-    Parameters
-    ----------
-    name
-        Ours; the service keeps it with the batch.
-    requests
-        Names of the requests in it.
-    number
-        The service's; empty before it is known to be submitted.
+    ``name`` is ours, which the service keeps with the batch; ``number`` is the service's, empty
+    before it is known to be submitted.
     """
 
     name: str
@@ -143,11 +137,8 @@ class Batches:
 
     def _awaited(self) -> list[Batch]:
         """Return open batches with questions that are asked now."""
-        return [
-            batch
-            for batch in self._batches.values()
-            if not self._pending.keys().isdisjoint(batch.requests)
-        ]
+        waits = self._pending.keys()
+        return [batch for batch in self._batches.values() if waits & set(batch.requests)]
 
     def _fill(self, waiting: list[str], more: Callable[[], Payload | None]) -> None:
         """Add questions that are in no batch as long as there are any, up to a full file."""

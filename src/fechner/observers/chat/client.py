@@ -53,8 +53,6 @@ class Client:
 
     Parameters
     ----------
-    address
-        Where it is, up to ``/v1``.
     key_name
         The environment variable with the key; empty for none.
     own
@@ -166,10 +164,11 @@ class Client:
         except openai.APIConnectionError as error:
             cause = error.__cause__ or error
             unreached = type(cause).__name__ == "ConnectError"
-            what = "cannot be reached" if unreached else "cut the connection"
-            advice = "; see whether a server runs there" if unreached else ""
             said = self.scrub(str(cause)) or type(cause).__name__
-            failure = RequestError(f"{self.address} {what} ({said}){advice}", unreached=unreached)
+            why = f"{self.address} cut the connection ({said})"
+            if unreached:
+                why = f"{self.address} cannot be reached ({said}); see whether a server runs there"
+            failure = RequestError(why, unreached=unreached)
         except openai.OpenAIError as error:
             failure = RequestError(f"{type(error).__name__}: {self.scrub(str(error))}", fatal=True)
         # What the library raised may quote the request, so it is not handed on.
@@ -221,19 +220,18 @@ def secret(variable: str) -> str:
     if not variable:
         return ""
     key = os.environ.get(variable, "").strip() if re.fullmatch(r"\w+", variable) else ""
-    if key.isascii() and key.isprintable() and key:
+    if key and key.isascii() and key.isprintable():
         return key
     if key:
-        raise ObserverError(
-            f"the key in the environment variable {variable} holds characters that cannot be sent."
+        problem = f"the key in the variable {variable} holds characters that cannot be sent."
+    elif variable == SERVICE_KEY:
+        problem = f"there is no key: put it into the environment variable {variable}."
+    else:  # what was given may be the key itself, so it is not repeated
+        problem = (
+            "the setting key is the name of an environment variable that holds the key, never the "
+            "key itself; no variable of the name that was given is set."
         )
-    if variable == SERVICE_KEY:
-        raise ObserverError(f"there is no key: put it into the environment variable {variable}.")
-    # What was given may be the key itself, so it is not repeated.
-    raise ObserverError(
-        "the setting key is the name of an environment variable that holds the key, never the key "
-        "itself; no variable of the name that was given is set."
-    )
+    raise ObserverError(problem)
 
 
 def _json(text: str) -> Any:

@@ -233,6 +233,12 @@ class Endpoint:
         if not text.strip() and finish not in _MAY_BE_EMPTY and not may_be_empty:
             raise RequestError("the server's reply is empty")
         prompt = payload.question.prompt
+        usage = response.get("usage")
+        usage = usage if isinstance(usage, Mapping) else {}
+        asked, said = (_number(usage.get(f"{part}_tokens")) for part in ("prompt", "completion"))
+        cost = (asked * self.price_in + said * self.price_out) / 1e6
+        if math.isnan(cost) and isinstance(usage.get("cost"), int | float):
+            cost = float(usage["cost"])  # some services say it themselves
         probabilities, mass = _probabilities(choice.get("logprobs"), prompt.options) or (None, None)
         return Answer(
             payload.number,
@@ -241,18 +247,10 @@ class Endpoint:
             probabilities,
             mass,
             text,
-            self._usage(response.get("usage")),
+            Usage(int(asked), int(said), cost),
             reader=None if refusal else READER,
             finish=str(finish or ""),
         )
-
-    def _usage(self, usage: Any) -> Usage:
-        usage = usage if isinstance(usage, Mapping) else {}
-        asked, said = (_number(usage.get(f"{part}_tokens")) for part in ("prompt", "completion"))
-        cost = (asked * self.price_in + said * self.price_out) / 1e6
-        if math.isnan(cost) and isinstance(usage.get("cost"), int | float):
-            cost = float(usage["cost"])  # some services say it themselves
-        return Usage(int(asked), int(said), cost)
 
     def _body(self, pictures: Sequence[str], question: Question) -> dict[str, Any]:
         """Return what is sent for a question: pictures in their order, then the words."""

@@ -21,18 +21,8 @@ from contextlib import suppress
 from functools import cache, lru_cache
 from typing import Any
 
-from fechner.observers.chat.claims import (
-    Clause,
-    asks_for,
-    claims,
-    clauses,
-    cut_off,
-    fold,
-    lexicon,
-    refuses,
-    tokens,
-    without_phrases,
-)
+from fechner.observers.chat import grammar
+from fechner.observers.chat.grammar import Clause, claims, fold, lexicon
 
 #: The version of these rules: raised when any reply is read otherwise, and stored with answers.
 READER = 2
@@ -119,7 +109,7 @@ def parse(reply: str, options: Sequence[str], question: str = "") -> int | None:
     own = tuple(fold(option) for option in options)
     reader: _Known | _Named
     if set(own) in ({"yes", "no"}, {"first", "second"}) and len(own) == 2:
-        if refuses(fold(text)):
+        if grammar.refuses(fold(text)):
             return None
         reader = _known(own, question)
     else:
@@ -164,11 +154,11 @@ class _Known:
     def __init__(self, options: tuple[str, ...], question: str) -> None:
         self.options = options
         self.is_yes_no = "yes" in options
-        self.asked, self.subjects = asks_for(question) if self.is_yes_no else (1, ())
+        self.asked, self.subjects = grammar.asks_for(question) if self.is_yes_no else (1, ())
         self.words = {word: place for place, option in enumerate(options) for word in forms(option)}
         phrases = lexicon()["phrases"]
         self.phrases = {
-            tuple(tokens(phrase)): place
+            tuple(grammar.tokens(phrase)): place
             for place, option in enumerate(options)
             for phrase in phrases.get(option, ())
         }
@@ -176,7 +166,7 @@ class _Known:
     def truth(self, key: str, value: bool) -> int | None:
         if not self.is_yes_no:
             return None
-        named = asks_for(key.replace("_", " "))[0]
+        named = grammar.asks_for(key.replace("_", " "))[0]
         return self.options.index("yes" if value == (named == self.asked) else "no")
 
     def text(self, text: str) -> int | None:
@@ -186,8 +176,8 @@ class _Known:
             return None
         folded = both.sub("both", folded)
         folded = re.sub(r"(?m)^\s*\d+[.)]\s+(?=\S+\s+\S)", "", folded)
-        folded = without_phrases(folded)
-        parts = clauses(folded)
+        folded = grammar.without_phrases(folded)
+        parts = grammar.clauses(folded)
         if not self.is_yes_no:
             following = [*(words[0] for words, _ in parts[1:]), ""]
             parts = [
@@ -203,7 +193,7 @@ class _Known:
         if direct:
             found = _only(direct)
             return None if found is None or self._contradicts(found, parts) else found
-        if cut_off(folded):
+        if grammar.cut_off(folded):
             return None
         said = {self._claimed(part, value) for part, value in claims(folded, self.subjects)}
         if not self.is_yes_no:

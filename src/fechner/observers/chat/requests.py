@@ -70,14 +70,7 @@ class _Stop(threading.Event):
 class RequestPool:
     """Sends requests to one server: as many at once as it bears, again where that can help.
 
-    Parameters
-    ----------
-    tries
-        How often a request is sent before it is given up.
-    at_once
-        The most questions under way.
-    per_minute
-        The most requests in a minute; 0 for no limit.
+    A request is sent at most ``tries`` times; ``per_minute`` is 0 for no limit.
     """
 
     def __init__(self, tries: int = 8, at_once: int = 8, per_minute: float = 0.0) -> None:
@@ -168,13 +161,7 @@ class RequestPool:
             raise UnansweredError(f"{stop.why or error}.") from None
 
     def retry(self, request: Callable[[bool], Reply], stop: _Stop | None = None) -> Reply:
-        """Send a request until it succeeds; it is told whether this is the last time.
-
-        Parameters
-        ----------
-        stop
-            Ends it; that of the stream whose task this is if None.
-        """
+        """Send a request until it succeeds; it is told whether this is the last time."""
         stop = stop or getattr(_THIS, "stop", None) or _Stop()
         for attempt in itertools.count(1):
             sent = self._wait_for_turn(stop)

@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib import resources
+from itertools import pairwise
 from typing import Any
 
 #: Marks of the Latin script that `fold` takes away; those of kana stay.
@@ -154,28 +155,21 @@ def claims(folded: str, subjects: Collection[str] = ()) -> list[tuple[Clause, in
         if "?" in end:
             closed = True
             continue
-        for part in _split(words, ("and", "or", *words_of["breaks"], "with")):
+        # Cut before each of some words.
+        cuts = [i for i, w in enumerate(words) if w in ("and", "or", "with", *words_of["breaks"])]
+        for start, stop in pairwise(sorted({0, *cuts, len(words)})):
+            part = words[start:stop]
             goes_on = not closed and words_of["verbs"].isdisjoint(part)
             goes_on = goes_on and part[0] not in words_of["breaks"]
             if goes_on and parts:
                 parts[-1] += part
             else:
-                parts.append(list(part))
+                parts.append(part)
             closed = False
         closed = bool(re.search(r"[.!?\n。！？]", end))
     # A word by itself claims nothing.
     signs = [(part, sign(part, subjects)) for part in parts if len(part) > 1]
     return [(part, each) for part, each in signs if each]
-
-
-def _split(words: Clause, at: Collection[str]) -> list[Clause]:
-    """Cut before each of some words."""
-    parts: list[Clause] = [[]]
-    for word in words:
-        if word in at and parts[-1]:
-            parts.append([])
-        parts[-1].append(word)
-    return parts
 
 
 def sign(words: Sequence[str], subjects: Collection[str] = ()) -> int:
@@ -191,7 +185,15 @@ def sign(words: Sequence[str], subjects: Collection[str] = ()) -> int:
     known = lexicon()
     if not known["hedges"]["words"].isdisjoint(words):
         return 0
-    targets = _targets(words, subjects)
+    # Places of words that stand for something, or nothing, with their values.
+    named = {at: _value(word, subjects) for at, word in enumerate(words)}
+    named = {at: value for at, value in named.items() if value}
+    # "A uniform pattern" and "plain grey noise" are something.
+    targets = {
+        at: value
+        for at, value in named.items()
+        if value > 0 or 1 not in (named.get(at + 1), named.get(at + 2))
+    }
     negation = known["negation"]
     before = negation["before"]
     if not negation["portuguese"].isdisjoint(words):
@@ -213,19 +215,6 @@ def sign(words: Sequence[str], subjects: Collection[str] = ()) -> int:
                 targets[last] = -_value(words[last], subjects)
     found = set(targets.values())
     return found.pop() if len(found) == 1 else 0
-
-
-def _targets(words: Sequence[str], subjects: Collection[str]) -> dict[int, int]:
-    """Return the places of words that stand for something, or nothing, with their values."""
-    found = {at: _value(word, subjects) for at, word in enumerate(words)}
-    found = {at: value for at, value in found.items() if value}
-    # "A uniform pattern" and "plain grey noise" are something.
-    adjectives = [
-        at
-        for at, value in found.items()
-        if value < 0 and {found.get(at + 1), found.get(at + 2)} & {1}
-    ]
-    return {at: value for at, value in found.items() if at not in adjectives}
 
 
 def _value(word: str, subjects: Collection[str]) -> int:
