@@ -7,7 +7,7 @@ At every abscissa a psychometric function is measured for each prompt. Observers
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -24,7 +24,7 @@ from fechner.experiments.presenter import Presenter, Trace
 from fechner.human import HumanReference, StandardSpatialObserver
 from fechner.observers.abilities import Ability, Need
 from fechner.observers.questions import Prompt, Reads
-from fechner.stimuli import Field, Frames, Layer, Picture, Stimulus
+from fechner.stimuli import Field, Layer, Picture, Stimulus
 from fechner.stimuli.painting import resample
 from fechner.stimuli.patterns import drawn, with_seed
 
@@ -145,6 +145,8 @@ class Asking:
 
     def interview(self, piece: Piece, presenter: Presenter) -> Interview:
         """Return all questions about one abscissa."""
+        import torch
+
         index, observer = piece.start, presenter.observer
         if getattr(observer, "batch", False) and self.placement.adaptive:
             raise ObserverError(
@@ -152,8 +154,13 @@ class Asking:
                 "contrasts cannot be chosen by its answers: use --constant, or leave batch out."
             )
         prompts = prompts_for(presenter, self.questions, self.labels)
-        if (calibrate := getattr(observer, "calibrate", None)) is not None:
-            self._calibrate(presenter, calibrate)
+        if hasattr(observer, "calibrate"):
+            # Show an observer that judges by a criterion what just counts as something.
+            at = int(np.abs(np.array(self.abscissae) - self.anchor).argmin())
+            anchors = [self._shown(at, -1, draw, self._human(at)) for draw in range(_ANCHORS)]
+            with torch.no_grad():
+                nothing = presenter.paint([self._nothing(at)], self.scene)
+                observer.calibrate(nothing, presenter.paint(anchors, self.scene))
         contrast, yes = presenter.unanswered(2, len(prompts), self.placement.most)
         # A level of -1 stands where fewer trials were needed.
         level = np.full_like(yes, -1, np.int16)
@@ -165,16 +172,6 @@ class Asking:
             partial(self._found, index, prompts, presenter, record),
             partial(_contrast_shown, field),
         )
-
-    def _calibrate(self, presenter: Presenter, calibrate: Callable[[Frames, Frames], None]) -> None:
-        """Show an observer that judges by a criterion what just counts as something."""
-        import torch
-
-        at = int(np.abs(np.array(self.abscissae) - self.anchor).argmin())
-        anchors = [self._shown(at, -1, draw, self._human(at)) for draw in range(_ANCHORS)]
-        with torch.no_grad():
-            nothing = presenter.frames([self._nothing(at)], self.scene)
-            calibrate(nothing, presenter.frames(anchors, self.scene))
 
     def _chains(
         self,

@@ -125,16 +125,14 @@ class Interview:
     look: Look | None = None
 
 
-def ask(
-    presenter: Presenter, requests: Sequence[Request], scene: Scene, look: Look | None = None
-) -> Heard:
+def ask(presenter: Presenter, requests: Sequence[Request], scene: Scene) -> Heard:
     """Ask questions that do not depend on each other."""
     found: list[Heard] = []
 
     def chain() -> Chain:
         found.append((yield requests))
 
-    hold(presenter, Interview(scene, [chain()], lambda: None, look))
+    hold(presenter, Interview(scene, [chain()], lambda: None))
     return found[0]
 
 
@@ -177,10 +175,9 @@ def _ask_batch(
     observer, log = presenter.observer, presenter.trial_log
     some = [requests[row] for row in rows]
     stimuli = tuple(dict.fromkeys(each for request in some for each in request.stimuli))
-    targets = [request.stimuli[request.target] for request in some]
-    frames, contrasts = _show(presenter, interview, stimuli, targets)
+    frames = presenter.paint(stimuli, interview.scene)
+    heard.contrast[list(rows)] = _contrasts(interview, frames, stimuli, some)
     questions = [request.about(stimuli) for request in some]
-    heard.contrast[list(rows)] = contrasts
     waiting: dict[str, list[int]] = {}
     for key, row in zip(trial_keys(presenter, frames, questions, log), rows, strict=True):
         waiting.setdefault(key, []).append(row)
@@ -209,19 +206,16 @@ def _ask_batch(
             )
 
 
-def _show(
-    presenter: Presenter,
-    interview: Interview,
-    stimuli: Sequence[Shown],
-    targets: Sequence[Shown],
-) -> tuple[Frames, list[float]]:
-    """Paint stimuli, and measure what is shown of targets among them."""
-    frames, look = presenter.frames(stimuli, interview.scene), interview.look
+def _contrasts(
+    interview: Interview, frames: Frames, stimuli: Sequence[Shown], requests: Sequence[Request]
+) -> list[float]:
+    """Measure what frames of stimuli show of the target of each request."""
+    look, targets = interview.look, [request.stimuli[request.target] for request in requests]
     if look is None:
-        return frames, [math.nan] * len(targets)
+        return [math.nan] * len(targets)
     light = dict(zip(stimuli, frames.luminance().double(), strict=True))
     found = {each: look(each, light[each]) for each in dict.fromkeys(targets)}
-    return frames, [found[each] for each in targets]
+    return [found[each] for each in targets]
 
 
 @dataclass(eq=False)
@@ -252,7 +246,7 @@ class Conversation:
 
     def __init__(self, observer: AnswersStream) -> None:
         self._observer = observer
-        self._shown = lru_cache(_REMEMBERED)(_show)
+        self._painted = lru_cache(_REMEMBERED)(self._paint)
         self._open: dict[int, _Open] = {}
         self._done: list[tuple[int, Any]] = []
         self._stream: Iterator[Answer] | None = None
@@ -323,9 +317,8 @@ class Conversation:
                 self._ready.popleft()
                 continue
             try:
-                stimuli, log = tuple(dict.fromkeys(request.stimuli)), of.presenter.trial_log
-                targets = (request.stimuli[request.target],)
-                frames, contrast = self._shown(of.presenter, of.interview, stimuli, targets)
+                log, stimuli = of.presenter.trial_log, tuple(dict.fromkeys(request.stimuli))
+                frames, contrast = self._painted(of, stimuli, request.stimuli[request.target])
                 question = request.about(stimuli)
                 (key,) = trial_keys(of.presenter, frames, [question], log)
                 known = {} if key in self._awaited else log.known([key])
@@ -333,7 +326,7 @@ class Conversation:
                 if new and not self._may_ask(log):
                     return None
                 self._ready.popleft()
-                going.heard.contrast[place] = contrast[0]
+                going.heard.contrast[place] = contrast
                 self._awaited.setdefault(key, []).append((going, place))
                 if key in known:
                     self._hear(key, known[key])
@@ -345,6 +338,13 @@ class Conversation:
             except Exception as error:
                 self._end(of, error)
         return None
+
+    def _paint(self, of: _Open, stimuli: tuple[Shown, ...], target: Shown) -> tuple[Frames, float]:
+        """Paint what a question is about, and measure what is shown of its target."""
+        frames, look = of.presenter.paint(stimuli, of.interview.scene), of.interview.look
+        if look is None:
+            return frames, math.nan
+        return frames, look(target, frames.luminance().double()[stimuli.index(target)])
 
     def _may_ask(self, log: TrialLog) -> bool:
         """Whether one more question may be under way; raises if none may, and none is."""

@@ -16,7 +16,7 @@ import numpy as np
 from fechner.errors import UnknownNameError
 from fechner.experiments.preferred_views import Item, choice_in_words, preferred
 from fechner.experiments.presenter import Presenter, differences_from_several
-from fechner.experiments.recognition import NONE_OF_THEM, Decided, choices_of, classify, words_of
+from fechner.experiments.recognition import NONE_OF_THEM, Decided, choices_of, recognise, words_of
 from fechner.observers.abilities import Ability
 from fechner.observers.classes import Among
 from fechner.observers.dropout import Dropout
@@ -94,15 +94,16 @@ class Naming:
         choices = choices_of(presenter, experiment.pictures.classes, self.among, self.categories)
 
         def ask(shown: Sequence[Shown]) -> Decided:
-            return classify(
+            found = recognise(
                 presenter,
                 [experiment.picture(each) for each in shown],
-                [each.item.label for each in shown],
-                choices,
+                choices.names,
                 experiment.scene,
+                choices=choices,
                 dropout=self.dropout,
                 seeds=[experiment.seed_of(each) for each in shown],
             )
+            return found.decided(presenter, choices, [each.item.label for each in shown])
 
         return Asker(choices.chance, choices.names, ask)
 

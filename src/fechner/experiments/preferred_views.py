@@ -8,18 +8,18 @@ conditions (Geirhos et al. 2021) are named in the same way.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from fechner.errors import PictureError
 from fechner.experiments.base import Piece, Sample, Scene, nothing, spread
 from fechner.experiments.presenter import Presenter, problems_as_flags
-from fechner.experiments.recognition import choices_of, classify, words_of
+from fechner.experiments.recognition import Decided, choices_of, classify, words_of
 from fechner.observers.abilities import Ability, Need
-from fechner.observers.classes import Among, readable_names
+from fechner.observers.classes import Among, Choices, readable_names
 from fechner.stimuli.conditions import ConditionPictures, known_experiment
 from fechner.stimuli.picture_sets import PictureSet
 
@@ -88,22 +88,54 @@ class PreferredViews:
 
     def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
         """Show the pictures of a piece."""
-        items = list(self._items(piece))
-        pictures = [self.pictures.picture(*item) for item in items]
-        return scored(self, piece, presenter, items, pictures)
+        items = self._items(piece)
+        choices = choices_of(presenter, self.pictures.classes, self.among, self.categories)
+        shown, labels = [self.pictures.picture(*item) for item in items], [i.label for i in items]
+        found = classify(presenter, shown, labels, choices, self.scene)
+        return self.result(piece, presenter, items, choices, found)
+
+    def result(
+        self,
+        piece: Piece,
+        presenter: Presenter,
+        items: Sequence[Item],
+        choices: Choices,
+        found: Decided,
+    ) -> xr.Dataset:
+        """Return the decision scores of pictures."""
+        own, dims = self.pictures.classes, ("picture", "layer", "readout")
+        labels, places = np.array(items, np.int32).reshape(-1, 2).T
+        return presenter.result(
+            self.scene,
+            {
+                "chosen": (dims, found.chosen, with_names(choices.names, piece)),
+                "problem": problems_as_flags("picture", found.problems),
+                "right": (dims, found.right.astype(np.float32)),
+                "score": (dims, found.score.astype(np.float32)),
+            },
+            {
+                "class_of": ("picture", labels, with_names(own, piece)),
+                "index": ("picture", places),
+            },
+            along="picture",
+            chance=choices.chance,
+            choices=len(choices),
+            reads=presenter.reads,
+            unreadable=unreadable_in_words(found.problems),
+        )
 
     @property
     def question_size(self) -> tuple[int, float]:
         """How many pictures a question is about, and how many words it has."""
         return words_of(self.categories.names if self.categories else self.pictures.classes)
 
-    def _items(self, piece: Piece) -> Iterator[Item]:
-        ends = np.cumsum(self.pictures.counts)
-        label = int(np.searchsorted(ends, piece.start, side="right"))
-        for place in range(piece.start, piece.stop):
-            while place >= ends[label]:
-                label += 1
-            yield Item(label, place - int(ends[label]) + self.pictures.counts[label])
+    def _items(self, piece: Piece) -> list[Item]:
+        """Return the pictures of a piece, class after class."""
+        counts = self.pictures.counts
+        places, ends = np.arange(piece.start, piece.stop), np.cumsum(counts)
+        labels = np.searchsorted(ends, places, side="right")
+        within = places - (ends - counts)[labels]
+        return [Item(*pair) for pair in zip(labels.tolist(), within.tolist(), strict=True)]
 
     def samples(self) -> Sequence[Sequence[Sample]]:
         """Return the first pictures of some classes."""
@@ -143,15 +175,21 @@ class GivenConditions(PreferredViews):
             f"{origin_in_words(self.pictures)}{self.scene.method}"
         )
 
-    def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
-        """Show the pictures of a piece."""
-        data = super().measure(piece, presenter)
-        shown = [self.pictures.described(*item) for item in self._items(piece)]
-        places = {name: i for i, name in enumerate(self.pictures.conditions)}
-        conditions = np.array([places[each.condition] for each in shown], np.int16)
-        names = {"names": "|".join(self.pictures.conditions)} if piece.start == 0 else {}
+    def result(
+        self,
+        piece: Piece,
+        presenter: Presenter,
+        items: Sequence[Item],
+        choices: Choices,
+        found: Decided,
+    ) -> xr.Dataset:
+        """Return the decision scores of pictures, with their conditions."""
+        data = super().result(piece, presenter, items, choices, found)
+        shown, names = [self.pictures.described(*i) for i in items], self.pictures.conditions
+        conditions = np.array([names.index(each.condition) for each in shown], np.int16)
+        said = {"names": "|".join(names)} if piece.start == 0 else {}
         return data.assign_coords(
-            condition=("picture", conditions, names),
+            condition=("picture", conditions, said),
             image=("picture", np.array([each.image for each in shown], object)),
         ).assign_attrs(test=self.id, experiment=self.pictures.experiment)
 
@@ -237,10 +275,13 @@ class SecondLook:
         self, piece: Piece, presenter: Presenter, views: xr.Dataset | None = None
     ) -> xr.Dataset:
         """Show the best pictures of a class."""
-        pictures = self.views.pictures
+        pictures = self.pictures
         items = sorted(preferred(pictures, piece.start, self.best, self.seed, views))
-        shown = [pictures.shown(*item) for item in items]
-        return scored(self.views, piece, presenter, items, shown)
+        asked = self.views
+        choices = choices_of(presenter, pictures.classes, asked.among, asked.categories)
+        shown, labels = [pictures.shown(*item) for item in items], [item.label for item in items]
+        found = classify(presenter, shown, labels, choices, self.scene)
+        return asked.result(piece, presenter, items, choices, found)
 
     def samples(self) -> Sequence[Sequence[Sample]]:
         """Return some pictures of some classes."""
@@ -271,39 +312,6 @@ def scores_of_class(views: xr.Dataset, label: int) -> tuple[NDArray[np.int32], N
     score = views["score"].values[first:last, -1, 0].astype(float)
     shown = np.isfinite(score)
     return views["index"].values[first:last][shown], score[shown]
-
-
-def scored(
-    views: PreferredViews,
-    piece: Piece,
-    presenter: Presenter,
-    items: Sequence[Item],
-    pictures: Sequence[Any],
-) -> xr.Dataset:
-    """Return the decision score of pictures."""
-    own = views.pictures
-    choices = choices_of(presenter, own.classes, views.among, views.categories)
-    labels = [item.label for item in items]
-    found = classify(presenter, pictures, labels, choices, views.scene)
-    dims = ("picture", "layer", "readout")
-    return presenter.result(
-        views.scene,
-        {
-            "chosen": (dims, found.chosen, with_names(choices.names, piece)),
-            "problem": problems_as_flags("picture", found.problems),
-            "right": (dims, found.right.astype(np.float32)),
-            "score": (dims, found.score.astype(np.float32)),
-        },
-        {
-            "class_of": ("picture", np.array(labels, np.int32), with_names(own.classes, piece)),
-            "index": ("picture", np.array([item.place for item in items], np.int32)),
-        },
-        along="picture",
-        chance=choices.chance,
-        choices=len(choices),
-        reads=presenter.reads,
-        unreadable=unreadable_in_words(found.problems),
-    )
 
 
 def with_names(names: Sequence[str], piece: Piece) -> dict[str, str]:

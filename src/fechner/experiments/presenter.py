@@ -160,8 +160,8 @@ class Presenter:
 
     def paint(
         self, stimuli: Sequence[Stimulus | Picture], scene: Scene, part: Part | None = None
-    ) -> Frames | Clips:
-        """Paint stimuli for the observer, the whole field or a part of it."""
+    ) -> Any:
+        """Paint stimuli for the observer, all or part of the field; videos are `Clips`."""
         import torch
 
         wants, device = self.observer.wants, self.device
@@ -177,12 +177,6 @@ class Presenter:
         assert wants.size_px is not None
         pixels = resample(frames.pixels, wants.size_px)
         return Frames(pixels, seen, frames.display, frames.light)
-
-    def frames(self, stimuli: Sequence[Stimulus | Picture], scene: Scene) -> Frames:
-        """Paint stimuli that are no videos."""
-        frames = self.paint(stimuli, scene)
-        assert isinstance(frames, Frames)
-        return frames
 
     def problem(
         self, picture: Picture, scene: Scene, look: Callable[[Tensor], None] | None = None
@@ -397,7 +391,7 @@ def differences_from_several(
         presenter.on_images(len(references))
         for batch in presenter.batches(range(len(samples)), scene):
             places = torch.tensor([which[row] for row in batch], device=presenter.device)
-            frames = presenter.frames([samples[row] for row in batch], scene)
+            frames = presenter.paint([samples[row] for row in batch], scene)
             answer = observer.differences(frames, memory, places)
             answers[batch] = presenter.checked(answer, (len(batch), *answers.shape[1:]), True)
             presenter.on_images(len(batch))

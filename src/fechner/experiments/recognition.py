@@ -99,6 +99,18 @@ class Recognised:
                 surest = NONE_OF_THEM if np.isnan(likely).any() else likely.argmax()
                 chosen[presenter.readouts.index(GRADED)] = surest
 
+    def decided(self, presenter: Presenter, choices: Choices, labels: Sequence[int]) -> Decided:
+        """Return whether choices are right; where no probability is known, one counts as certain.
+
+        Labels are places of classes among those that choices were made for.
+        """
+        expected = [choices.expected[label] for label in labels]
+        right = self.right(expected, presenter.readouts)
+        hit = self.chosen == np.asarray(expected)[:, None, None]
+        sure = np.where(np.isnan(self.scores).any(axis=2), 1.0, self.scores.max(axis=2))[..., None]
+        score = np.where(np.isnan(right), np.nan, np.where(hit, sure, -sure))
+        return Decided(self.chosen, right, score, np.zeros(hit.shape, bool), self.problems)
+
     def margin(self, labels: Sequence[int]) -> Floats:
         """Return by how much the score of the right class exceeds all others, [n, layers]."""
         rows, others = np.arange(len(labels)), self.scores.copy()
@@ -219,7 +231,7 @@ def recognise(
                 for row, answers in zip(rows, heard.answers, strict=True):
                     found.enter(presenter, row, answers)
                 continue
-            frames = presenter.frames([pictures[row] for row in rows], scene)
+            frames = presenter.paint([pictures[row] for row in rows], scene)
             if choices is None:
                 scores = observer.scores_of(frames, classes)
             else:
@@ -254,15 +266,9 @@ def classify(
     labels
         The place of the class of each among those that choices were made for.
     """
-    expected = [choices.expected[label] for label in labels]
-    found = recognise(
-        presenter, pictures, choices.names, scene, choices=choices, dropout=dropout, seeds=seeds
-    )
-    right = found.right(expected, presenter.readouts)
-    hit = found.chosen == np.asarray(expected)[:, None, None]
-    sure = np.where(np.isnan(found.scores).any(axis=2), 1.0, found.scores.max(axis=2))[..., None]
-    score = np.where(np.isnan(right), np.nan, np.where(hit, sure, -sure))
-    return Decided(found.chosen, right, score, np.zeros(hit.shape, bool), found.problems)
+    settings: Any = {"choices": choices, "dropout": dropout, "seeds": seeds}
+    found = recognise(presenter, pictures, choices.names, scene, **settings)
+    return found.decided(presenter, choices, labels)
 
 
 def prompt_for(classes: Sequence[str], *, labels: bool) -> Prompt:
