@@ -146,10 +146,8 @@ def as_command(
         More parameters; those that were set are handed on together, as ``given``.
     """
     about, _, described = (inspect.getdoc(function) or "").partition("\n\nParameters\n----------\n")
-    _, *parts = re.split(r"^(\w+)\n", described, flags=re.MULTILINE)
-    helps = {
-        each: " ".join(text.split()) for each, text in zip(parts[::2], parts[1::2], strict=True)
-    }
+    parts = re.findall(r"^(\w+)\n((?: .*\n?)+)", described, re.MULTILINE)
+    helps = {each: " ".join(text.split()) for each, text in parts}
     hints = get_type_hints(function, include_extras=True)
     parameters = [
         each.replace(annotation=_with_help(each, hints[each.name], helps.get(each.name)))
@@ -197,8 +195,7 @@ class FlagCommand:
     settings
         Which settings of runs it has flags for; None is all.
     find_suite
-        Returns the suite that arguments name, None if they name none; commands without have no
-        flags for the options of a suite.
+        Returns the suite that arguments name, if the command has flags for its options.
     """
 
     function: Callable[..., None]
@@ -229,12 +226,13 @@ class FlagCommand:
 
         A flag that it does not have is refused here, since another suite may have it.
         """
-        suite_name = self.find_suite(args) if self.find_suite else None
-        if self.find_suite and suite_name is None and {"-h", "--help"}.isdisjoint(args):
-            suite_name = DEFAULT_SUITE
+        if self.find_suite is None:
+            return self.build(name)
+        suite_name = self.find_suite(args)
+        if suite_name is None and not {"-h", "--help"}.isdisjoint(args):
+            return self.build(name)
+        suite_name = suite_name or DEFAULT_SUITE
         command = self.build(name, suite_name)
-        if suite_name is None:
-            return command
         known = {flag for each in command.params for flag in (*each.opts, *each.secondary_opts)}
         for word in itertools.takewhile(lambda word: word != "--", args):
             flag = word.partition("=")[0]

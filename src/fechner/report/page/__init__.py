@@ -29,13 +29,7 @@ _SCRIPTS = ("leaderboard.js", "stimuli.js", "marks.js", "axes.js", "plots.js")
 
 
 def make_page(runs: Sequence[Run], progress: bool = False) -> str:
-    """Return a page about runs as HTML that needs nothing else.
-
-    Parameters
-    ----------
-    progress
-        Whether to show progress bars on stderr.
-    """
+    """Return a page about runs as HTML that needs nothing else; progress is shown on stderr."""
     from plotly.offline import get_plotlyjs
 
     if not runs:
@@ -93,10 +87,8 @@ def _number(value: float, digits: int = 3) -> str:
 
 def _near(distance: float) -> str:
     """Return how strongly a cell is coloured: near human one way, beyond chance the other."""
-    if math.isnan(distance):
-        return "--near: 0%; --beyond: 0%"
-    near, beyond = max(0.0, 1 - distance), min(1.0, max(0.0, distance - 1))
-    return f"--near: {min(near, 1):.0%}; --beyond: {beyond:.0%}"
+    beyond = 0.0 if math.isnan(distance) else min(1.0, max(-1.0, distance - 1))
+    return f"--near: {max(0.0, -beyond):.0%}; --beyond: {max(0.0, beyond):.0%}"
 
 
 def _lines(parameters: Mapping[str, Any], before: str = "") -> str:

@@ -38,14 +38,10 @@ class Chapter:
     ----------
     results
         Every score with the number of its contender.
-    standings
-        Nearest to human first.
     published
         Rows of published tables of the same suite.
-    problems
-        What could not be measured or read, in a line each.
-    not_asked
-        Which tests need what an observer lacks, in a line each.
+    problems, not_asked
+        Lines about what could not be measured or read, and about what an observer lacks.
     """
 
     group: Group
@@ -169,8 +165,6 @@ class Replies(NamedTuple):
 
     Parameters
     ----------
-    abscissa, contrast
-        In words; blanks have no abscissa.
     choices
         How often each option was chosen, and how often none was.
     examples
@@ -195,7 +189,9 @@ def replies_to(contenders: Sequence[Contender], test: str) -> tuple[list[Replies
             if row["test"] == test:
                 # What is not known comes last.
                 abscissa = math.inf if row["abscissa"] is None else row["abscissa"]
-                contrast = math.inf if row["contrast"] is None else _octave(row["contrast"])
+                contrast = math.inf if row["contrast"] is None else row["contrast"]
+                if 0 < contrast < math.inf:  # the middle of its octave
+                    contrast = 2.0 ** round(math.log2(contrast))
                 together.setdefault((number, abscissa, contrast), []).append(row)
 
     def invalid_first(key: tuple[int, float, float]) -> tuple[float, ...]:
@@ -223,17 +219,6 @@ def _row(label: str, abscissa: float, contrast: float, rows: list[dict[str, Any]
         [(text, n) for (_, text), n in examples[:_EXAMPLES]],
         ", ".join(f"{why} ({n})" for why, n in ends.most_common()),
     )
-
-
-def _octave(contrast: float) -> float:
-    """Return the middle of the octave of a contrast; 0 stays.
-
-    Examples
-    --------
-    >>> _octave(0.11), _octave(0.0)
-    (0.125, 0.0)
-    """
-    return 2.0 ** round(math.log2(contrast)) if contrast > 0 else contrast
 
 
 def _short(reply: str) -> str:

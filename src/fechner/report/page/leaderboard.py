@@ -24,16 +24,12 @@ class Standing:
 
     Parameters
     ----------
-    label
-        The contender's, with layer and read-out where they are not the natural ones.
     contender
         Its number in the group.
     results
         Every score of that place, by test; the first of each is the main one.
     mean
         Distance from human over the tests it was asked.
-    family, csf_based
-        What is known of it; empty where nothing is.
     """
 
     label: str
@@ -45,13 +41,7 @@ class Standing:
 
 
 def standings(group: Group, results: Sequence[tuple[int, Result]]) -> list[Standing]:
-    """Return the lines of the leaderboard.
-
-    Parameters
-    ----------
-    results
-        Every score with the number of its contender.
-    """
+    """Return the lines of the leaderboard, from every score with the number of its contender."""
     together: dict[tuple[int, str], dict[str, list[Result]]] = {}
     for number, result in results:
         if result.last:
@@ -88,7 +78,7 @@ def _was_measured_unscored(contender: Contender) -> bool:
 
 @dataclass(frozen=True)
 class Printed:
-    """A row of a published table: its scores by test, their distances from human and the mean."""
+    """A row of a published table, with its scores by test."""
 
     row: Row
     scores: dict[str, Score]

@@ -135,17 +135,11 @@ def as_json(panel: Panel, album: Album | None = None, scene: Scene | None = None
     album, scene
         Where pictures of a gallery are put, and where they were shown.
     """
-    colours = None
-    if panel.palette:
-        colours = [panels.group_colours(panel, ground) for ground in panels.GROUNDS]
+    colours = [panels.group_colours(panel, ground) for ground in panels.GROUNDS]
+    same = ("kind", "title", "name", "groups", "strips", "ordered")
     return {
-        "kind": panel.kind,
-        "title": panel.title,
-        "name": panel.name,
-        "groups": panel.groups,
-        "strips": panel.strips,
-        "ordered": panel.ordered,
-        "colours": colours,
+        **{name: getattr(panel, name) for name in same},
+        "colours": colours if panel.palette else None,
         "x": _axis(panels.axis_of(panel, "x"), panels.numbered(panel, "x")),
         "y": _axis(panels.axis_of(panel, "y"), panels.numbered(panel, "y")),
         "marks": [_mark(mark, panel, album, scene) for mark in panel.marks],

@@ -52,16 +52,12 @@ class Sprite:
     ----------
     uri
         The whole as a data URI, lossless: resampled or compressed patterns are other patterns.
-    width_px, height_px
-        Size of a tile.
     across, down
         How many tiles there are, numbered row by row.
     columns, rows
         Labels of what varies from left to right and from top to bottom.
     at
         Abscissae of every row, None for a sample that stands beside the axis.
-    samples
-        Rows of what is shown.
     fps
         Moments of a stimulus per second that observers are shown.
     note

@@ -209,8 +209,6 @@ class Verdict:
 
     Parameters
     ----------
-    contrast, threshold
-        What is shown, and the least that people see.
     source
         Where the threshold comes from, in a sentence.
     label, at, x, thresholds
@@ -311,8 +309,7 @@ LEFT, RIGHT, BOTTOM, TOP = 52, 350, 200, 10
 def plot(verdict: Verdict) -> dict[str, Any]:
     """Lay out a curve on logarithmic axes, as the numbers that a template makes an SVG of.
 
-    Sensitivity goes upwards for models, thresholds for data on masks. There is the path of the
-    curve, the side of it on which people see, and a dot for the point.
+    Sensitivity goes upwards for models, thresholds for data on masks.
     """
     x_ends, y_ends, label = (0.001, 1.0), (0.001, 1.0), "contrast"
     values, value = verdict.thresholds, verdict.contrast
