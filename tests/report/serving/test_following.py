@@ -61,16 +61,16 @@ def test_run_is_followed_until_it_is_killed(serve, tmp_path: Path) -> None:
     assert last["observers_of_unknown_speed"] == 1
     assert last["log"] == ["model.py:stuck: a lamp <b>flickers</b>"]
     stuck, waiting = last["observers"]
-    assert [(cell["state"], cell["now"]) for cell in stuck["cells"]] == [
+    assert [(cell["state"], cell["now"]) for cell in stuck["cells"].values()] == [
         ("part", True),
         ("waiting", False),
     ]
-    assert (waiting["observer"], waiting["cells"][0]["state"]) == ("pixels", "waiting")
+    assert (waiting["observer"], waiting["cells"]["area"]["state"]) == ("pixels", "waiting")
     assert "1/2" in page.text
     assert "a lamp &lt;b&gt;flickers&lt;/b&gt;" in page.text
 
     after = json.loads(served.get(f"/runs/{id}/state.json").body)
     assert (after["status"], after["live"]) == ("stopped", False)
     assert after["pieces"] == {"done": 1, "of": 8}
-    assert not any(cell["now"] for row in after["observers"] for cell in row["cells"])
+    assert not any(cell["now"] for row in after["observers"] for cell in row["cells"].values())
     assert "run the same command again to go on" in served.get(f"/runs/{id}").text

@@ -144,7 +144,9 @@ def test_state_of_a_finished_run(served, ids: dict[str, str]) -> None:
     assert content["tests"] == list(TESTS)
     assert [row["observer"] for row in content["observers"]] == [HOSTILE, "pixels"]
     assert content["seconds_left"] == 0
-    assert all(cell["state"] == "done" for row in content["observers"] for cell in row["cells"])
+    assert all(
+        cell["state"] == "done" for row in content["observers"] for cell in row["cells"].values()
+    )
 
 
 class Tags(HTMLParser):

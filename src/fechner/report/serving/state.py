@@ -13,9 +13,10 @@ from datetime import datetime
 from typing import Any
 
 from fechner.errors import FechnerError
+from fechner.experiments import Piece
 from fechner.report.serving.runs import Found, last_lines
 from fechner.runs import Run
-from fechner.runs.ledger import Ledger
+from fechner.runs.ledger import Entry, Ledger
 from fechner.runs.manifest import FILE
 from fechner.runs.plan import digest, jobs, piece_keys
 from fechner.runs.store import Plan, last_writer
@@ -66,15 +67,15 @@ def read_state(found: Found) -> dict[str, Any]:
             why = f"it cannot be understood ({type(error).__name__}: {error})."
         state["problem"] = found.without_path(why)
     rows = state["observers"]
-    cells = [cell for row in rows for cell in row["cells"]]
+    cells = [cell for row in rows for cell in row["cells"].values()]
     done, of = (sum(cell[name] for cell in cells) for name in ("done", "of"))
     failures: dict[str, dict[str, list[str]]] = {}
     for row in rows:
-        for test, cell in zip(state["tests"], row["cells"], strict=True):
+        for test, cell in row["cells"].items():
             if cell["state"] == "failed":
                 own = failures.setdefault(row["observer"], {})
                 own.setdefault(cell["message"], []).append(test)
-    now = (row for row in rows if row["loading"] or any(cell["now"] for cell in row["cells"]))
+    now = (row for row in rows if row["loading"] or any(c["now"] for c in row["cells"].values()))
     state |= {
         "pieces": {"done": done, "of": of},
         "complete": not state["problem"] and 0 < of == done,
@@ -114,8 +115,7 @@ def _status(state: dict[str, Any], unfinished: bool) -> str:
 def _rows(run: Run, plan: Plan, live: bool) -> list[dict[str, Any]]:
     """Return a row for each observer that was measured, left out or planned, with its cells.
 
-    A cell is ``unasked`` if nobody asked for it, ``not asked`` if the test needs what the observer
-    lacks. ``seconds_left`` is None where there is no speed yet.
+    ``seconds_left`` is None where there is no speed yet.
     """
     manifest, every = run.manifest, run.all_tests
     tests = {k: test for k, test in every.items() if k in manifest.tests or k in plan.tests}
@@ -128,16 +128,16 @@ def _rows(run: Run, plan: Plan, live: bool) -> list[dict[str, Any]]:
     )
     recorded = {(e.observer, e.key): e for e in Ledger(run.folder).entries(read_only=True)}
     rows = {}
-    waiting: dict[tuple[str, str, str], dict[str, Any]] = {}
+    answered = set()
     for observer in dict.fromkeys([*manifest.observers, *manifest.left_out, *plan.observers]):
         record = manifest.observers.get(observer)
-        cells = []
-        images, seconds, shown, left = 0, 0.0, 0, 0
+        cells = {}
         for name, test in tests.items():
             # Entries of an observer or a test that has changed since do not count.
             keys = piece_keys(test, every, record) if record else {}
             known = {piece: recorded.get((observer, key)) for piece, key in keys.items()}
             entries = {piece: entry for piece, entry in known.items() if entry}
+            answered |= {(observer, name, piece) for piece in entries}
             pieces = test.experiment.pieces()
             kinds = {piece.for_scores for piece in pieces if piece.name in entries}
             asked = [
@@ -147,29 +147,12 @@ def _rows(run: Run, plan: Plan, live: bool) -> list[dict[str, Any]]:
                 or (kinds and piece.for_scores)
                 or (observer, name, piece.name) in planned
             ]
-            failures = [each.message for each in entries.values() if each.status == "failed"]
             lacking = next(not_asked(observer, [test], record.lacks if record else []), "")
-            if lacking:
-                asked = []
-            done = [p for p in asked if p.name in entries and entries[p.name].status == "done"]
-            images += sum(entries[piece.name].images for piece in done)
-            seconds += sum(entries[piece.name].seconds for piece in done)
-            shown += sum(piece.work for piece in done)
-            state = "done" if len(done) == len(asked) else "part" if done else "waiting"
-            if lacking or failures or not asked:
-                state = "not asked" if lacking else "failed" if failures else "unasked"
-            cell = {
-                "state": state,
-                "done": len(done),
-                "of": len(asked),
-                "message": lacking or next(reversed(failures), ""),
-                "now": False,
-            }
-            cells.append(cell)
-            if not failures:  # the rest of a test that failed is not tried
-                undone = [piece for piece in asked if piece not in done]
-                left += sum(piece.work for piece in undone)
-                waiting |= {(observer, name, piece.name): cell for piece in undone}
+            cells[name] = _cell([] if lacking else asked, entries, lacking)
+        images, seconds, shown, left = (
+            sum(cell[what] for cell in cells.values())
+            for what in ("images", "seconds", "work_done", "work_left")
+        )
         rows[observer] = {
             "observer": observer,
             "cells": cells,
@@ -180,13 +163,42 @@ def _rows(run: Run, plan: Plan, live: bool) -> list[dict[str, Any]]:
             "loading": False,
             "left_out": manifest.left_out.get(observer, ""),
         }
-    known_now = [waiting[k] for k in planned if k in waiting and k[0] in manifest.observers]
-    loading = [o for o in plan.observers if o not in (*manifest.observers, *manifest.left_out)]
-    if live and known_now:
-        known_now[0]["now"] = True
-    elif live and loading:
-        rows[loading[0]]["loading"] = True
+    for observer, name, piece in planned if live else ():
+        cell = rows[observer]["cells"][name]
+        begun = observer in manifest.observers and cell["state"] in ("part", "waiting")
+        if begun and (observer, name, piece) not in answered:
+            cell["now"] = True
+            return list(rows.values())
+    for observer in plan.observers if live else ():
+        if observer not in (*manifest.observers, *manifest.left_out):
+            rows[observer]["loading"] = True
+            break
     return list(rows.values())
+
+
+def _cell(asked: list[Piece], entries: dict[str, Entry], lacking: str) -> dict[str, Any]:
+    """Return how far an observer is in a test.
+
+    ``unasked`` is what nobody asked for, ``not asked`` a test that needs what the observer lacks.
+    The rest of a test that failed is not tried.
+    """
+    failures = [each.message for each in entries.values() if each.status == "failed"]
+    done = [p for p in asked if p.name in entries and entries[p.name].status == "done"]
+    state = "done" if len(done) == len(asked) else "part" if done else "waiting"
+    if lacking or failures or not asked:
+        state = "not asked" if lacking else "failed" if failures else "unasked"
+    work_done = sum(piece.work for piece in done)
+    return {
+        "state": state,
+        "done": len(done),
+        "of": len(asked),
+        "message": lacking or next(reversed(failures), ""),
+        "now": False,
+        "images": sum(entries[piece.name].images for piece in done),
+        "seconds": sum(entries[piece.name].seconds for piece in done),
+        "work_done": work_done,
+        "work_left": 0 if failures else sum(piece.work for piece in asked) - work_done,
+    }
 
 
 def duration(seconds: float) -> str:
