@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -368,14 +369,17 @@ class Selection:
                     found += [(contender, result) for result in results if result.main]
         return found
 
-    def places(self, data: xr.Dataset) -> list[tuple[str, str]]:
-        """Return layers and read-outs of an observer, all or the one that was asked for."""
-        layers, readouts = (
-            known if chosen == ALL else [choose_place(what, chosen, {"it": known})["it"]]
-            for what, known, chosen in (
-                ("layer", names_in(data, "layer"), self.layer),
-                ("read-out", names_in(data, "readout"), self.readout),
-            )
-        )
-        order = 1 if self.layer != ALL else -1
-        return [(layer, readout) for layer in layers[::order] for readout in readouts]
+    def places(self, answers: Mapping[str, xr.Dataset]) -> dict[str, list[tuple[str, str]]]:
+        """Return layers and read-outs of each observer by its label: all, or those asked for."""
+        found = []
+        for what, dim, name in (
+            ("layer", "layer", self.layer),
+            ("read-out", "readout", self.readout),
+        ):
+            if name == ALL:
+                found.append({k: list(map(str, data[dim].values)) for k, data in answers.items()})
+            else:
+                known = {label: names_in(data, dim) for label, data in answers.items()}
+                found.append({k: [one] for k, one in choose_place(what, name, known).items()})
+        layers, readouts = found
+        return {label: list(product(layers[label], readouts[label])) for label in answers}

@@ -7,34 +7,26 @@ alone. Panels are drawn from what a suite says there is to see in a test, whatev
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from fechner.errors import FechnerError, UnknownNameError
-from fechner.report.contenders import ALL, Selection, choose_observers, choose_place, names_in
+from fechner.report.contenders import ALL, Contender, Selection, choose_observers, choose_place
+from fechner.report.figures import scores
 from fechner.report.figures.grid import Cell, cells_of, draw_grid, name_of
 from fechner.report.figures.pictures import draw_galleries, draw_stimuli
-from fechner.report.figures.scores import (
-    draw_printed,
-    draw_scores,
-    is_table,
-    named_best,
-    rows_of,
-    there,
-)
 from fechner.report.figures.style import check_columns, paper_style
 from fechner.report.panels import depth_panel, ends_of, readout_panels
 from fechner.report.tiles import Pictures
-from fechner.runs import Result, Run
+from fechner.runs import Run
 from fechner.scores import Panel
 from fechner.scores.panels import Bars, Floats, Line, Points
 from fechner.suites import Test
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.figure import Figure
 
 Runs = Run | Path | str | Sequence[Run | Path | str]
@@ -117,7 +109,7 @@ def figure(
     if not 50 <= dpi <= 2400:
         raise FechnerError(f"a figure has 50 to 2400 dpi, not {dpi:g}.")
     many = [runs] if isinstance(runs, Run | Path | str) else list(runs)
-    if any(is_table(each) for each in many):
+    if any(scores.is_table(each) for each in many):
         if len(many) > 1:
             raise FechnerError(
                 "a published table is drawn alone; `fechner report` shows it beside a run."
@@ -127,28 +119,58 @@ def figure(
                 "a published table has scores only; leave --kind, --layer and --readout out."
             )
         with paper_style():
-            return draw_printed(str(many[0]), test, observers, columns, dpi)
+            return scores.draw_printed(str(many[0]), test, observers, columns, dpi)
     chosen = choose_observers(many, observers)
-    asked = _Asked(chosen, test, layer, readout, observers is not None, columns, dpi)
+    asked = Selection(chosen, test, layer, readout, observers is not None)
     if kind is None and test is None:
         kind = "scores"
     with paper_style():
         if kind in KINDS:
-            return KINDS[kind](asked)
-        if together:
-            return _together(asked, kind)
-        return _everywhere(asked, kind) if ALL in (layer, readout) else _panels(asked, kind)
+            return KINDS[kind](asked, columns, dpi)
+        draw = _together if together else _everywhere if ALL in (layer, readout) else _panels
+        return draw(asked, kind, columns, dpi)
 
 
-# What is shown
+# Panels of a test
 
 
-@dataclass(frozen=True)
-class _Asked(Selection):
-    """What is to be shown, and how."""
+class _Shown(NamedTuple):
+    """The panels of an observer at one layer, by one read-out.
 
-    columns: int = 2
-    dpi: float = 300.0
+    Parameters
+    ----------
+    place
+        Layer and read-out in words, where there was something to choose.
+    """
+
+    contender: Contender
+    test: Test
+    layer: str
+    readout: str
+    place: str
+    panels: Sequence[Panel]
+
+
+def _shown(asked: Selection) -> list[_Shown]:
+    """Return the panels of the test for whoever has finished it."""
+    assert asked.test is not None
+    answers = {
+        each.label: data for each in asked.contenders if (data := each.data(asked.test)) is not None
+    }
+    if not answers:
+        raise FechnerError(f"no observer has finished test '{asked.test}' yet.")
+    places = asked.places(answers)
+    found = []
+    for contender in (each for each in asked.contenders if each.label in answers):
+        data = answers[contender.label]
+        test = next(test for test in contender.run.tests if test.id == asked.test)
+        for layer, readout in places[contender.label]:
+            by = readout if data.sizes["readout"] > 1 else ""
+            at = "" if layer == str(data["layer"].values[-1]) else f"at {layer}"
+            place = f"{by} {at}".strip()
+            panels = test.panels(data.sel(layer=layer, readout=readout), contender.others(test))
+            found.append(_Shown(contender, test, layer, readout, place, panels))
+    return found
 
 
 def _kinds(found: Iterable[Sequence[Panel]]) -> list[str]:
@@ -157,10 +179,7 @@ def _kinds(found: Iterable[Sequence[Panel]]) -> list[str]:
     return list(dict.fromkeys(panel.kind for panels in every for panel in panels))
 
 
-# Panels of a test
-
-
-def _panels(asked: _Asked, kind: str | None) -> Figure:
+def _panels(asked: Selection, kind: str | None, columns: int, dpi: float) -> Figure:
     """Draw the panels of one kind, one observer beside the other."""
     if asked.test is None:
         raise UnknownNameError(
@@ -170,58 +189,51 @@ def _panels(asked: _Asked, kind: str | None) -> Figure:
             f"without a test there are {', '.join(KINDS)}; name a test for its own",
         )
     (test,) = asked.tests
-    reasons = {each.label: each.why_not_asked(test) for each in asked.contenders}
-    answers = {
-        each.label: (each, data)
-        for each in asked.contenders
-        if (data := each.data(test.id)) is not None
+    reasons = {each: each.why_not_asked(test) for each in asked.contenders}
+    if all(reasons.values()):
+        (someone, why), *_ = reasons.items()
+        raise FechnerError(f"no observer was asked test '{test.id}': {someone.label}, since {why}.")
+    found = {each.contender: each for each in _shown(asked)}
+    kind = _check_kind(asked, test, kind, _kinds(each.panels for each in found.values()))
+    shown = {
+        each.contender: [panel for panel in each.panels if panel.kind == kind]
+        for each in found.values()
     }
-    if not answers and all(reasons.values()):
-        (label, why), *_ = reasons.items()
-        raise FechnerError(f"no observer was asked test '{test.id}': {label}, since {why}.")
-    if not answers:
-        raise FechnerError(f"no observer has finished test '{test.id}' yet.")
-    layers, readouts = (
-        choose_place(what, name, {k: names_in(data, dim) for k, (_, data) in answers.items()})
-        for what, name, dim in (
-            ("layer", asked.layer, "layer"),
-            ("read-out", asked.readout, "readout"),
-        )
-    )
-    found, names = {}, dict.fromkeys(reasons, "")
-    for label, (contender, data) in answers.items():
-        chosen = data.sel(layer=layers[label], readout=readouts[label])
-        found[label] = test.panels(chosen, contender.others(test))
-        names[label] = _place(data, layers[label], readouts[label])
-    names = {label: f"{label} {place}".strip() for label, place in names.items()}
-    kind = _check_kind(asked, test, kind, _kinds(found.values()))
-    shown = {label: [p for p in panels if p.kind == kind] for label, panels in found.items()}
+    names = {each: each.label for each in reasons} | {
+        each.contender: f"{each.contender.label} {each.place}".strip() for each in found.values()
+    }
     if any(panel.gallery for own in shown.values() for panel in own):
-        blocks = [(names[label], panel) for label, own in shown.items() for panel in own]
-        return draw_galleries(blocks, Pictures(test.experiment.scene), asked.columns, asked.dpi)
+        blocks = [(names[each], panel) for each, own in shown.items() for panel in own]
+        return draw_galleries(blocks, Pictures(test.experiment.scene), columns, dpi)
     cells: list[Cell] = []
     most = max(map(len, shown.values()))
     parts = list(dict.fromkeys(name_of(panel) for own in shown.values() for panel in own))
-    for label, why in reasons.items():
-        own, name = shown.get(label, []), names[label]
+    for contender, why in reasons.items():
+        own, name = shown.get(contender, []), names[contender]
         # Several panels of one observer stand in a row of their own.
         title, heading = ("", name) if most > 1 else (name, "")
-        if own:
-            in_row = cells_of(name, own, parts if len(parts) == most else ())
-            cells += in_row if most > 1 else [Cell(name, own[0])]
+        if own and most > 1:
+            cells += cells_of(name, own, parts if len(parts) == most else ())
+        elif own:
+            cells.append(Cell(name, own[0]))
         elif not why or asked.named:
             nothing = "not asked" if why else "not measured"
             cells.append(Cell(title, None, nothing=nothing, heading=heading))
-    return draw_grid(cells, asked.columns, asked.dpi, test.experiment)
+    return draw_grid(cells, columns, dpi, test.experiment)
 
 
-def _check_kind(asked: _Asked, test: Test, kind: str | None, kinds: Sequence[str]) -> str:
+def _check_kind(asked: Selection, test: Test, kind: str | None, kinds: Sequence[str]) -> str:
     """Return the kind of panels to draw, the first by default."""
     kind = kinds[0] if kind is None else kind
     every = [*kinds, *KINDS]
     if kind in kinds:
         return kind
-    if _only_scores(asked, test, kind):
+    pieces = [piece for piece in test.experiment.pieces() if piece.name.startswith(f"{kind}-")]
+    if any(not piece.for_scores for piece in pieces) and all(
+        each.run.data(each.observer, test.id, for_scores=False) is None
+        for each in asked.contenders
+        if test.id in each.run.manifest.tests
+    ):
         raise FechnerError(
             f"only what scores need of '{test.id}' was measured: run it without --scores-only to "
             f"see more than {', '.join(every)}."
@@ -235,67 +247,42 @@ def _check_kind(asked: _Asked, test: Test, kind: str | None, kinds: Sequence[str
     )
 
 
-def _only_scores(asked: _Asked, test: Test, kind: str) -> bool:
-    """Whether a test has pieces for a kind of figure, and none of them was measured."""
-    pieces = test.experiment.pieces()
-    own = any(not piece.for_scores and piece.name.startswith(f"{kind}-") for piece in pieces)
-    return own and all(
-        contender.run.data(contender.observer, test.id, for_scores=False) is None
-        for contender in asked.contenders
-        if test.id in contender.run.manifest.tests
-    )
-
-
-def _place(data: xr.Dataset, layer: str, readout: str) -> str:
-    """Return layer and read-out in words, where there was something to choose."""
-    named = readout if data.sizes["readout"] > 1 else ""
-    where = "" if layer == str(data["layer"].values[-1]) else f"at {layer}"
-    return f"{named} {where}".strip()
-
-
-def _everywhere(asked: _Asked, kind: str | None) -> Figure:
+def _everywhere(asked: Selection, kind: str | None, columns: int, dpi: float) -> Figure:
     """Draw the panels of a test for all read-outs or layers of each observer, with their scores.
 
     Read-outs and layers have scales of their own, so responses are drawn relative to the largest.
     """
     (test,) = asked.tests
-    scores = {
+    scored = {
         (contender.label, result.score.layer, result.score.readout): result.score
         for contender, result in asked.results()
     }
     several = len(asked.contenders) > 1
     both = asked.layer == asked.readout == ALL
     cells: list[Cell] = []
-    for contender in asked.contenders:
-        data = contender.data(test.id)
-        if data is None:
-            continue
-        for layer, readout in asked.places(data):
-            panels = test.panels(data.sel(layer=layer, readout=readout), contender.others(test))
-            kinds = _kinds([panels])
-            others = {p.kind for p in panels for mark in p.marks if not isinstance(mark, Line)}
-            lines = [each for each in kinds if each not in others]
-            wanted = kind or (lines or kinds)[0]
-            if wanted not in lines:
-                raise UnknownNameError(
-                    "kind of figure of all layers or read-outs",
-                    wanted,
-                    lines,
-                    f"only panels of lines are drawn so: {', '.join(lines) or 'there are none'}",
-                )
-            shown = [panel for panel in panels if panel.kind == wanted]
-            title = layer if asked.layer == ALL and not both else readout
-            score = scores.get((contender.label, layer, readout))
-            if score is not None and not np.isnan(score.value):
-                value = f"{score.value:.2f}".replace("-", "−")
-                title += f" {value}" if both else f" ({score.name} {value})"
-            heading = " ".join(filter(None, (contender.label * several, layer * both)))
-            for panel in shown:
-                own = f"{title}, {name_of(panel)}" if len(shown) > 1 else title
-                cells.append(Cell(own, _relative(panel), nothing="undefined", heading=heading))
-    if not cells:
-        raise FechnerError(f"no observer has finished test '{test.id}' yet.")
-    return draw_grid(cells, asked.columns, asked.dpi, test.experiment)
+    for contender, _, layer, readout, _, panels in _shown(asked):
+        kinds = _kinds([panels])
+        others = {p.kind for p in panels for mark in p.marks if not isinstance(mark, Line)}
+        lines = [each for each in kinds if each not in others]
+        wanted = kind or (lines or kinds)[0]
+        if wanted not in lines:
+            raise UnknownNameError(
+                "kind of figure of all layers or read-outs",
+                wanted,
+                lines,
+                f"only panels of lines are drawn so: {', '.join(lines) or 'there are none'}",
+            )
+        shown = [panel for panel in panels if panel.kind == wanted]
+        title = layer if asked.layer == ALL and not both else readout
+        score = scored.get((contender.label, layer, readout))
+        if score is not None and not np.isnan(score.value):
+            value = f"{score.value:.2f}".replace("-", "−")
+            title += f" {value}" if both else f" ({score.name} {value})"
+        heading = " ".join(filter(None, (contender.label * several, layer * both)))
+        for panel in shown:
+            own = f"{title}, {name_of(panel)}" if len(shown) > 1 else title
+            cells.append(Cell(own, _relative(panel), nothing="undefined", heading=heading))
+    return draw_grid(cells, columns, dpi, test.experiment)
 
 
 def _relative(panel: Panel) -> Panel | None:
@@ -317,7 +304,7 @@ def _relative(panel: Panel) -> Panel | None:
     return replace(panel, marks=tuple(marks), y=replace(panel.y, label=label))
 
 
-def _together(asked: _Asked, kind: str | None) -> Figure:
+def _together(asked: Selection, kind: str | None, columns: int, dpi: float) -> Figure:
     """Draw the lines or bars of all observers on the same axes, with people's lines once.
 
     Lines and bars that one observer has several of, such as one for each contrast, have a panel
@@ -327,40 +314,30 @@ def _together(asked: _Asked, kind: str | None) -> Figure:
         raise FechnerError(
             "--together draws one test, and one layer and read-out of each observer."
         )
-    found: dict[str, Sequence[Panel]] = {}
-    for contender in asked.contenders:
-        test = next((each for each in contender.run.tests if each.id == asked.test), None)
-        data = contender.data(asked.test)
-        if test is not None and data is not None:
-            ((layer, readout),) = asked.places(data)
-            chosen = data.sel(layer=layer, readout=readout)
-            found[contender.label] = test.panels(chosen, contender.others(test))
-            experiment = test.experiment
-    if not found:
-        raise FechnerError(f"no observer has finished test '{asked.test}' yet.")
-    drawable = [[p for p in panels if _own_marks(p)] for panels in found.values()]
-    kinds = [each for each in _kinds(found.values()) if each in _kinds(drawable)]
+    found = _shown(asked)
+    drawable = _kinds([p for p in each.panels if _own_marks(p)] for each in found)
+    kinds = [each for each in _kinds(each.panels for each in found) if each in drawable]
     kind = kinds[0] if kind is None and kinds else kind
     if kind not in kinds:
         known = f"of test '{asked.test}' there are {', '.join(kinds) or 'none'}"
         raise UnknownNameError("kind of lines or bars", str(kind), kinds, known)
     shared: dict[tuple[str, str], Panel] = {}
-    for number, (label, panels) in enumerate(found.items()):
-        for panel in (each for each in panels if each.kind == kind):
+    for number, each in enumerate(found):
+        for panel in (panel for panel in each.panels if panel.kind == kind):
             people = tuple(
-                replace(each, group=len(found) + place)
-                for place, each in enumerate(panel.marks)
-                if isinstance(each, Line | Points) and each.human
+                replace(mark, group=len(found) + place)
+                for place, mark in enumerate(panel.marks)
+                if isinstance(mark, Line | Points) and mark.human
             )
             bare = replace(panel, marks=people, groups="observers", ordered=False)
             for mark in _own_marks(panel):
                 place = (panel.name, mark.label)
-                own = replace(mark, label=label, group=number)
+                own = replace(mark, label=each.contender.label, group=number)
                 before = shared.get(place, bare)
                 shared[place] = replace(before, marks=(*before.marks, own))
     several = len(shared) > 1
     cells = [Cell(", ".join(filter(None, k)) * several, panel) for k, panel in shared.items()]
-    return draw_grid(cells, asked.columns, asked.dpi, experiment)
+    return draw_grid(cells, columns, dpi, found[-1].test.experiment)
 
 
 def _own_marks(panel: Panel) -> list[Line | Bars]:
@@ -375,69 +352,55 @@ def _own_marks(panel: Panel) -> list[Line | Bars]:
 # Scores
 
 
-def _scores(asked: _Asked) -> Figure:
+def _scores(asked: Selection, columns: int, dpi: float) -> Figure:
     """Draw all scores of all observers."""
     results = asked.results()
     if not results:
         raise FechnerError("there are no scores yet: no observer has finished a test.")
-    return draw_scores(
-        rows_of(asked.contenders, results, asked.layer, asked.readout),
-        [test.id for test in asked.tests],
-        asked.columns,
-        asked.dpi,
-        asked.best,
-    )
+    rows = scores.rows_of(asked.contenders, results, asked.layer, asked.readout)
+    return scores.draw_scores(rows, [test.id for test in asked.tests], columns, dpi, asked.best)
 
 
-def _layers(asked: _Asked) -> Figure:
-    """Draw scores by depth, a panel for every test."""
+def _layers(asked: Selection, columns: int, dpi: float) -> Figure:
+    """Draw scores by depth, a panel for every test, with the best score and chance across it."""
     if asked.layer is not None:
         raise FechnerError("a figure of layers shows all of them; leave --layer out.")
     results = asked.results()
+    best = scores.named_best(asked.best)
     cells = []
+    # A line has the same colour in every panel, whoever else is there.
+    numbers: dict[str, int] = {}
     for test in asked.tests:
         own = [(contender.label, result) for contender, result in results if result.test == test.id]
         if asked.readout is not None:
-            by = choose_place("read-out", asked.readout, there(own, "readout"))
+            by = choose_place("read-out", asked.readout, scores.there(own, "readout"))
             own = [(label, r) for label, r in own if r.score.readout == by[label]]
-        cells.append(Cell(test.id, _with_levels(depth_panel(own), own, named_best(asked.best))))
+        panel = depth_panel(own)
+        if panel is not None:
+            score = own[0][1].score
+            lines = [
+                replace(mark, group=numbers.setdefault(mark.label, len(numbers)))
+                for mark in panel.marks
+                if isinstance(mark, Line)
+            ]
+            beyond = 0.5 if panel.x.ticks else 0.0
+            last = max(line.x.max() for line in lines)
+            x = np.array([-beyond, last + beyond])
+            levels = (
+                Line(x, np.full(2, score.best), best, _BLACK, human=True),
+                Line(x, np.full(2, score.chance), "chance", _BLACK, style="guide"),
+            )
+            panel = replace(panel, marks=(*lines, *levels))
+        cells.append(Cell(test.id, panel))
     if all(cell.panel is None for cell in cells):
         raise FechnerError(
             "no observer was measured at several layers, so there is no depth to show; "
             "`fechner run --layers` measures them."
         )
-    # A line has the same colour in every panel, whoever else is there.
-    numbers: dict[str, int] = {}
-    for k, cell in enumerate(cells):
-        if cell.panel is not None:
-            lines = [mark for mark in cell.panel.marks if isinstance(mark, Line)]
-            marks = tuple(
-                replace(line, group=numbers.setdefault(line.label, len(numbers)))
-                if line.group < _BLACK
-                else line
-                for line in lines
-            )
-            cells[k] = replace(cell, panel=replace(cell.panel, marks=marks))
-    return draw_grid(cells, asked.columns, asked.dpi)
+    return draw_grid(cells, columns, dpi)
 
 
-def _with_levels(
-    panel: Panel | None, results: Sequence[tuple[str, Result]], best: str
-) -> Panel | None:
-    """Return a panel of scores with the best one and chance as lines across it."""
-    if panel is None:
-        return None
-    score = results[0][1].score
-    ends = np.concatenate([mark.x for mark in panel.marks if isinstance(mark, Line)])
-    x = np.array([ends.min(), ends.max()]) + (0.5 if panel.x.ticks else 0.0) * np.array([-1, 1])
-    levels = (
-        Line(x, np.full(2, score.best), best, _BLACK, human=True),
-        Line(x, np.full(2, score.chance), "chance", _BLACK, style="guide"),
-    )
-    return replace(panel, marks=(*panel.marks, *levels))
-
-
-def _readouts(asked: _Asked) -> Figure:
+def _readouts(asked: Selection, columns: int, dpi: float) -> Figure:
     """Draw scores by layer and read-out, a heat map for every test and observer that has both."""
     if asked.layer is not None or asked.readout is not None:
         raise FechnerError(
@@ -445,34 +408,32 @@ def _readouts(asked: _Asked) -> Figure:
             "out."
         )
     results = asked.results()
-    # Scores of one name are on one scale, whatever the test.
-    ends = {
-        name: ends_of(r.score.value for _, r in results if r.score.name == name)
-        for name in dict.fromkeys(result.score.name for _, result in results)
-    }
     cells = []
     several = len(asked.tests) > 1
     for test in asked.tests:
         own = [(contender.label, result) for contender, result in results if result.test == test.id]
-        found = readout_panels(own, ends[own[0][1].score.name]) if own else {}
+        # Scores of one name are on one scale, whatever the test.
+        names = {result.score.name for _, result in own}
+        ends = ends_of(r.score.value for _, r in results if r.score.name in names)
         cells += [
-            Cell(f"{label}: {test.id}" if several else label, p) for label, p in found.items()
+            Cell(f"{label}: {test.id}" if several else label, panel)
+            for label, panel in readout_panels(own, ends).items()
         ]
     if not cells:
         raise FechnerError(
             "no observer was measured at several layers by several read-outs; "
             "`fechner run --readout l2,l1` with an encoder measures them."
         )
-    return draw_grid(cells, asked.columns, asked.dpi)
+    return draw_grid(cells, columns, dpi)
 
 
-def _stimuli(asked: _Asked) -> Figure:
-    """Draw the stimuli of the tests."""
-    return draw_stimuli([test.experiment for test in asked.tests], asked.columns)
+def _stimuli(asked: Selection, columns: int, dpi: float) -> Figure:
+    """Draw the stimuli of the tests, at their own resolution."""
+    return draw_stimuli([test.experiment for test in asked.tests], columns)
 
 
 #: Figures that show all tests as well as one.
-KINDS: dict[str, Callable[[_Asked], Figure]] = {
+KINDS: dict[str, Callable[[Selection, int, float], Figure]] = {
     "scores": _scores,
     "layers": _layers,
     "readouts": _readouts,
