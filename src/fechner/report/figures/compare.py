@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fechner.errors import FechnerError
-from fechner.report.comparing.comparison import Comparison, Finding, Pair
+from fechner.report.comparing.comparison import Comparison, Pair
 from fechner.report.comparing.scoring import goal_of, p_header
 from fechner.report.comparing.trends import Trend, Trends
 from fechner.report.figures.grid import Cell, draw_grid
@@ -19,10 +18,9 @@ from fechner.report.figures.style import paper_style
 from fechner.report.tables import interval
 from fechner.scores import Panel
 from fechner.scores.comparisons import LEVEL
-from fechner.scores.panels import Axis, Floats, Line, Points
+from fechner.scores.panels import Axis, Line, Points
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 #: Groups by their colours: black is for lines through all points; of the grey ones, which are for
@@ -42,18 +40,15 @@ def difference_panel(pair: Pair) -> Panel:
     Where less is better the first is subtracted from the second, so that the side says the same
     in all tests.
     """
-    n, goal = len(pair.findings), goal_of([pair.first.best])
-    marks: list[Line | Points] = [
-        Line(
-            np.zeros(_FINE), np.linspace(-0.5, n - 0.5, _FINE), "no difference", _BLACK, human=True
-        )
-    ]
+    findings, goal = list(reversed(pair.findings)), goal_of([pair.first.best])
+    y = np.linspace(-0.5, len(findings) - 0.5, _FINE)
+    marks: list[Line | Points] = [Line(np.zeros(_FINE), y, "no difference", _BLACK, human=True)]
     looks = {
         1: (f"first is closer to {goal}", _BLUE),
         -1: (f"second is closer to {goal}", _ORANGE),
         0: ("not told apart", _GREY),
     }
-    for row, finding in enumerate(reversed(pair.findings)):
+    for row, finding in enumerate(findings):
         found = finding.difference
         if np.isnan(found.value):
             continue
@@ -61,9 +56,8 @@ def difference_panel(pair: Pair) -> Panel:
         label, colour = looks[finding.significant]
         ends = np.linspace(sign * found.low, sign * found.high, _FINE)
         marks.append(Line(ends, np.full(_FINE, float(row)), "", colour))
-        marks.append(
-            Points(np.array([sign * found.value]), np.array([float(row)]), label, group=colour)
-        )
+        at = np.array([sign * found.value]), np.array([float(row)])
+        marks.append(Points(*at, label, group=colour))
     return Panel(
         "differences",
         f"{pair.first.label} against {pair.second.label}",
@@ -71,25 +65,20 @@ def difference_panel(pair: Pair) -> Panel:
             f"first minus second (↑), or second minus first (↓): "
             f"right of 0 the first is closer to {goal}"
         ),
-        Axis("", ticks=tuple(map(_name, reversed(pair.findings)))),
+        Axis("", ticks=tuple(f"{each.test} {each.difference.first.arrow}" for each in findings)),
         tuple(marks),
     )
 
 
 def difference_figure(comparison: Comparison, columns: int = 2, dpi: float = 300.0) -> Figure:
     """Draw all differences for a paper, a panel for each pair."""
-    pairs = [pair for pair in comparison.pairs if pair.findings]
-    if not pairs:
+    panels = [difference_panel(pair) for pair in comparison.pairs if pair.findings]
+    if not panels:
         raise FechnerError(
             "there is nothing to draw: printed scores have no differences test by test."
         )
-    panels = [difference_panel(pair) for pair in pairs]
     with paper_style():
         return draw_grid([Cell(panel.title, panel) for panel in panels], columns, dpi)
-
-
-def _name(finding: Finding) -> str:
-    return f"{finding.test} {finding.difference.first.arrow}"
 
 
 # Trends
@@ -105,12 +94,14 @@ def trend_panel(trend: Trend, families: Mapping[str, str], label: str) -> Panel:
     label
         What the line is.
     """
-    line = trend.regression
+    line, score = trend.regression, trend.score
     marks: list[Line | Points] = []
     if np.isfinite(line.slope):
         x = np.linspace(line.x.min(), line.x.max(), _FINE)
         y, low, high = line.line(x)
-        ends = _ends(trend, y)
+        # The band is drawn from the best score to chance, or to the worst there is.
+        worst = (max if score.best < score.chance else min)(score.chance, *line.y, *y)
+        ends = sorted((score.best, worst))
         low, high = np.clip(low, *ends), np.clip(high, *ends)
         marks.append(Line(trend.drawn(x), y, label, _BLACK, low=low, high=high))
     for number, family in enumerate(dict.fromkeys(families.values())):
@@ -122,16 +113,9 @@ def trend_panel(trend: Trend, families: Mapping[str, str], label: str) -> Panel:
         "trend",
         f"{trend.test} against {trend.figure}",
         Axis(trend.figure, log=trend.log),
-        Axis(f"{trend.score.name} {trend.score.arrow}"),
+        Axis(f"{score.name} {score.arrow}"),
         tuple(marks),
     )
-
-
-def _ends(trend: Trend, line: Floats) -> tuple[float, float]:
-    """Return how far a band is drawn: from the best score to chance, or to the worst there is."""
-    side = np.max if trend.score.best < trend.score.chance else np.min
-    far = float(side([trend.score.chance, *trend.regression.y, *line]))
-    return min(trend.score.best, far), max(trend.score.best, far)
 
 
 def families_of(found: Trends) -> dict[str, str]:
@@ -144,54 +128,35 @@ def families_of(found: Trends) -> dict[str, str]:
     }
 
 
-def _line_label(found: Trends) -> str:
-    band = any(np.isfinite(trend.regression.low) for trend in found.trends)
-    star = any(trend.significant for trend in found.trends)
-    words = "regression line" + (" with its 95 % band" if band else "")
-    return words + (f"; * {p_header(found.correction)[-1]} < {LEVEL:g}" if star else "")
-
-
 def trend_figure(found: Trends, columns: int = 2, dpi: float = 300.0) -> Figure:
     """Draw all trends for a paper, a panel for each; every figure begins a new row."""
-    families, label = families_of(found), _line_label(found)
-    several = len(found.figures) > 1
-    rows = [
-        [
-            Cell(
-                f"{trend.test}, {trend.figure}" if several else trend.test,
-                trend_panel(trend, families, label) if trend.regression.n else None,
-            )
-            for trend in found.trends
-            if trend.title == name
-        ]
-        for name in found.figures
+    label = "regression line"
+    if any(np.isfinite(trend.regression.low) for trend in found.trends):
+        label += " with its 95 % band"
+    if any(trend.significant for trend in found.trends):
+        label += f"; * {p_header(found.correction)[-1]} < {LEVEL:g}"
+    families, several = families_of(found), len(found.figures) > 1
+    trends = [each for name in found.figures for each in found.trends if each.title == name]
+    cells = [
+        Cell(
+            each.test,
+            trend_panel(each, families, label) if each.regression.n else None,
+            heading=each.title if several else "",
+        )
+        for each in trends
     ]
     with paper_style():
-        figure = _draw_rows(rows, columns, dpi)
-        for axes, trend in zip(figure.axes, found.trends, strict=False):
-            _write_correlation(axes, trend)
+        figure = draw_grid(cells, columns, dpi)
+        for axes, trend in zip(figure.axes, trends, strict=False):
+            line = trend.regression
+            if np.isfinite(line.r):
+                # Where it hides the fewest points.
+                words = f"r {interval(line.r, line.low, line.high, _two_digits)}"
+                words += " *" if trend.significant else ""
+                bare = {"handlelength": 0.0, "handletextpad": 0.0, "borderaxespad": 0.2}
+                own = axes.legend([line_sample(linestyle="")], [words], loc="best", **bare)
+                own.set_zorder(1.5)
     return figure
-
-
-def _draw_rows(rows: Sequence[Sequence[Cell]], columns: int, dpi: float) -> Figure:
-    """Draw panels so that each group of them begins a row, if a page has the room."""
-    across = 2 * columns
-    if len(rows) > 1 and max(map(len, rows)) > 1:
-        hole = Cell("", None, nothing="")
-        padded = [cell for row in rows for cell in [*row, *[hole] * (-len(row) % across)]]
-        with suppress(FechnerError):
-            return draw_grid(padded, columns, dpi, across=across)
-    return draw_grid([cell for row in rows for cell in row], columns, dpi)
-
-
-def _write_correlation(axes: Axes, trend: Trend) -> None:
-    """Write r with its interval where it hides the fewest points."""
-    line = trend.regression
-    if np.isfinite(line.r):
-        words = f"r {interval(line.r, line.low, line.high, _two_digits)}"
-        words += " *" if trend.significant else ""
-        bare = {"handlelength": 0.0, "handletextpad": 0.0, "borderaxespad": 0.2}
-        axes.legend([line_sample(linestyle="")], [words], loc="best", **bare).set_zorder(1.5)
 
 
 def _two_digits(value: float) -> str:

@@ -99,7 +99,6 @@ def draw_grid(
     columns: int,
     dpi: float,
     experiment: Experiment | None = None,
-    across: int | None = None,
 ) -> Figure:
     """Draw small multiples over so many columns of a page; their axes come first in the figure.
 
@@ -108,13 +107,11 @@ def draw_grid(
     experiment
         Whose stimuli stand below the panels that ask for them: photographs may be resampled,
         patterns may not, so panels without ``rows`` have none in print.
-    across
-        How many stand beside each other, if that is to be said.
     """
     page = check_columns(columns)
     panels = [cell.panel for cell in cells if cell.panel is not None]
     legends, norms = marks.legends_of(panels), marks.colour_norms(panels)
-    grid = _arrange(cells, columns, panels, legends, across)
+    grid = _arrange(cells, columns, panels, legends)
     figure = new_page(page, dpi)
     host = draw_legends(figure, legends)
     gridspec = host.add_gridspec(grid.rows, grid.across)
@@ -173,7 +170,6 @@ def _arrange(
     columns: int,
     panels: Sequence[Panel],
     legends: marks.Legends,
-    across: int | None,
 ) -> _Grid:
     """Return the grid with the largest panels that fits on a page.
 
@@ -216,7 +212,7 @@ def _arrange(
         ]
     n, preferred = len(cells), _PREFERRED[columns]
     first = n if n <= max(preferred) else min(preferred, key=lambda across: -n % across)
-    found = fit(cells, range(first, n + 1) if across is None else [across], header)
+    found = fit(cells, range(first, n + 1), header)
     if found is None:
         most = int(free / (_NARROWEST_MM + _BETWEEN_MM)) * int(
             (HEIGHT_MM - footer) / (_LOWEST_MM + header)
