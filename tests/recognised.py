@@ -70,8 +70,9 @@ class Smoothing:
     axis: str = "standard deviation (px)"
     random: bool = False
 
-    def shown(self, picture, level, seed, field, bits, device) -> torch.Tensor:
-        return Disc(picture.label, picture.index, level).draw(field, bits, device)
+    def shown(self, recipe, field, bits, device) -> torch.Tensor:
+        disc = Disc(recipe.picture.label, recipe.picture.index, recipe.level)
+        return disc.draw(field, bits, device)
 
 
 def experiment(name: str) -> ItemResponse:

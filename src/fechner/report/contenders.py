@@ -272,12 +272,8 @@ def choose_tests(every: Sequence[Entrant], names: Sequence[str] | None) -> list[
 def choose_place(what: str, name: str | None, there: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Return which layer or read-out is shown of each observer.
 
-    Observers that have only one are shown with it, whatever is asked for.
-
-    Parameters
-    ----------
-    there
-        What each observer has, the one to show by default first.
+    Each has some, the one to show by default first; observers that have only one are shown with it,
+    whatever is asked for.
 
     Examples
     --------

@@ -290,12 +290,7 @@ def _checked(out: str, runs: Sequence[Run], folder: bool = False) -> Path:
 def whole_folder(out: str, runs: Sequence[Run], names: Sequence[Path] = ()) -> Iterator[Path]:
     """Give a folder to fill, which takes its place when it is complete.
 
-    Parameters
-    ----------
-    runs
-        Whose own files are not written over.
-    names
-        What one that exists may hold, from an earlier export of the same: it is replaced.
+    One that exists may hold files of these names, from an earlier export: they are replaced.
     """
     path = _checked(out, runs, folder=True)
     inside = {each.relative_to(path) for each in path.rglob("*") if not each.is_dir()}

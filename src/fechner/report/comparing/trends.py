@@ -203,10 +203,7 @@ def _figures(
 def read_figures(path: Path | str, columns: Sequence[str] | None = None) -> pd.DataFrame:
     """Read a CSV with a column ``observer``, which becomes the index, and numbers in others.
 
-    Parameters
-    ----------
-    columns
-        Which to read; the only one there is if None. Those of `COUNTED` need not be there.
+    Columns that are asked for must be there, but for those of `COUNTED`.
     """
     import pandas as pd
 

@@ -9,7 +9,7 @@ those who were first.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -101,18 +101,8 @@ def plan_trials(
     Trials of one task come in a block, in random order; the blocks change places from person to
     person. What a person has met before must not tell what is right. With classes enough, each is
     met once, as the right choice or beside one. With fewer, choices beside the right one are drawn
-    from all classes that were not asked about yet: each of them is as likely to be right.
-
-    Parameters
-    ----------
-    people
-        How many lists.
-    trials
-        Trials of each condition.
-    choices
-        How many names there are to choose from; pictures are always two.
-    repeat
-        Whether classes may come again, as seldom as possible, where there are too few of them.
+    from all classes that were not asked about yet: each of them is as likely to be right. Classes
+    come again, as seldom as possible, only if they may repeat.
     """
     if not conditions or people < 1 or trials < 1:
         raise FechnerError(
@@ -128,10 +118,7 @@ def plan_trials(
                 f"test '{each.test}' has pictures of {len(words)} classes, fewer than the {needed} "
                 "that people choose from; choose fewer --choices or other --tests."
             )
-    lists = [
-        _of_person(conditions, trials, choices, np.random.default_rng((seed, person)), person)
-        for person in range(people)
-    ]
+    lists = [_of_person(conditions, trials, choices, seed, person) for person in range(people)]
     if not repeat and any(len({trial.label for trial in own}) < len(own) for own in lists):
         classes = len({label for each in conditions for label in each.views})
         raise FechnerError(
@@ -143,70 +130,42 @@ def plan_trials(
 
 
 def _of_person(
-    conditions: Sequence[Condition],
-    trials: int,
-    choices: int,
-    generator: np.random.Generator,
-    person: int,
+    conditions: Sequence[Condition], trials: int, choices: int, seed: int, person: int
 ) -> list[Trial]:
-    shown: dict[int, int] = {}
+    generator = np.random.default_rng((seed, person))
+    shown: Counter[int] = Counter()
     samples: list[tuple[Condition, int]] = []
-    # Those with few classes choose first.
+    # Those with few classes choose first, from the classes that were shown least.
     for condition in sorted(conditions, key=lambda each: len(each.views)):
-        labels = _seldom(sorted(condition.views), trials, shown, generator)
-        samples += [(condition, label) for label in labels]
+        drawn: list[int] = []
+        while len(drawn) < trials:
+            shuffled = generator.permutation(sorted(condition.views)).tolist()
+            drawn += sorted(shuffled, key=shown.__getitem__)[: trials - len(drawn)]
+        shown.update(drawn)
+        samples += [(condition, label) for label in drawn]
     tasks = sorted({each.task for each in conditions}, reverse=bool(person % 2))
     mixed = (samples[place] for place in generator.permutation(len(samples)))
     ordered = sorted(mixed, key=lambda sample: tasks.index(sample[0].task))
-    met_once = sum(condition.choices(choices) for condition, _ in samples) <= len(
-        {label for each in conditions for label in each.views}
-    )
+    classes = {label for each in conditions for label in each.views}
+    met_once = sum(condition.choices(choices) for condition, _ in samples) <= len(classes)
     asked_again = max(shown.values()) > 1
     avoided = set(shown) if met_once else set()
     found = []
     for condition, label in ordered:
-        foils = _foils(condition, label, condition.choices(choices) - 1, avoided, generator)
+        # Choices beside the right one have words of their own; some are a last resort.
+        words, options = {condition.words[label]}, [label]
+        shuffled = generator.permutation(sorted(condition.views)).tolist()
+        for each in sorted(shuffled, key=avoided.__contains__):
+            if len(options) < condition.choices(choices) and condition.words[each] not in words:
+                words.add(condition.words[each])
+                options.append(each)
         if not asked_again:
-            avoided |= {label, *foils} if met_once else {label}
-        picture = int(generator.choice(condition.views[label]))
-        options = [(label, picture)]
-        options += [(each, int(generator.choice(condition.views[each]))) for each in foils]
-        order = generator.permutation(len(options))
-        placed = tuple(options[place] for place in order)
-        found.append(Trial(condition, label, picture, placed, placed.index((label, picture))))
+            avoided |= set(options) if met_once else {label}
+        pictured = [(each, int(generator.choice(condition.views[each]))) for each in options]
+        placed = tuple(pictured[place] for place in generator.permutation(len(pictured)))
+        picture = pictured[0][1]
+        found.append(Trial(condition, label, picture, placed, placed.index(pictured[0])))
     return found
-
-
-def _foils(
-    condition: Condition,
-    label: int,
-    number: int,
-    avoided: set[int],
-    generator: np.random.Generator,
-) -> list[int]:
-    """Draw classes to stand beside one, each with a word of its own; some as a last resort only."""
-    labels = sorted(condition.views)
-    words = {condition.words[label]}
-    drawn: list[int] = []
-    shuffled = (labels[place] for place in generator.permutation(len(labels)))
-    for each in sorted(shuffled, key=avoided.__contains__):
-        if len(drawn) < number and condition.words[each] not in words:
-            words.add(condition.words[each])
-            drawn.append(each)
-    return drawn
-
-
-def _seldom(
-    labels: Sequence[int], number: int, used: dict[int, int], generator: np.random.Generator
-) -> list[int]:
-    """Draw classes, those that were used least before others, and count them as used."""
-    drawn: list[int] = []
-    while len(drawn) < number:
-        shuffled = [labels[place] for place in generator.permutation(len(labels))]
-        drawn += sorted(shuffled, key=lambda label: used.get(label, 0))[: number - len(drawn)]
-    for label in drawn:
-        used[label] = used.get(label, 0) + 1
-    return drawn
 
 
 # What may be shown
@@ -220,11 +179,7 @@ def read_conditions(
 ) -> list[Condition]:
     """Return what people are shown of every test: an observer's pictures, at one level.
 
-    Parameters
-    ----------
-    levels
-        Of all tests, or of each that is named; others have the level that the observer was shown
-        and that is nearest to its threshold.
+    Levels that are not given are those that the observer was shown nearest to its threshold.
     """
     known = asked_of_people(run)
     check_names("test", tests, known, f"people can be asked in {run.folder}")
@@ -285,14 +240,7 @@ def threshold_level(data: xr.Dataset, output: str | None = None) -> tuple[float,
     """Return the tested level nearest to an observer's threshold, and the threshold in words.
 
     Where the curve never falls half-way it is the strongest, where it has fallen at once the
-    weakest.
-
-    Parameters
-    ----------
-    data
-        Answers to trials that were shown.
-    output
-        The layer that is read out; the last if it is not there.
+    weakest. The observer is read out at its output, or at its last layer.
     """
     right = at_output(data, output)["right"].to_numpy()
     answered = ~np.isnan(right)
