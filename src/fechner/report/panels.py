@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -116,22 +116,18 @@ def numbered(panel: Panel, which: Which) -> tuple[float, float]:
     """
     axis = axis_of(panel, which)
     places = [place for place, _ in axis.named]
-    values = [v for v in values_of(panel, which).tolist() if not _is_one_of(v, places)]
+    values = [v for v in values_of(panel, which) if not np.isclose(v, places, rtol=1e-6).any()]
     if not places or not values:
         return -math.inf, math.inf
-    low, high = min(values), max(values)
+    low, high = float(min(values)), float(max(values))
+
+    def half_way(place: float, end: float) -> float:
+        return math.sqrt(place * end) if axis.log else (place + end) / 2
+
     return (
-        min([low, *(_half_way(place, low, axis.log) for place in places if place < low)]),
-        max([high, *(_half_way(place, high, axis.log) for place in places if place > high)]),
+        min([low, *(half_way(place, low) for place in places if place < low)]),
+        max([high, *(half_way(place, high) for place in places if place > high)]),
     )
-
-
-def _half_way(one: float, other: float, log: bool) -> float:
-    return math.sqrt(one * other) if log else (one + other) / 2
-
-
-def _is_one_of(value: float, places: list[float]) -> bool:
-    return any(math.isclose(value, place, rel_tol=1e-6) for place in places)
 
 
 def edges_of(centres: Floats, log: bool) -> Floats:
@@ -147,32 +143,18 @@ def edges_of(centres: Floats, log: bool) -> Floats:
     if len(centres) == 0:
         return np.empty(0)
     at = np.log(centres) if log else np.asarray(centres, float)
-    if len(at) == 1:
-        edges: Floats = at[0] + np.array([-0.5, 0.5])
-    else:
-        inner = (at[:-1] + at[1:]) / 2
-        edges = np.array([2 * at[0] - inner[0], *inner, 2 * at[-1] - inner[-1]])
-    back: Floats = np.exp(edges) if log else edges
-    return back
+    steps = np.diff(at) / 2 if len(at) > 1 else np.array([0.5])
+    edges: Floats = np.array([at[0] - steps[0], *(at[:-1] + np.diff(at) / 2), at[-1] + steps[-1]])
+    return np.exp(edges) if log else edges
 
 
 # Colours
 
 
-class _Tones(NamedTuple):
-    """Colours that stand out on a ground; greys from the one nearest to ink on."""
-
-    ink: str
-    pale: str
-    red: str
-    green: str
-    blue: str
-    yellow: str
-
-
-_TONES: dict[Ground, _Tones] = {
-    "light": _Tones("#222222", "#b0b0b0", "#d4351c", "#008a63", "#0072b2", "#c48800"),
-    "dark": _Tones("#eeeef2", "#7c808c", "#ff6a4d", "#2fc79a", "#56b4e9", "#e8b94a"),
+#: Ink, the palest grey, red, green, blue and yellow that stand out on a ground.
+_TONES: dict[Ground, tuple[str, str, str, str, str, str]] = {
+    "light": ("#222222", "#b0b0b0", "#d4351c", "#008a63", "#0072b2", "#c48800"),
+    "dark": ("#eeeef2", "#7c808c", "#ff6a4d", "#2fc79a", "#56b4e9", "#e8b94a"),
 }
 
 
@@ -187,21 +169,21 @@ def group_colours(panel: Panel, ground: Ground = "light") -> tuple[str, ...]:
     >>> group_colours(panel)
     ('#0072b2', '#222222', '#b0b0b0', '#d4351c')
     """
-    if not panel.palette:
-        return ()
-    tones = _TONES[ground]
+    ink, pale, red, green, blue, yellow = _TONES[ground]
     marks = [mark for mark in panel.marks if isinstance(mark, Line | Points | Bars)]
     n = 1 + max((mark.group for mark in marks), default=0)
     match panel.palette:
+        case "":
+            return ()
         case "channels":
-            return tones.ink, tones.red, tones.blue
+            return ink, red, blue
         case "adaptors":
-            greys = _between([tones.ink, tones.pale], n - 2) if n > 3 else [tones.pale] * (n - 2)
-            return (tones.blue, *greys, tones.red)[:n]
+            greys = _between([ink, pale], n - 2) if n > 3 else [pale] * (n - 2)
+            return (blue, *greys, red)[:n]
         case "red-green":
-            return tuple(_between([tones.green, tones.ink, tones.red], n))
+            return tuple(_between([green, ink, red], n))
         case "yellow-blue":
-            return tuple(_between([tones.blue, tones.ink, tones.yellow], n))
+            return tuple(_between([blue, ink, yellow], n))
 
 
 def _between(stops: Sequence[str], n: int) -> list[str]:
@@ -223,37 +205,28 @@ def depth_panel(labelled: Sequence[tuple[str, Result]]) -> Panel | None:
     labelled
         The results of one test with the label of their observer, layers in order.
     """
-    lines: dict[tuple[str, str], list[Result]] = {}
+    lines: dict[tuple[str, str], list[Score]] = {}
     for label, result in labelled:
         if result.main:
-            lines.setdefault((label, result.score.readout), []).append(result)
-    deep = {key: found for key, found in lines.items() if len(found) > 1}
+            lines.setdefault((label, result.score.readout), []).append(result.score)
+    deep = {key: scores for key, scores in lines.items() if len(scores) > 1}
     if not deep:
         return None
     several = len({readout for _, readout in deep}) > 1
-    score = next(iter(deep.values()))[0].score
-    layers = {tuple(each.score.layer for each in found) for found in deep.values()}
-    alike = len(layers) == 1
-    return Panel(
-        "depth",
-        "Score by depth",
-        Axis("layer", ticks=next(iter(layers)))
-        if alike
-        else Axis("depth (share of the layers measured)"),
-        Axis(_named(score)),
-        tuple(
-            Line(
-                np.arange(float(len(found))) if alike else np.linspace(0, 1, len(found)),
-                np.array([each.score.value for each in found]),
-                f"{label} {readout}" if several else label,
-                group=number,
-                low=np.array([each.score.low for each in found]),
-                high=np.array([each.score.high for each in found]),
-                names=tuple(each.score.layer for each in found),
-            )
-            for number, ((label, readout), found) in enumerate(deep.items())
-        ),
-    )
+    layers = {key: tuple(each.layer for each in scores) for key, scores in deep.items()}
+    alike = len(set(layers.values())) == 1
+    marks = []
+    for number, ((label, readout), scores) in enumerate(deep.items()):
+        y, low, high = np.array([(each.value, each.low, each.high) for each in scores]).T
+        x = np.arange(float(len(y))) if alike else np.linspace(0, 1, len(y))
+        name = f"{label} {readout}" if several else label
+        own = layers[label, readout]
+        marks.append(Line(x, y, name, group=number, low=low, high=high, names=own))
+    depth = Axis("depth (share of the layers measured)")
+    if alike:
+        depth = Axis("layer", ticks=next(iter(layers.values())))
+    score = next(iter(deep.values()))[0]
+    return Panel("depth", "Score by depth", depth, Axis(_named(score)), tuple(marks))
 
 
 def readout_panels(
@@ -272,33 +245,23 @@ def readout_panels(
     for label, result in labelled:
         if result.main:
             by_label.setdefault(label, []).append(result.score)
-    tables = {
-        label: (layers, readouts, {(each.layer, each.readout): each.value for each in scores})
-        for label, scores in by_label.items()
-        if len(layers := tuple(dict.fromkeys(each.layer for each in scores))) > 1
-        and len(readouts := tuple(dict.fromkeys(each.readout for each in scores))) > 1
-    }
-    low, high = ends or ends_of(value for *_, cells in tables.values() for value in cells.values())
-    return {
-        label: Panel(
-            "readouts",
-            "Score by layer and read-out",
-            Axis("layer", ticks=layers),
-            Axis("read-out", ticks=readouts),
-            (
-                Surface(
-                    np.arange(float(len(layers))),
-                    np.arange(float(len(readouts))),
-                    np.array([[cells.get((a, b), np.nan) for b in readouts] for a in layers]),
-                    _named(by_label[label][0]),
-                    low=low,
-                    high=high,
-                ),
-            ),
-            stimuli=False,
-        )
-        for label, (layers, readouts, cells) in tables.items()
-    }
+    tables = {}
+    for label, scores in by_label.items():
+        layers = tuple(dict.fromkeys(each.layer for each in scores))
+        readouts = tuple(dict.fromkeys(each.readout for each in scores))
+        if len(layers) > 1 and len(readouts) > 1:
+            cells = {(each.layer, each.readout): each.value for each in scores}
+            values = np.array([[cells.get((a, b), np.nan) for b in readouts] for a in layers])
+            tables[label] = layers, readouts, values
+    low, high = ends or ends_of(value for *_, values in tables.values() for value in values.flat)
+    found = {}
+    for label, (layers, readouts, values) in tables.items():
+        x, y = (np.arange(float(n)) for n in values.shape)
+        surface = Surface(x, y, values, _named(by_label[label][0]), low=low, high=high)
+        axes = Axis("layer", ticks=layers), Axis("read-out", ticks=readouts)
+        title = "Score by layer and read-out"
+        found[label] = Panel("readouts", title, *axes, (surface,), stimuli=False)
+    return found
 
 
 def ends_of(values: Iterable[float]) -> tuple[float, float]:
