@@ -11,8 +11,8 @@ from fechner.experiments import NearThreshold
 from fechner.report.page.panels import Album
 from fechner.report.tiles import (
     PHASES,
-    Pictures,
     cycle_of,
+    draw_picture,
     on_screen,
     painted,
     peak_time_s,
@@ -173,19 +173,17 @@ SCENE = suite("encoders").build()[0].experiment.scene
 
 
 def test_pixels_are_those_shown_and_smaller_where_asked() -> None:
-    whole = Pictures(SCENE)[Grey(0.5)]
+    whole = draw_picture(Grey(0.5), SCENE)
     assert whole is not None
     assert whole.shape == (SCENE.field.height_px, SCENE.field.width_px, 3)
     assert np.abs(whole.astype(float) - 127.5).max() <= 1  # dithered
-    small = Pictures(SCENE, side_px=100)[Grey(0.5)]
+    small = draw_picture(Grey(0.5), SCENE, side_px=100)
     assert small is not None
     assert small.shape == (100, 100, 3)
 
 
-def test_what_is_gone_is_none_and_the_others_are_there() -> None:
-    pictures = Pictures(SCENE, 64)
-    assert pictures[Grey(-1.0)] is None
-    assert pictures[Grey(1.0)] is pictures[Grey(1.0)]
+def test_what_is_gone_is_none() -> None:
+    assert draw_picture(Grey(-1.0), SCENE, 64) is None
 
 
 def test_an_album_holds_every_picture_once() -> None:

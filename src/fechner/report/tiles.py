@@ -13,7 +13,7 @@ is. What looks grey on the display is grey on the screen, by scaling cone respon
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from fechner.errors import PictureError
 from fechner.experiments import Experiment, Scene
-from fechner.scores.panels import Item
 from fechner.stimuli import Display, Field, Frames, Picture, Stimulus, paint
 from fechner.stimuli.colour import (
     D65_XYZ,
@@ -122,14 +121,10 @@ def view_of(experiment: Experiment) -> View:
     ('centre of the field', '')
     """
     screen = "" if shows_srgb(experiment.scene.display) else OTHER_SCREEN
-    return replace(_view_of(experiment), screen=screen)
-
-
-def _view_of(experiment: Experiment) -> View:
     field = experiment.scene.field.still()
     pixels = field.width_px * field.height_px
     if pixels <= _WHOLE_PX:
-        return View(field)
+        return View(field, screen=screen)
     fewer = math.ceil(math.sqrt(pixels) / _SIDE_PX)
     coarse = replace(
         field,
@@ -140,15 +135,11 @@ def _view_of(experiment: Experiment) -> View:
     layers = (layer for row in experiment.samples() for s in row for layer in s.stimulus.layers)
     finest = max((layer.pattern.highest_cpd for layer in layers), default=0.0)
     if coarse.ppd >= _LEAST_PX_PER_CYCLE * finest:
-        return View(coarse, fewer)
-    return View(field, part=_centre(field))
-
-
-def _centre(field: Field) -> Part:
+        return View(coarse, fewer, screen=screen)
     width, height = min(_SIDE_PX, field.width_px), min(_SIDE_PX, field.height_px)
     left, top = (field.width_px - width) // 2, (field.height_px - height) // 2
-    share = width * height / (field.width_px * field.height_px)
-    return Part(top, top + height, left, left + width, share)
+    centre = Part(top, top + height, left, left + width, width * height / pixels)
+    return View(field, part=centre, screen=screen)
 
 
 def tile_rows(experiment: Experiment) -> list[Pixels]:
@@ -252,48 +243,27 @@ def _seen(still: Stimulus | Picture) -> Stimulus | Picture:
 # Galleries
 
 
-class Pictures:
-    """Pictures of one scene as they are looked at.
+def draw_picture(
+    picture: Picture | Stimulus, scene: Scene, side_px: int | None = None
+) -> Pixels | None:
+    """Return a picture as it is looked at, [h, w, 3]; None if it cannot be drawn any more.
 
     Parameters
     ----------
     side_px
         Longest side; larger pictures are resampled to it. None keeps every pixel.
     """
+    from PIL import Image
 
-    def __init__(self, scene: Scene, side_px: int | None = None) -> None:
-        self.scene = scene
-        self.side_px = side_px
-        self._drawn: dict[Picture | Stimulus, Pixels | None] = {}
-
-    def __getitem__(self, picture: Picture | Stimulus) -> Pixels | None:
-        """Return pixels, [h, w, 3]; None for what cannot be drawn any more."""
-        if picture not in self._drawn:
-            self._drawn[picture] = self._draw(picture)
-        return self._drawn[picture]
-
-    def of(self, items: Iterable[Item]) -> list[Pixels | None]:
-        """Return the pixels of some items."""
-        return [self[item.picture] for item in items]
-
-    def _draw(self, picture: Picture | Stimulus) -> Pixels | None:
-        from PIL import Image
-
-        field = self.scene.field
-        still = picture.at(peak_time_s(picture, field))
-        try:
-            frames = paint([still], field.still(), self.scene.display)
-        except PictureError:
-            return None
-        pixels: Pixels = visible(frames, self.scene.space.white_xyz)[0]
-        longest = max(pixels.shape[:2])
-        if self.side_px is None or longest <= self.side_px:
-            return pixels
-        height, width = (max(1, round(n * self.side_px / longest)) for n in pixels.shape[:2])
-        small: Pixels = np.asarray(
-            Image.fromarray(pixels).resize((width, height), Image.Resampling.LANCZOS)
-        )
-        return small
+    still = picture.at(peak_time_s(picture, scene.field))
+    try:
+        frames = paint([still], scene.field.still(), scene.display)
+    except PictureError:
+        return None
+    image = Image.fromarray(visible(frames, scene.space.white_xyz)[0])
+    if side_px is not None:
+        image.thumbnail((side_px, side_px), Image.Resampling.LANCZOS, reducing_gap=None)
+    return np.asarray(image)
 
 
 # Screens

@@ -13,7 +13,6 @@ from fechner.experiments import Sample, Scene
 from fechner.report.figures.grid import Cell, draw_grid
 from fechner.report.figures.pictures import draw_galleries
 from fechner.report.figures.style import HEIGHT_MM, paper_style
-from fechner.report.tiles import Pictures
 from fechner.scores.panels import Axis, Gallery, Item, Panel
 from fechner.suites import suite
 
@@ -100,7 +99,7 @@ def gallery(n: int, text: str = "lost at 0.4 px") -> Panel:
 @pytest.mark.parametrize(("columns", "n"), [(1, 1), (1, 5), (2, 7), (2, 18)])
 def test_pictures_have_captions(columns: int, n: int) -> None:
     with paper_style():
-        figure = draw_galleries([("network", gallery(n))], Pictures(SCENE, 32), columns, 80)
+        figure = draw_galleries([("network", gallery(n))], SCENE, columns, 80)
     check_legible(figure)
     assert sum(len(axes.images) for axes in figure.axes) == n
     found = lines_on(figure)
@@ -116,7 +115,7 @@ def test_what_is_gone_says_so_and_long_words_are_cut() -> None:
     )
     shown = Panel("lost", "", Axis(""), Axis(""), (Gallery(items),))
     with paper_style():
-        figure = draw_galleries([("a", shown), ("b", gallery(3))], Pictures(SCENE, 32), 1, 80)
+        figure = draw_galleries([("a", shown), ("b", gallery(3))], SCENE, 1, 80)
     check_legible(figure)
     assert "cannot be drawn" in " ".join(" ".join(words(figure)).split())
     assert [len(axes.images) for axes in figure.axes] == [0, 1, 1, 1, 1]
@@ -125,8 +124,8 @@ def test_what_is_gone_says_so_and_long_words_are_cut() -> None:
 def test_too_many_galleries_are_refused_with_a_number_that_works() -> None:
     blocks = [(f"observer {k}", gallery(12, "word " * 30)) for k in range(30)]
     with pytest.raises(FechnerError, match="choose at most") as error:
-        draw_galleries(blocks, Pictures(SCENE, 32), 2, 80)
+        draw_galleries(blocks, SCENE, 2, 80)
     most = int(str(error.value).split("at most ")[1].rstrip("."))
     with paper_style():
-        figure = draw_galleries(blocks[:most], Pictures(SCENE, 32), 2, 80)
+        figure = draw_galleries(blocks[:most], SCENE, 2, 80)
     assert size_mm(figure)[1] <= HEIGHT_MM + 1e-6

@@ -20,7 +20,6 @@ from fechner.report.figures.grid import Cell, cells_of, draw_grid, name_of
 from fechner.report.figures.pictures import draw_galleries, draw_stimuli
 from fechner.report.figures.style import check_columns, paper_style
 from fechner.report.panels import depth_panel, ends_of, readout_panels
-from fechner.report.tiles import Pictures
 from fechner.runs import Run
 from fechner.scores import Panel
 from fechner.scores.panels import Bars, Floats, Line, Points
@@ -204,7 +203,7 @@ def _panels(asked: Selection, kind: str | None, columns: int, dpi: float) -> Fig
     }
     if any(panel.gallery for own in shown.values() for panel in own):
         blocks = [(names[each], panel) for each, own in shown.items() for panel in own]
-        return draw_galleries(blocks, Pictures(test.experiment.scene), columns, dpi)
+        return draw_galleries(blocks, test.experiment.scene, columns, dpi)
     cells: list[Cell] = []
     most = max(map(len, shown.values()))
     parts = list(dict.fromkeys(name_of(panel) for own in shown.values() for panel in own))

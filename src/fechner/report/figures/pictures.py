@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fechner.errors import FechnerError
-from fechner.experiments import Experiment
+from fechner.experiments import Experiment, Scene
 from fechner.report.figures.style import (
     CHARACTER_MM,
     COLUMNS_MM,
@@ -27,7 +27,7 @@ from fechner.report.figures.style import (
     units,
     wrapped,
 )
-from fechner.report.tiles import GONE, Pictures, Pixels, tile_rows, view_of
+from fechner.report.tiles import GONE, Pixels, draw_picture, tile_rows, view_of
 from fechner.scores.panels import Item, Panel
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _BETWEEN_MM = 2.5
 
 
 def draw_galleries(
-    blocks: Sequence[tuple[str, Panel]], pictures: Pictures, columns: int, dpi: float
+    blocks: Sequence[tuple[str, Panel]], scene: Scene, columns: int, dpi: float
 ) -> Figure:
     """Draw the galleries of observers below each other, in rows as wide as the page.
 
@@ -56,7 +56,7 @@ def draw_galleries(
         Names of observers with the panels that hold their pictures.
     """
     page = check_columns(columns)
-    aspect = pictures.scene.field.height_px / pictures.scene.field.width_px
+    aspect = scene.field.height_px / scene.field.width_px
     galleries = [
         (f"{name}: {panel.title}" if panel.title else name, panel.gallery.items)
         for name, panel in blocks
@@ -81,9 +81,10 @@ def draw_galleries(
             f"the pictures of {len(blocks)} observers do not fit on a page of "
             f"{COLUMNS_MM[columns]:g} x {HEIGHT_MM:g} mm; choose at most {most}{wider}."
         )
+    pixels_of = cache(partial(draw_picture, scene=scene))
     drawn: list[PictureRow] = []
     for (heading, items), texts in zip(rows, captions, strict=True):
-        shown = zip(pictures.of(items), texts, strict=True)
+        shown = zip((pixels_of(item.picture) for item in items), texts, strict=True)
         draw = [partial(_show, pixels=pixels, words=words, side_mm=side) for pixels, words in shown]
         drawn.append((heading, draw))
     return draw_rows(drawn, across, page, aspect, dpi)

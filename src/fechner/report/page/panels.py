@@ -14,7 +14,7 @@ from fechner.report import panels
 from fechner.report.contenders import Contender
 from fechner.report.html import as_uri
 from fechner.report.page.chapter import Chapter, Place, place_of
-from fechner.report.tiles import Pictures
+from fechner.report.tiles import draw_picture
 from fechner.scores import distance
 from fechner.scores.panels import Axis, Gallery, Mark, Panel, Points, Surface, Vertical
 from fechner.suites import Test
@@ -120,7 +120,7 @@ class Album:
         """Return the number of a picture, None for one that cannot be drawn any more."""
         key = (scene, picture)
         if key not in self._numbers:
-            pixels = Pictures(scene, _SIDE_PX)[picture]
+            pixels = draw_picture(picture, scene, _SIDE_PX)
             self._numbers[key] = None if pixels is None else len(self.uris)
             if pixels is not None:
                 self.uris.append(as_uri(pixels, "WEBP", quality=82, method=4))
