@@ -123,8 +123,18 @@ def delta_e_2000(lab1: Tensor, lab2: Tensor) -> Tensor:
     from_50 = ((lightness1 + lightness2) / 2 - 50).square()
     lightness = (lightness2 - lightness1) / (1 + 0.015 * from_50 / (20 + from_50).sqrt())
     chroma = chroma / (1 + 0.045 * middle_chroma)
-    hue = hue / (1 + 0.015 * middle_chroma * _hue_weight(middle_rad))
-    rotation = -2 * _saturation(middle_chroma) * _blue(middle_rad)
+    weight = (
+        1
+        - 0.17 * (middle_rad - math.radians(30)).cos()
+        + 0.24 * (2 * middle_rad).cos()
+        + 0.32 * (3 * middle_rad + math.radians(6)).cos()
+        - 0.20 * (4 * middle_rad - math.radians(63)).cos()
+    )
+    hue = hue / (1 + 0.015 * middle_chroma * weight)
+    # A bump of 25 degrees around the blue at 275 degrees.
+    from_blue = (middle_rad.rad2deg() % 360 - 275) / 25
+    blue = (2 * math.radians(30) * (-from_blue.square()).exp()).sin()
+    rotation = -2 * _saturation(middle_chroma) * blue
     square = lightness.square() + chroma.square() + hue.square() + rotation * chroma * hue
     return root(square)
 
@@ -167,24 +177,6 @@ def _saturation(chroma: Tensor) -> Tensor:
     """Return sqrt(C^7 / (C^7 + 25^7)), from 0 for greys to 1."""
     power = (chroma / 25).pow(7)
     return root(power / (power + 1))
-
-
-def _hue_weight(hue_rad: Tensor) -> Tensor:
-    """Return T of CIEDE2000."""
-    shift = math.radians
-    return (
-        1
-        - 0.17 * (hue_rad - shift(30)).cos()
-        + 0.24 * (2 * hue_rad).cos()
-        + 0.32 * (3 * hue_rad + shift(6)).cos()
-        - 0.20 * (4 * hue_rad - shift(63)).cos()
-    )
-
-
-def _blue(hue_rad: Tensor) -> Tensor:
-    """Return sin(2 dtheta) of CIEDE2000, a bump of 25 degrees around a hue of 275 degrees."""
-    away_deg = (hue_rad.rad2deg() % 360 - 275) / 25
-    return (2 * math.radians(30) * (-away_deg.square()).exp()).sin()
 
 
 def length(x: Tensor, y: Tensor) -> Tensor:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fechner.stimuli.manipulations.base import (
@@ -54,18 +53,9 @@ def gaussian_matrices(sigmas_px: Tensor, n: int) -> Tensor:
         # Cut, so that how often it is repeated for a wide one does not matter for a narrow one.
         kernel += torch.where(distance.abs() <= _WIDEST_SD, torch.exp(-distance.square() / 2), 0.0)
     kernel = (kernel / kernel.sum(dim=1, keepdim=True)).to(sigmas_px.dtype)
-    straight, mirrored = _distances(n, str(sigmas.device))
-    return kernel[:, straight] + kernel[:, mirrored]
-
-
-@lru_cache(maxsize=8)
-def _distances(n: int, device: str) -> tuple[Tensor, Tensor]:
-    """Return the distance of each pixel from each, and from each one's mirror image, modulo 2 n."""
-    import torch
-
-    here = torch.arange(n, device=device)[:, None]
-    there = torch.arange(n, device=device)[None, :]
-    return (here - there) % (2 * n), (here + there + 1) % (2 * n)
+    # The distance of each pixel from each, and from each one's mirror image.
+    here, there = steps[0, :n, None].long(), steps[0, None, :n].long()
+    return kernel[:, (here - there) % (2 * n)] + kernel[:, (here + there + 1) % (2 * n)]
 
 
 @pixel_manipulation(

@@ -222,12 +222,9 @@ def covered_parts(parts: Tensor, angles_rad: Tensor, size: tuple[int, int]) -> T
     place = torch.where(lower < short / (2 * long), corner, (lower - 0.5) * long)
     # All, whatever rounding says.
     line = torch.where(parts >= 1, math.inf, torch.where(part > 0.5, -place, place))
-    ahead = [
-        torch.arange(n, dtype=torch.float64, device=parts.device) - (n - 1) / 2
-        for n in (height, width)
-    ]
-    down = (line[:, None] - y[:, None] * ahead[0]).to(parts.dtype)
-    across = (x[:, None] * ahead[1]).to(parts.dtype)
+    ahead_y, ahead_x = from_middle(line.new_empty(size))
+    down = (line[:, None] - y[:, None] * ahead_y[:, 0]).to(parts.dtype)
+    across = (x[:, None] * ahead_x).to(parts.dtype)
     behind = down[:, :, None] - across[:, None, :]
     # The other way round for a pixel: the part of it behind a line so far from its middle.
     long, short = (f(x.abs(), y.abs())[:, None, None] for f in (torch.maximum, torch.minimum))

@@ -62,20 +62,14 @@ class SaltPepper(Manipulation):
     per_channel: bool = False
 
     def change(self, pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
-        """Change pixels here and there."""
-        return salt_and_pepper(pixels, levels, seeds, self.per_channel)
+        """Make a part of all pixels, or of all values, white or black."""
+        import torch
 
-
-def salt_and_pepper(pixels: Tensor, parts: Tensor, seeds: Seeds, per_channel: bool) -> Tensor:
-    """Make a part of all pixels, or of all values, white or black."""
-    import torch
-
-    channels, height, width = pixels.shape[1:]
-    shape = (channels if per_channel else 1, height, width)
-    bits = hashes(seeds, "salt and pepper", shape, pixels.device)
-    changed = as_uniform(bits, pixels) < over_pixels(parts)
-    salt = bits.bitwise_and_(1).to(pixels.dtype)
-    return torch.where(changed, salt, pixels)
+        channels, height, width = pixels.shape[1:]
+        shape = (channels if self.per_channel else 1, height, width)
+        bits = hashes(seeds, "salt and pepper", shape, pixels.device)
+        changed = as_uniform(bits, pixels) < over_pixels(levels)
+        return torch.where(changed, bits.bitwise_and_(1).to(pixels.dtype), pixels)
 
 
 SALT_PEPPER = SaltPepper()
@@ -124,11 +118,11 @@ class NoiseInBand(Manipulation):
 
     def change(self, pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
         """Add noise."""
-        height, width = pixels.shape[-2:]
-        frequency = fourier_frequencies(height, width, pixels) * width
+        size = (pixels.shape[-2], pixels.shape[-1])
+        frequency = fourier_frequencies(*size, pixels) * size[1]
         half = 2 ** (self.octaves / 2)
         kept = (frequency >= self.centre / half) & (frequency <= self.centre * half)
-        noise = filtered_noise(seeds, "band noise", (height, width), kept, pixels)
+        noise = filtered_noise(seeds, "band noise", size, kept, pixels)
         return pixels + (noise * levels[:, None, None])[:, None]
 
 
@@ -167,7 +161,7 @@ def speckle_noise(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
 def impulse_noise(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Set values to black or white, in each channel apart."""
     parts = parameter(levels, (0.03, 0.06, 0.09, 0.17, 0.27), 0)
-    return salt_and_pepper(pixels, parts, seeds, per_channel=True)
+    return SaltPepper(per_channel=True).change(pixels, parts, seeds)
 
 
 @corruption(
