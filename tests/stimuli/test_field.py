@@ -89,7 +89,7 @@ def test_other_than_two_of_three(given: dict[str, float]) -> None:
 
 
 def test_pixels_that_are_not_square() -> None:
-    with pytest.raises(ValueError, match=r"\(100, 200\).*two different ppd"):
+    with pytest.raises(ValueError, match=r"\(100, 200\).*give two ppd"):
         Field.of(pixels=(100, 200), degrees=(2.0, 2.0))
 
 

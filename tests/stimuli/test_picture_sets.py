@@ -91,7 +91,7 @@ def test_no_pictures() -> None:
 
 
 def test_sets_of_a_later_version() -> None:
-    with pytest.raises(FechnerError, match="of the kind 'Holograms' are not known to this version"):
+    with pytest.raises(FechnerError, match="does not know pictures of the kind 'Holograms'"):
         known_pictures({**NO_PICTURES.plain(), "set": "Holograms"}, "")
 
 

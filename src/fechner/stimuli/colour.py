@@ -236,9 +236,8 @@ class OpponentSpace:
     def _unit(self, axes: Matrix, direction: str) -> NDArray[np.float64]:
         """Return what is 1 along one axis and silent to the others."""
         if direction not in self.directions:
-            raise ValueError(
-                f"a direction is one of {', '.join(self.directions)}, not '{direction}'."
-            )
+            known = ", ".join(self.directions)
+            raise ValueError(f"a direction is one of {known}, not '{direction}'.")
         unit = np.linalg.inv(np.asarray(axes))[:, self.directions.index(direction)]
         return np.asarray(unit + 0.0, dtype=np.float64)  # no negative zeros
 

@@ -117,8 +117,5 @@ def convert_contrast(
     least = 1e-9 * measure_contrast(modulation_lms, background_lms, "cone")
     for name, contrast in ((unit, have), (to, want)):
         if contrast < least:
-            raise ValueError(
-                f"this direction has no {name} contrast, so it cannot be stated in that unit; "
-                "use 'cone' or 'dkl'."
-            )
+            raise ValueError(f"this direction has no {name} contrast; use 'cone' or 'dkl'.")
     return value * (want / have)

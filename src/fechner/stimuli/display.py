@@ -259,9 +259,8 @@ def display(name: str) -> Display:
     try:
         return displays()[name]
     except KeyError:
-        raise UnknownNameError(
-            "display", name, displays(), "`fechner list displays` shows them"
-        ) from None
+        hint = "`fechner list displays` shows them"
+        raise UnknownNameError("display", name, displays(), hint) from None
 
 
 def open_display(given: Display | Path | str) -> Display:

@@ -46,15 +46,11 @@ class Field:
 
     def __post_init__(self) -> None:
         if self.width_px < 1 or self.height_px < 1 or not self.ppd > 0:
-            raise ValueError(
-                f"a field needs at least one pixel and a positive ppd, "
-                f"not {self.width_px} x {self.height_px} px at {self.ppd} ppd."
-            )
+            given = f"{self.width_px} x {self.height_px} px at {self.ppd} ppd"
+            raise ValueError(f"a field needs at least one pixel and a positive ppd, not {given}.")
         if self.frames < 1 or not self.fps > 0:
-            raise ValueError(
-                f"a field shows at least one frame at a positive rate, not {self.frames} at "
-                f"{self.fps} per second."
-            )
+            given = f"{self.frames} at {self.fps} per second"
+            raise ValueError(f"a field shows frames at a positive rate, not {given}.")
 
     @classmethod
     def of(
@@ -77,10 +73,7 @@ class Field:
         if sides_px and sides_deg:
             ppd = sides_px[1] / sides_deg[1]
             if abs(sides_px[0] / sides_deg[0] - ppd) > 1e-6 * ppd:
-                raise ValueError(
-                    f"pixels {pixels} over degrees {degrees} give two different ppd; pixels must "
-                    "be square."
-                )
+                raise ValueError(f"pixels are square: {pixels} over {degrees} deg give two ppd.")
         assert ppd is not None
         height, width = sides_px or (side * ppd for side in sides_deg or ())
         return cls(round(width), round(height), float(ppd), coordinates)

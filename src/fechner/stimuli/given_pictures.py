@@ -149,10 +149,8 @@ def _pair(item: Any, position: int) -> tuple[Any, Any]:
         return item["image"], item["label"]
     if isinstance(item, tuple | list) and len(item) == 2:
         return item[0], item[1]
-    raise FechnerError(
-        f"{_called(position)} is a {type(item).__name__}; give pairs of a picture and the name or "
-        "number of its class."
-    )
+    what = f"{_called(position)} is a {type(item).__name__}"
+    raise FechnerError(f"{what}; give pairs of a picture and the name or number of its class.")
 
 
 def _class_name(target: Any, source: Any) -> str:

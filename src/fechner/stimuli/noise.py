@@ -45,10 +45,7 @@ class Band:
 
     def __post_init__(self) -> None:
         if not 0 < self.low_cpd < self.high_cpd < math.inf:
-            raise ValueError(
-                "a band goes from above 0 to something higher, not from "
-                f"{self.low_cpd:g} to {self.high_cpd:g} cycles per degree."
-            )
+            raise ValueError(f"a band goes from above 0 to something higher, not from {self}.")
 
     @classmethod
     def octaves(cls, centre_cpd: float, octaves: float = 1.0) -> Band:

@@ -98,9 +98,7 @@ class OrientedNoise:
         if self.band_deg > 180:
             raise ValueError(f"band_deg is {self.band_deg:g}; 180 are all orientations.")
         if not 0 <= self.half_width < 1:
-            raise ValueError(
-                f"half_width is {self.half_width:g}; it must be 0 or more and below 1."
-            )
+            raise ValueError(f"half_width is {self.half_width:g}; it must be 0 or more, below 1.")
         if self.frequency_cpd * self.size_deg < 1:
             raise ValueError(
                 f"a square of {self.size_deg:g} deg holds less than one period of "

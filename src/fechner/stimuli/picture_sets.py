@@ -344,9 +344,7 @@ def known_pictures(plain: dict[str, Any], place: str) -> PictureSet:
         )
         return replace(part, notes=tuple(plain["notes"]))
     if name not in _KNOWN:
-        raise FechnerError(
-            f"pictures of the kind '{name}' are not known to this version of fechner."
-        )
+        raise FechnerError(f"this version of fechner does not know pictures of the kind '{name}'.")
     kind: type[PictureSet] = getattr(import_module(f"fechner.stimuli.{_KNOWN[name]}"), name)
     return kind.known(plain, place)
 

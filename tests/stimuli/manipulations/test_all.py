@@ -198,7 +198,7 @@ def test_black_has_finite_gradients(manipulation: Manipulation) -> None:
 def test_levels_that_are_none(
     manipulation: Manipulation, pixels: torch.Tensor, level: float
 ) -> None:
-    with pytest.raises(FechnerError, match=f"is no level of {manipulation.name}: give one"):
+    with pytest.raises(FechnerError, match=f"a level of {manipulation.name} is 0 or more"):
         manipulation.apply(pixels[:1], [level], SEEDS[:1])
     if manipulation.most < float("inf"):
         with pytest.raises(FechnerError, match="or less"):

@@ -89,7 +89,7 @@ def test_half_a_turn_is_the_same_in_both_directions():
 
 def test_what_cannot_be_is_refused(view):
     each = OBJECT_MANIPULATIONS["scale3d-up"]
-    with pytest.raises(FechnerError, match="-1 is no level of scale3d-up"):
+    with pytest.raises(FechnerError, match="a level of scale3d-up is 0 or more, not -1"):
         each.changed(view, -1.0)
     photograph = Manipulated(view, each, 1.0)
     with pytest.raises(FechnerError, match="needs views of 3D objects"):

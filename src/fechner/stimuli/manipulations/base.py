@@ -91,10 +91,8 @@ class Manipulation:
     def __post_init__(self) -> None:
         weakest, strongest = self.range
         if not 0 < weakest < strongest <= self.most:
-            raise ValueError(
-                f"{self.name} goes from above 0 to something stronger, {self.most:g} at most, not "
-                f"from {weakest:g} to {strongest:g}."
-            )
+            given = f"{weakest:g} to {strongest:g}"
+            raise ValueError(f"{self.name} has levels in 0..{self.most:g}, not from {given}.")
 
     def setting(self, level: float) -> float:
         """Return what a program sets for a level; the same, unless said otherwise."""
@@ -165,9 +163,7 @@ class Manipulation:
         """Refuse what is no level."""
         if not 0 <= level <= self.most or math.isinf(level):
             limit = "" if math.isinf(self.most) else f" and {self.most:g} or less"
-            raise FechnerError(
-                f"{level:g} is no level of {self.name}: give one that is 0 or more{limit}."
-            )
+            raise FechnerError(f"a level of {self.name} is 0 or more{limit}, not {level:g}.")
 
 
 #: Changes pictures, [n, 3, h, w], by levels above 0, [n], with a seed for each.

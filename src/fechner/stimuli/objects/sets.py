@@ -271,13 +271,10 @@ def _copy(source: Source, place: Path, folder: Path) -> None:
             paths = (mesh, *companions(mesh)) if mesh.is_file() else ()
             files = {path.relative_to(place).as_posix(): path.read_bytes() for path in paths}
     except (OSError, zipfile.BadZipFile) as error:
-        raise FechnerError(
-            f"{source.archive} of {source.package} cannot be read ({type(error).__name__})."
-        ) from None
+        why = f"cannot be read ({type(error).__name__})"
+        raise FechnerError(f"{source.archive} of {source.package} {why}.") from None
     if source.path not in files:
-        raise FechnerError(
-            f"{source.package} has no {source.path}; another version of it may have moved it."
-        )
+        raise FechnerError(f"{source.package} has no {source.path}; its version may be another.")
     target = folder / Path(source.target).parent
     target.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
