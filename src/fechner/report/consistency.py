@@ -134,9 +134,9 @@ def _answers(
             if data is None:
                 continue
             there = at_output(data, run.manifest.observers[observer].output)
-            columns = {"label": "class_of", "run": "dropout_run"}
-            columns |= {name: name for name in ("index", "level", "right")}
-            frame = pd.DataFrame({k: there[name].to_numpy() for k, name in columns.items()})
+            columns = {"class_of": "label", "dropout_run": "run"}
+            names = ("class_of", "index", "level", "dropout_run", "right")
+            frame = pd.DataFrame({columns.get(name, name): there[name].values for name in names})
             frame = frame.dropna()
             # The same picture may be shown again: the first time compares with the first.
             frame["time"] = frame.groupby([*_PICTURE, "run"]).cumcount()
@@ -173,22 +173,18 @@ def _of_people(
 ) -> pd.DataFrame:
     import pandas as pd
 
-    rows = [row for row in trials.rows if row.picture]
-    if len(rows) < len(trials):
+    known = trials.where(lambda row: bool(row.picture))
+    if len(known) < len(trials):
         problems.append(
             f"{test}: trials of people that do not say which picture was shown are not compared, "
-            f"{len(trials) - len(rows)} of {len(trials)}."
+            f"{len(trials) - len(known)} of {len(trials)}."
         )
     _, places = class_places(experiment.pictures.classes)
-    frame = pd.DataFrame(
-        {
-            "person": [row.observer for row in rows],
-            "label": np.array([places[row.label] for row in rows], int),
-            "index": np.array([int(row.picture) for row in rows], int),
-            "level": np.array([row.level for row in rows], float),
-            "right": np.array([row.correct for row in rows], float),
-        }
-    )
+    columns = {"person": "observer", "index": "picture", "right": "correct"}
+    names = ("person", "label", "index", "level", "right")
+    frame = pd.DataFrame({name: known.column(columns.get(name, name)) for name in names})
+    frame["label"] = frame["label"].map(places)
+    frame = frame.astype({"label": int, "index": int, "level": float, "right": float})
     frame["time"] = frame.groupby(["person", *_PICTURE]).cumcount()
     frame["run"] = 0
     return frame
@@ -217,17 +213,8 @@ def _agreement(
     kappa = (found.kappa, found.low, found.high)
     if not all(0 < accuracy < 1 for accuracy in found.accuracies):
         kappa = (math.nan, math.nan, math.nan)
-    return Agreement(
-        test,
-        first,
-        second,
-        found.trials,
-        found.classes,
-        *found.accuracies,
-        found.observed,
-        found.expected,
-        *kappa,
-    )
+    shares = (*found.accuracies, found.observed, found.expected)
+    return Agreement(test, first, second, found.trials, found.classes, *shares, *kappa)
 
 
 def summarise_consistency(found: Sequence[Agreement]) -> Summary:

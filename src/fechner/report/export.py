@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, get_args
 
@@ -100,34 +100,34 @@ def _suffix(out: str) -> str:
 _Place = tuple[Contender, Test]
 
 
+@dataclass
 class _Chosen:
-    """What is taken from runs."""
+    """What is taken from runs, and lines about whom, and of what, nothing is taken."""
 
-    def __init__(
-        self,
-        runs: Sequence[Run],
-        what: What,
-        observers: Sequence[str] | None,
-        tests: Sequence[str] | None,
-        tell: Callable[[str], None],
-        progress: bool,
-    ) -> None:
-        self.runs = list({run.folder.resolve(): run for run in runs}.values())
+    runs: Sequence[Run]
+    what: What
+    observers: Sequence[str] | None
+    tests: Sequence[str] | None
+    tell: Callable[[str], None]
+    progress: bool
+    places: list[_Place] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.runs = list({run.folder.resolve(): run for run in self.runs}.values())
         self.run_names = dict(zip(self.runs, run_names(self.runs), strict=True))
         self.several = len(self.runs) > 1
-        self.what, self.tests, self.tell, self.progress = what, tests, tell, progress
-        check_names("observer", observers, [name for run in self.runs for name in run.observers])
-        check_names("test", tests, [test.id for run in self.runs for test in run.tests])
+        every = contenders(self.runs)
+        check_names("observer", self.observers, [each.observer for each in every])
+        check_names("test", self.tests, [test.id for run in self.runs for test in run.tests])
         for run in self.runs:
             run.entries()  # a damaged ledger is told once, and not of each observer
-        #: Lines about whom, and of what, nothing is taken.
-        self.left_out = [line for run in self.runs for line in run.left_out if not observers]
-        self.places: list[_Place] = []
-        for each in contenders(self.runs):
-            if observers is None or each.observer in observers:
-                own = [test for test in each.run.tests if tests is None or test.id in tests]
-                self.places += [(each, test) for test in own if each.run.asked(each.observer, test)]
-                self.left_out += not_asked(each.observer, own, each.known.lacks)
+            self.left_out += [] if self.observers else run.left_out
+        for each in every:
+            if self.observers is None or each.observer in self.observers:
+                named = [t for t in each.run.tests if self.tests is None or t.id in self.tests]
+                self.places += [(each, t) for t in named if each.run.asked(each.observer, t)]
+                self.left_out += not_asked(each.observer, named, each.known.lacks)
 
     def complete(self, doing: str) -> Iterator[tuple[Contender, Test, xr.Dataset]]:
         """Go through what is complete; at the end, tell what is not."""

@@ -95,19 +95,11 @@ def score_observers(
         there = {name: _at(data, at[label], by[label]) for name, data in answers[label].items()}
         taken = {test.id: test for test in each.tests if test.id in there}
         resampled = {name: test.resample(there[name]) for name, test in taken.items()}
+        scores = {name: found.score for name, found in resampled.items()}
+        lacking = not_asked(label, [t for t in each.tests if t.id in tests], each.known.lacks)
+        about = (each.family, each.run.suite.name, each.run.suite.best, each.asked)
         scored.append(
-            ScoredObserver(
-                label + place,
-                each.family,
-                each.run.suite.name,
-                each.run.suite.best,
-                each.asked,
-                {name: found.score for name, found in resampled.items()},
-                taken,
-                there,
-                resampled,
-                list(not_asked(label, [t for t in each.tests if t.id in tests], each.known.lacks)),
-            )
+            ScoredObserver(label + place, *about, scores, taken, there, resampled, list(lacking))
         )
     return scored, problems
 
@@ -124,14 +116,9 @@ def _at(data: xr.Dataset, layer: str, readout: str) -> xr.Dataset:
 def _printed(each: Printed, tests: Sequence[str]) -> ScoredObserver:
     found = {test.id: printed_score(each.row, test) for test in each.tests if test.id in tests}
     of = PRESETS[each.table]
-    return ScoredObserver(
-        each.label,
-        each.row.family,
-        of,
-        suite(of).best,
-        f"{of}, as printed by {reference(each.table).short}",
-        {name: score for name, score in found.items() if score},
-    )
+    asked = f"{of}, as printed by {reference(each.table).short}"
+    scores = {name: score for name, score in found.items() if score}
+    return ScoredObserver(each.label, each.row.family, of, suite(of).best, asked, scores)
 
 
 # What tables of comparisons and of trends share
