@@ -90,11 +90,12 @@ def _run(
     sweep: dict[Path, dict[str, Any]] = {}
     for values in itertools.product(*numbers.values()):
         each = dict(zip(numbers, values, strict=True))
-        marked = {k: v for k, v in each.items() if k in swept} if out else {**given, **each}
-        sweep[base.with_name("-".join([base.name, *_marks(marked, options, swept)]))] = each
+        told_apart_by = {k: each[k] for k in swept} if out else {**given, **each}
+        marks = _marks(told_apart_by, options, swept)
+        sweep[base.with_name("-".join([base.name, *marks]))] = each
     asked = {"suite": own, "tests": split_names(tests), **given}
     if dry_run:
-        _print_previews([preview(*named, **asked | each, out=out) for out, each in sweep.items()])
+        _print_previews([preview(*named, **asked | each, out=path) for path, each in sweep.items()])
         return
     of_seeds: dict[str, list[Any]] = {}
     failed = False
