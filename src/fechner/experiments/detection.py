@@ -11,9 +11,10 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fechner.errors import FechnerError, UnknownNameError
 from fechner.experiments.base import between
@@ -32,13 +33,8 @@ from fechner.stimuli import (
     patterns,
 )
 from fechner.stimuli.colour import DIRECTION_NAMES
-from fechner.stimuli.contrast import Unit
+from fechner.stimuli.contrast import Floats, Unit
 from fechner.stimuli.stimulus import asked_light, contrast_limit, fits_gamut
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fechner.stimuli.contrast import Floats
 
 #: Why a point is left out of the score; stored as the flag of each point.
 REASONS = (
@@ -69,8 +65,7 @@ class Detection:
     ----------
     over, values
         The abscissa and its values: ``luminance_cdm2``, ``flicker_hz``, any field of the pattern,
-        or ``area_deg2`` for a pattern with a ``sigma_deg``, whose area is pi sigma^2. What the
-        parameter of that name is otherwise does not matter.
+        or ``area_deg2`` for a pattern with a ``sigma_deg``, whose area is pi sigma^2.
     contrasts
         Contrast axis of the response surface, along the direction: DKL amplitude, or its RMS for
         patterns whose contrast is RMS.
@@ -82,11 +77,11 @@ class Detection:
     direction
         Colour direction, one of those of the scene's `OpponentSpace`.
     flicker_hz, flicker_phase_deg
-        The contrast goes up and down as a sine of this frequency and phase: 90 is a cosine, which
-        begins at its largest. 0 Hz is steady.
+        The contrast goes up and down as a sine of this frequency and phase (90 begins at its
+        largest); 0 Hz is steady.
     one_draw
-        Whether a random pattern is the same at every abscissa, drawn with its own seed; otherwise
-        the number of the abscissa is mixed into the seed.
+        Whether a random pattern is the same at every abscissa; otherwise the number of the abscissa
+        is mixed into its seed.
     scored_below
         Only abscissae below this value are scored; None scores all.
 
@@ -285,23 +280,14 @@ class Masking(Detection):
     over, values
         The abscissa may also be ``mask_contrast``, or a field of the mask with ``mask_`` before its
         name, such as ``mask_orientation_deg``.
-    mask, mask_contrast
-        What the target is shown on, and its contrast.
     mask_direction
         Colour direction of the mask; None is that of the target.
 
     Examples
     --------
-    >>> from fechner.human import masking_thresholds
     >>> from fechner.stimuli import OPPONENT, Grating
-    >>> task = Masking(
-    ...     "mask_contrast",
-    ...     (0.01, 0.1),
-    ...     (0.01, 0.1, 1.0),
-    ...     Gabor(2.0, sigma_deg=0.5),
-    ...     masking_thresholds("foley1994"),
-    ...     mask=Grating(2.0),
-    ... )
+    >>> axes = ("mask_contrast", (0.01, 0.1), (0.01, 0.1, 1.0))
+    >>> task = Masking(*axes, Gabor(2.0, sigma_deg=0.5), mask=Grating(2.0))
     >>> task.reference(0, 0.1, OPPONENT).layers[0].contrast
     0.1
     """

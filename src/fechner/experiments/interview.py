@@ -2,12 +2,10 @@
 
 Questions come in chains, each of which follows from answers to those before. Every answer goes to
 a log the moment it arrives, under a key of everything it depends on; what the log knows already is
-not asked again.
-
-Observers are asked batch by batch, the next questions of all chains together. Those that take a
-stream have questions of many chains and several interviews under way (`Conversation`): one thread
-does everything but wait for replies. What comes of a chain depends on its own answers alone, so
-results do not depend on how many questions are under way, nor on the order of replies.
+not asked again. Observers are asked batch by batch, the next questions of all chains together.
+Those that take a stream have questions of many chains and several interviews under way
+(`Conversation`). What comes of a chain depends on its own answers alone, so results do not depend
+on how many questions are under way, nor on the order of replies.
 """
 
 from __future__ import annotations

@@ -18,17 +18,14 @@ from fechner.experiments.preferred_views import Item, choice_in_words, preferred
 from fechner.experiments.presenter import Presenter, differences_from_several
 from fechner.experiments.recognition import NONE_OF_THEM, Decided, choices_of, recognise, words_of
 from fechner.observers.abilities import Ability
-from fechner.observers.classes import Among
+from fechner.observers.classes import Among, Categories
 from fechner.observers.dropout import Dropout
+from fechner.stimuli.contrast import Floats
 
 if TYPE_CHECKING:
     import xarray as xr
-    from numpy.typing import NDArray
 
     from fechner.experiments.item_response import ItemResponse
-    from fechner.observers.classes import Categories
-
-    Floats = NDArray[np.float64]
 
 
 class Shown(NamedTuple):
@@ -136,9 +133,8 @@ DECISIONS: dict[str, tuple[Callable[[Floats, Floats], Floats], np.ufunc]] = {
 def decide(name: str, positive: Floats, negative: Floats) -> Decided:
     """Decide which of two pictures a sample is, by its differences to the same and to another.
 
-    Differences are those of a read-out; r = 1 - difference is Pearson's correlation where that is
-    ``correlation``. Where one is undefined, as correlations of constant features are, the decision
-    is wrong.
+    r = 1 - difference is Pearson's correlation where the read-out is ``correlation``. Where one is
+    undefined, as correlations of constant features are, the decision is wrong.
 
     Examples
     --------

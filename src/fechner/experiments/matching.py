@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fechner import human
 from fechner.errors import FechnerError
@@ -23,13 +24,10 @@ from fechner.experiments.presenter import Presenter, differences, differences_fr
 from fechner.observers.abilities import Ability, Need, Wants
 from fechner.stimuli import Grating, Layer, Pattern, Stimulus, gamut_limit, patterns
 from fechner.stimuli.colour import DIRECTION_NAMES
-from fechner.stimuli.contrast import UNIT_NAMES, Unit
+from fechner.stimuli.contrast import UNIT_NAMES, Floats, Unit
 
 if TYPE_CHECKING:
     import xarray as xr
-    from numpy.typing import NDArray
-
-    from fechner.stimuli.contrast import Floats
 
 #: Whether responses against a uniform field are matched, or the gratings themselves.
 MatchBy = Literal["response", "direct"]
@@ -313,7 +311,10 @@ class ColourMatching:
     def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
         """Measure the response to every grating."""
         scene, directions, amplitudes = self.scene, list(self._ratios), self.matched_amplitudes()
-        uniform, fields = Stimulus(self._background), scene.fields(presenter.observer.wants)
+        uniform, fields = (
+            Stimulus(self._background),
+            scene.fields(presenter.observer.wants),
+        )
         flags = np.zeros(len(self.contrasts), np.uint8)
         for direction, own in zip(directions, amplitudes.T, strict=True):
             target = self._grating(direction, 1.0).layers[0]

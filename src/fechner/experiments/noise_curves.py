@@ -6,10 +6,10 @@ attenuation by masks: properties 3 to 10 of Vila-Tomás et al. (2026).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -31,11 +31,7 @@ from fechner.stimuli import (
     Stimulus,
 )
 from fechner.stimuli.colour import DIRECTION_NAMES, Triple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fechner.stimuli.contrast import Floats
+from fechner.stimuli.contrast import Floats
 
 _CSF: dict[str, Callable[..., Floats]] = {
     "ach": human.standard_spatial_observer,

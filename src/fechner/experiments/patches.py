@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -17,10 +17,7 @@ from fechner.human.spectral import SpectralFields
 from fechner.observers.abilities import Need
 from fechner.stimuli import ATD, Layer, OpponentSpace, Square, Stimulus
 from fechner.stimuli.colour import DIRECTION_NAMES, Triple, as_triple
-
-if TYPE_CHECKING:
-    from fechner.stimuli.contrast import Floats
-
+from fechner.stimuli.contrast import Floats
 
 _FORMULAE = {
     "whittle": "Human curves count Whittle's steps of equal brightness",

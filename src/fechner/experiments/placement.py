@@ -93,11 +93,9 @@ class AdaptiveLevels:
         Stop once the 95 % interval of the threshold is narrower than this, in log10; None never.
     blanks
         How many of the trials, the first ones, show level 0 if there is one. They tell the rate of
-        false alarms; and without the original, a class that is never recognised passes for one
-        that is lost at once.
+        false alarms, and a class that is never recognised from one that is lost at once.
     shape, guess
-        Of the psychometric function (`fechner.psychometrics.Adaptive`); a guess rate of None is
-        found along with the threshold.
+        As of `fechner.psychometrics.Adaptive`.
     """
 
     levels: tuple[float, ...]
@@ -136,14 +134,8 @@ class AdaptiveLevels:
     ) -> Track:
         """Choose one trial after the other; a trial without an answer counts, but tells nothing.
 
-        Parameters
-        ----------
-        blanks
-            No more blanks than this.
-        lapse
-            Lapse rate of the psychometric function; None is found along with the threshold.
-        seed
-            Chooses among levels that are nearly equally good.
+        There are no more ``blanks`` than this. The lapse rate is found along with the threshold if
+        None; the seed chooses among levels that are nearly equally good.
         """
         from fechner.psychometrics import Adaptive
 

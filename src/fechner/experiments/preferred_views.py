@@ -19,15 +19,12 @@ from fechner.experiments.base import Piece, Sample, Scene, nothing, spread
 from fechner.experiments.presenter import Presenter, problems_as_flags
 from fechner.experiments.recognition import Decided, choices_of, classify, words_of
 from fechner.observers.abilities import Ability, Need
-from fechner.observers.classes import Among, Choices, readable_names
+from fechner.observers.classes import Among, Categories, Choices, readable_names
 from fechner.stimuli.conditions import ConditionPictures, known_experiment
 from fechner.stimuli.picture_sets import PictureSet
 
 if TYPE_CHECKING:
     import xarray as xr
-    from numpy.typing import NDArray
-
-    from fechner.observers.classes import Categories
 
 #: Pictures of a piece, about: seconds to a minute.
 _PICTURES = 256
@@ -299,19 +296,14 @@ def preferred(
     order = np.random.default_rng((seed, zlib.crc32(pictures.classes[label].encode())))
     if views is None:
         return [Item(label, int(i)) for i in order.permutation(pictures.counts[label])[:most]]
-    index, score = scores_of_class(views, label)
-    ranks = np.lexsort((order.random(len(index)), -score))
-    return [Item(label, int(index[rank])) for rank in ranks[:most]]
-
-
-def scores_of_class(views: xr.Dataset, label: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return the pictures of a class that could be shown, and the decision score of each."""
     # Classes follow each other.
     first, last = np.searchsorted(views["class_of"].values, [label, label + 1])
     # What an observer hands on, by the first of its read-outs.
     score = views["score"].values[first:last, -1, 0].astype(float)
     shown = np.isfinite(score)
-    return views["index"].values[first:last][shown], score[shown]
+    index, score = views["index"].values[first:last][shown], score[shown]
+    ranks = np.lexsort((order.random(len(index)), -score))
+    return [Item(label, int(index[rank])) for rank in ranks[:most]]
 
 
 def with_names(names: Sequence[str], piece: Piece) -> dict[str, str]:

@@ -217,12 +217,8 @@ class Presenter:
     ) -> Iterator[list[int]]:
         """Put rows together that show as many stimuli as fit into memory, in their order.
 
-        Parameters
-        ----------
-        stimuli
-            What a row shows: one of its own unless given. What several rows show counts once.
-        at_least
-            Stimuli that fit in any case.
+        ``stimuli`` returns what a row shows, which counts once for several rows; a batch may hold
+        ``at_least`` so many in any case.
         """
         size = max(self.at_a_time(scene), at_least)
         batch: list[int] = []
@@ -240,12 +236,9 @@ class Presenter:
     def checked(
         self, answer: Any, shape: tuple[int, ...], undefined: ArrayLike = False
     ) -> NDArray[np.float64]:
-        """Return what came back about a batch as an array, if it is of a shape and finite.
+        """Return an answer about a batch as an array, if it is of a shape and finite.
 
-        Parameters
-        ----------
-        undefined
-            Where NaN is an answer, too; like the last axis, or for all.
+        NaN is an answer, too, where ``undefined``: like the last axis, or for all.
         """
         if tuple(answer.shape) != shape:
             raise ObserverError(
@@ -284,8 +277,6 @@ def differences(
         Which tests are shown, in the shape that answers have in the place of n; NaN for the others.
     where
         Pixels [h, w] whose opponent channels are compared instead; they stand for read-outs.
-    may_be_undefined
-        Whether any read-out may be.
     """
     import torch
 

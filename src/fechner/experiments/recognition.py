@@ -15,7 +15,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -24,10 +24,11 @@ from fechner.experiments.base import Piece, Sample, Scene, nothing, sample_grid
 from fechner.experiments.interview import GRADED, Request, ask
 from fechner.experiments.presenter import Presenter, problems_as_flags
 from fechner.observers.abilities import Ability, Answers, AnswersStream, Need
-from fechner.observers.classes import Among, Choices, choices_for, readable_names
+from fechner.observers.classes import Among, Categories, Choices, choices_for, readable_names
 from fechner.observers.dropout import Dropout, dropping
 from fechner.observers.questions import Answer, Prompt
 from fechner.stimuli import Album, Band, BandNoise, Manipulated, Photograph, Picture, Suppressed
+from fechner.stimuli.contrast import Floats
 from fechner.stimuli.manipulations.spectra import AtRmse, rmse_between
 from fechner.stimuli.pictures import Seed, picture_drawn
 
@@ -36,10 +37,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from fechner.observers.classes import Categories
-    from fechner.stimuli import Stimulus
-
-    Floats: TypeAlias = NDArray[np.float64]
 
 #: What stands in the place of a choice where a reply was none of the classes, and where nothing was
 #: shown.
@@ -100,10 +97,7 @@ class Recognised:
                 chosen[presenter.readouts.index(GRADED)] = surest
 
     def decided(self, presenter: Presenter, choices: Choices, labels: Sequence[int]) -> Decided:
-        """Return whether choices are right; where no probability is known, one counts as certain.
-
-        Labels are places of classes among those that choices were made for.
-        """
+        """Return whether choices are right; one without a probability counts as certain."""
         expected = [choices.expected[label] for label in labels]
         right = self.right(expected, presenter.readouts)
         hit = self.chosen == np.asarray(expected)[:, None, None]
@@ -252,22 +246,12 @@ def classify(
     labels: Sequence[int],
     choices: Choices,
     scene: Scene,
-    *,
-    dropout: Dropout | None = None,
-    seeds: Sequence[Seed] = (),
 ) -> Decided:
     """Show pictures and see whether each is taken for what it shows.
 
-    Where no probability is known, a choice counts as certain. Other parameters are those of
-    `recognise`.
-
-    Parameters
-    ----------
-    labels
-        The place of the class of each among those that choices were made for.
+    Labels are places of classes among those that choices were made for.
     """
-    settings: Any = {"choices": choices, "dropout": dropout, "seeds": seeds}
-    found = recognise(presenter, pictures, choices.names, scene, **settings)
+    found = recognise(presenter, pictures, choices.names, scene, choices=choices)
     return found.decided(presenter, choices, labels)
 
 
@@ -288,11 +272,8 @@ def prompt_for(classes: Sequence[str], *, labels: bool) -> Prompt:
         return Prompt("", tuple(f"a photo of a {name}" for name in names))
     # Names with commas in them would be taken for several.
     between = "; " if any("," in name for name in names) else ", "
-    return Prompt(
-        f"Which of these is shown in the image: {between.join(names)}? "
-        "Respond with one of them only",
-        names,
-    )
+    shown = f"Which of these is shown in the image: {between.join(names)}?"
+    return Prompt(f"{shown} Respond with one of them only", names)
 
 
 def words_of(classes: Sequence[str]) -> tuple[int, float]:
@@ -461,7 +442,7 @@ class BandRobustness:
         levels = (0.0, *self.rmse)
         photograph = next(filter(self._is_readable, self.album.photographs), None)
 
-        def shown(x: int, y: int) -> Picture | Stimulus:
+        def shown(x: int, y: int) -> Any:
             if photograph is None:
                 return nothing(self.scene)
             return self.picture(photograph, x, levels[y], nearest=True)

@@ -200,9 +200,9 @@ def find_crossing(
 ) -> Crossing:
     """Find where responses over contrast cross a criterion.
 
-    Between grid points the response is a power law (a straight line in log-log). Of several
-    crossings the one nearest to ``near`` in log contrast is taken. Without any, the answer is the
-    end of the range on the side where the criterion must lie, with no candidate.
+    Between grid points the response is a power law. Of several crossings the one nearest to
+    ``near`` in log contrast is taken. Without any, the answer is the end of the range on the side
+    where the criterion must lie, with no candidate.
 
     Examples
     --------
@@ -223,11 +223,10 @@ def find_crossing(
 
 
 def find_least(contrasts: Floats, differences: Floats) -> Crossing:
-    """Find the contrast at which a difference is least.
+    """Find the contrast at which a difference is least, by a parabola over log contrast.
 
-    It lies on the parabola through the least difference and its neighbours, over the logarithm of
-    contrasts that are equally spaced there. At an end of the range the answer is that end, with no
-    candidate. Undefined differences (NaN) are never the least.
+    At an end of the range the answer is that end, with no candidate. Undefined differences (NaN)
+    are never the least.
 
     Examples
     --------

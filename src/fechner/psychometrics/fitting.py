@@ -48,25 +48,20 @@ def fit(
         Trials at each level, and answers that were yes, or correct, [.., L]. Graded answers
         (probabilities of a yes) are added up, so ``k`` need not be whole.
     shape
-        ``weibull`` (F = 1 - 2^-(c/m)^b), ``logistic``, ``normal``, ``gumbel_l``, ``gumbel_r`` or
-        ``tdist``, as of `psychometric`; F = 0.5 at the threshold m.
+        As of `psychometric`: F = 0.5 at the threshold.
     scale
         ``log`` for quantities like contrast, ``linear`` for those that may be negative.
     guess, lapse
         Rates that are known; None to estimate them. Forced choice between m pictures has a guess
-        rate of 1/m. On the log scale with a guess rate of 0 answers at level 0 are left out: they
-        would say nothing, or be impossible.
+        rate of 1/m. On the log scale with a guess rate of 0 answers at level 0 are left out.
     equal_asymptotes
         Estimate one rate for both guesses and lapses, as for answers left or right of a standard.
     overdispersion
         Whether answers vary more from block to block than binomial ones: a beta-binomial model with
-        eta as a fifth parameter (Schütt et al. 2016). Each level is then one block of trials, and a
-        level may come several times; see `pool_blocks`.
+        eta as a fifth parameter (Schütt et al. 2016). Each level is then one block; see
+        `pool_blocks`.
     falling
-        Whether the function falls as the level rises. The guess rate is still that of the lower
-        asymptote.
-    prior
-        Prior densities; see `Prior`.
+        Whether the function falls as the level rises. The guess rate is still the lower asymptote.
     coverage
         Probability of the credible intervals.
     draws
@@ -278,18 +273,16 @@ def fit_table(
 ) -> pd.DataFrame:
     """Fit a function to each group of rows of a data frame, and return a row for each.
 
-    Rows are in the order of first appearance and have the columns of ``by``, then ``threshold``,
-    ``threshold_low``, ``threshold_high`` and the same for slope, guess and lapse rate (and
-    overdispersion), ``censored``, ``bound``, ``blocks`` and ``trials``.
+    Rows are in the order of first appearance and have the columns of ``by``, every estimate with
+    its interval (``threshold``, ``threshold_low``, ``threshold_high`` ...), ``censored``,
+    ``bound``, ``blocks`` and ``trials``.
 
     Parameters
     ----------
     frame
         A `pandas.DataFrame`, or what has ``to_dataframe`` (an `xarray.Dataset`).
-    levels
-        Column of the levels.
-    n, k
-        Columns of trials and of yes, or correct, answers, where a row is a block of trials.
+    levels, n, k
+        Columns of levels, trials and yes, or correct, answers, where a row is a block of trials.
     answer
         Column of answers from 0 (no, wrong) to 1 (yes, right), or bool, where a row is a trial.
         Trials of one level are counted; those without an answer (NaN) are left out.

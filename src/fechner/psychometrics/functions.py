@@ -281,21 +281,19 @@ class Prior:
     widen
         How far outside the tested range a threshold may lie, at either end: in decades on the log
         scale, in lengths of the range on a linear one.
-    slope
-        Median of the slope, whose logarithm is normal (cut at 3.5 standard deviations). None: 3 for
-        a Weibull function on the log scale, and for other shapes the slope that is as steep at
-        threshold; on a linear scale the slope with which F, going on as straight as at threshold,
-        would rise from 0 to 1 in a fifth of the tested range.
-    slope_factor
-        One standard deviation of the log slope, as a factor.
+    slope, slope_factor
+        Median of the slope, whose logarithm is normal (cut at 3.5 standard deviations), and one
+        standard deviation as a factor. None: 3 for a Weibull function on the log scale, and for
+        other shapes the slope that is as steep at threshold; on a linear scale the slope with which
+        F, going on as straight as at threshold, would rise from 0 to 1 in a fifth of the tested
+        range.
     guess, lapse
-        The two numbers of a Beta density, each at least 1. Guess and lapse rates that add up to 1
-        or more are left out. A rate that is given to a fit as a number has no density. Where both
-        asymptotes are equally far from 0 and 1, the density of the lapse rate is that of both.
+        The two numbers of a Beta density, each at least 1. Rates that add up to 1 or more are left
+        out. Where both asymptotes are equally far from 0 and 1, the density of the lapse rate is
+        that of both.
     overdispersion
-        The same for eta, where a fit estimates it. Beta(1, 3) has a mean of 0.25. psignifit 4 has
-        Beta(1, 10) (Schütt et al. 2016), with which intervals of few blocks are too short if eta is
-        0.3.
+        The same for eta, where a fit estimates it. psignifit 4 has Beta(1, 10) (Schütt et al.
+        2016), with which intervals of few blocks are too short if eta is 0.3.
 
     Examples
     --------

@@ -78,10 +78,10 @@ class Answers:
     """The answers to one function, and its prior.
 
     Positions are those of the levels on the axis, where ``slope * distance / unit`` is z. The ends
-    [4, 2] of the prior are equal where a rate is fixed; ``log_prior`` takes the number of an axis
-    and values along it. Fifth ends are those of overdispersion. With ``equal_rates`` the guess
-    rate, whose own axis is left alone, is the lapse rate. ``entries`` is the length of the tables
-    that the likelihood is read from.
+    [4, 2] of the prior are equal where a rate is fixed; fifth ends are those of overdispersion.
+    ``log_prior`` takes the number of an axis and values along it. With ``equal_rates`` the guess
+    rate is the lapse rate. ``entries`` is the length of the tables that the likelihood is read
+    from.
     """
 
     positions: Floats

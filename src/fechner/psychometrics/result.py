@@ -245,16 +245,8 @@ class Fit:
     def threshold_at(self, p: float, *, corrected: bool = True) -> ThresholdAt:
         """Return the level at which functions reach a probability, with the slope there.
 
-        Intervals are from the draws: with 200 their ends are off by about 5 % of their length; ask
-        `fit` for more where this matters.
-
-        Parameters
-        ----------
-        p
-            Probability of a yes, or of a correct answer.
-        corrected
-            Whether ``p`` is corrected for guesses and lapses, (P - g) / (1 - g - l), so that 0.5
-            gives the threshold itself; if not, it is P.
+        Intervals are from the draws: with 200 their ends are off by about 5 % of their length. A
+        ``corrected`` probability is (P - g) / (1 - g - l), so that 0.5 gives the threshold itself.
 
         Examples
         --------
@@ -334,10 +326,9 @@ class Fit:
     def goodness(self, seed: int = 0) -> Goodness:
         """Return the deviance from the curve, and its posterior predictive p value.
 
-        For every draw of the posterior answers are drawn, too; p is the share of draws in which
-        these deviate at least as much from its curve as the observer's answers do. Near 0 the
-        function does not describe the answers, near 1 they vary less than binomial ones, as graded
-        answers (fractions of a yes) do. Takes about as long as the fit.
+        The share of draws of the posterior in which simulated answers deviate at least as much from
+        the curve as the observer's. Near 0 the function does not describe the answers, near 1 they
+        vary less than binomial ones, as graded answers do. Takes about as long as the fit.
         """
         lead = self.threshold.shape
         levels, n, k = (each.reshape(-1, each.shape[-1]) for each in (self.levels, self.n, self.k))
