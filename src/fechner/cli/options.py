@@ -12,7 +12,7 @@ import inspect
 import itertools
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from copy import copy
 from dataclasses import dataclass
@@ -78,24 +78,17 @@ def split_names(text: str | None) -> list[str] | None:
     return parts
 
 
-def split_observers(text: str | None, known: Collection[str] = ()) -> list[str] | None:
-    """Return the observers in an option, whose names may hold commas themselves.
-
-    Commas belong to a name between its settings, and wherever they do in one that is ``known``.
+def split_observers(text: str | None) -> list[str] | None:
+    """Return the observers in an option; commas between settings belong to a name.
 
     Examples
     --------
     >>> split_observers("pixels, timm/resnet50@size=96,normalise=none")
     ['pixels', 'timm/resnet50@size=96,normalise=none']
-    >>> split_observers("mine, yours,pixels", known={"mine, yours"})
-    ['mine, yours', 'pixels']
     """
     if split_names(text) is None or text is None:
         return None
-    longest_first = sorted(known, key=len, reverse=True)
-    name = "|".join([*map(re.escape, longest_first), r"[^,]+(?:,\s*\w+=[^,]*)*"])
-    found = re.findall(rf"\s*({name})\s*(?:,|$)", text)
-    return [each.strip() for each in found if each.strip()]
+    return [part.strip() for part in re.split(r",(?!\s*\w+=)", text) if part.strip()]
 
 
 def info(*lines: str) -> None:

@@ -138,12 +138,10 @@ def consistency(
     """
     from fechner.report import consistency as report
 
-    opened = [fechner.Run(folder) for folder in runs]
-    known = {report.PEOPLE, *(name for run in opened for name in run.observers)}
     found, problems = report.consistency(
-        opened,
+        [fechner.Run(folder) for folder in runs],
         split_names(tests),
-        split_observers(observers, known),
+        split_observers(observers),
         each_person=each_person,
         progress=True,
     )
@@ -172,7 +170,7 @@ def conditions(
     from fechner.report import conditions as report
 
     opened = fechner.Run(run)
-    found, problems = report.experiments_in(opened, split_observers(observers, opened.observers))
+    found, problems = report.experiments_in(opened, split_observers(observers))
     undefined = 1.0 if opened.options.published else float("nan")
     rows = report.condition_figures(found, each_person=each_person, undefined=undefined)
     typer.echo(report.summarise_conditions(rows).write(format), nl=False)
@@ -228,12 +226,11 @@ def export(
     """
     from fechner.report.export import export as write
 
-    opened = [fechner.Run(folder) for folder in runs]
     written = write(
-        opened,
+        [fechner.Run(folder) for folder in runs],
         out,
         what,
-        split_observers(observers, {name for run in opened for name in run.observers}),
+        split_observers(observers),
         split_names(tests),
         tell=info,
         # A bar would run through what is printed on the same terminal.
