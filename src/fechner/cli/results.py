@@ -217,8 +217,9 @@ def export(
     runs
         Run folders.
     out
-        File, whose suffix says the format: .csv, .json, .md, .parquet, .tex or .nc; a folder, for
-        a netCDF file for each observer and test; or - for CSV on stdout.
+        File, whose suffix says the format: .csv, .json or .parquet; .md or .tex for scores; .nc
+        for raw answers. Or a folder, for a netCDF file for each observer and test; or - for CSV on
+        stdout.
     what
         `scores` if left out; `responses` are the raw answers that scores are computed from,
         `surfaces` those for figures only; netCDF files hold both of these. `trials` are answers

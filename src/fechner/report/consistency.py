@@ -95,7 +95,7 @@ def consistency(
     found: list[Agreement] = []
     problems: list[str] = []
     met: set[str] = set()
-    for test in followed(chosen, "comparing") if progress else chosen:
+    for test in followed(chosen, "comparing", progress):
         with_it = [(run, each[test]) for run, each in asked if test in each]
         answers = _answers(with_it, test, each_person, problems)
         met |= set(answers)

@@ -133,7 +133,7 @@ class _Chosen:
         """Go through what is complete; at the end, tell what is not."""
         problems: list[str] = []
         anything = False
-        for each, test in self.followed(self.places, doing):
+        for each, test in followed(self.places, doing, self.progress):
             data = each.read(test, problems, frames.FOR_SCORES[self.what])
             if data is not None:
                 anything = True
@@ -144,10 +144,6 @@ class _Chosen:
         if not anything:
             why = lines[0].rstrip(".") if lines else f"these tests have no {self.what}"
             raise FechnerError(f"there is nothing to export: {why}.")
-
-    def followed(self, places: Sequence[_Place], doing: str) -> Iterable[_Place]:
-        """Go through places, with a progress bar if one is wanted."""
-        return followed(places, doing) if self.progress else places
 
     def scored(self) -> list[tuple[Contender, list[Result]]]:
         """Return the scores of what is complete."""
@@ -220,7 +216,7 @@ def _frames(chosen: _Chosen) -> tuple[Schema, Iterable[tuple[Run, pd.DataFrame]]
         complete.append((each, test))
 
     def parts() -> Iterator[tuple[Run, pd.DataFrame]]:
-        for each, test in chosen.followed(complete, "writing"):
+        for each, test in followed(complete, "writing", chosen.progress):
             data = each.read(test, [], frames.FOR_SCORES[chosen.what])
             if data is None:
                 raise FechnerError(f"{each.run.folder} was changed while it was read.")

@@ -115,7 +115,8 @@ class Bar(Listener):
         self._console.print(message, markup=False, highlight=False, soft_wrap=True)
 
 
-def followed(items: Sequence[Item], what: str) -> Iterable[Item]:
-    """Go through items with a progress bar on stderr; off a terminal there is none."""
+def followed(items: Sequence[Item], what: str, progress: bool = True) -> Iterable[Item]:
+    """Go through items, with a progress bar on stderr if it is wanted; off a terminal without."""
     console = Console(file=sys.stderr)
-    return track(items, what, console=console, transient=True, disable=not console.is_terminal)
+    hidden = not (progress and console.is_terminal)
+    return track(items, what, console=console, transient=True, disable=hidden)

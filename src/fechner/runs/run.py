@@ -214,7 +214,7 @@ class Run:
             for test in self.tests
             if self.asked(observer, test)
         ]
-        for observer, test in followed(places, "scoring") if progress else places:
+        for observer, test in followed(places, "scoring", progress):
             try:
                 data = self.data(observer, test.id)
             except RunFolderError as error:

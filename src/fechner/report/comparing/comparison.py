@@ -174,7 +174,7 @@ def compare(
     if base is not None:
         reference = scored[chosen.index(base)]
         both = [(each, reference) for each in scored if each is not reference]
-    pairs = _corrected([_pair(*each) for each in both], correction)
+    pairs = _pairs(both, correction)
     not_asked = [line for each in scored for line in each.not_asked]
     if not any(_shared_tests(*each) for each in both):
         why = next((f": {line}" for line in [*problems, *not_asked]), ", or have not finished any")
@@ -185,7 +185,7 @@ def compare(
         }
         problems = [*(line for run in runs.values() for line in run.left_out), *problems]
     return Comparison(
-        tuple(pairs),
+        pairs,
         tuple((each, comparisons.mean_distance(list(each.scores.values()))) for each in scored),
         correction,
         (*not_asked, *([] if all(each.tests for each in scored) else [_PRINTED])),
@@ -200,16 +200,27 @@ def _shared_tests(first: ScoredObserver, second: ScoredObserver) -> list[str]:
     return [test for test in first.scores if test in second.scores]
 
 
-def _pair(first: ScoredObserver, second: ScoredObserver) -> Pair:
-    tests = _shared_tests(first, second)
-    found = tuple(
-        _finding(test, first, second)
-        for test in tests
-        if test in first.answers and test in second.answers
+def _pairs(
+    both: Sequence[tuple[ScoredObserver, ScoredObserver]], correction: Correction
+) -> tuple[Pair, ...]:
+    """Compare all; p-values of differences are corrected together, and those over tests."""
+    findings, alike, means = [], [], []
+    for first, second in both:
+        tests = _shared_tests(first, second)
+        own = [[each.scores[test] for test in tests] for each in (first, second)]
+        alike.append(comparisons.alike(*([distance(each) for each in scores] for scores in own)))
+        means.append(comparisons.mean_difference(*own))
+        asked = [test for test in tests if test in first.answers and test in second.answers]
+        findings.append([_finding(test, first, second) for test in asked])
+    every = [finding.difference.p for found in findings for finding in found]
+    p = iter(comparisons.corrected(every, correction).tolist())
+    over_tests = comparisons.corrected([each.p for each in alike], correction).tolist()
+    return tuple(
+        Pair(*who, tuple(replace(each, corrected=next(p)) for each in found), own, own_p, mean)
+        for who, found, own, own_p, mean in zip(
+            both, findings, alike, over_tests, means, strict=True
+        )
     )
-    own = [[each.scores[test] for test in tests] for each in (first, second)]
-    alike = comparisons.alike(*([distance(score) for score in scores] for scores in own))
-    return Pair(first, second, found, alike, math.nan, comparisons.mean_difference(*own))
 
 
 def _finding(test: str, first: ScoredObserver, second: ScoredObserver) -> Finding:
@@ -231,21 +242,6 @@ def _finding(test: str, first: ScoredObserver, second: ScoredObserver) -> Findin
     notes += [each.score.note for each in (a, b) if math.isnan(each.score.value)]
     note = "; ".join(dict.fromkeys(notes))
     return Finding(test, comparisons.difference(a, b), math.nan, note)
-
-
-def _corrected(pairs: Sequence[Pair], correction: Correction) -> list[Pair]:
-    """Correct the p-values of all differences together, and those over tests together."""
-    every = [finding.difference.p for pair in pairs for finding in pair.findings]
-    p = iter(comparisons.corrected(every, correction))
-    over_tests = comparisons.corrected([pair.alike.p for pair in pairs], correction)
-    return [
-        replace(
-            pair,
-            findings=tuple(replace(f, corrected=float(next(p))) for f in pair.findings),
-            alike_corrected=float(own),
-        )
-        for pair, own in zip(pairs, over_tests, strict=True)
-    ]
 
 
 def _asked_otherwise(scored: Sequence[ScoredObserver]) -> list[str]:

@@ -84,7 +84,7 @@ def score_observers(
     at = choose_place("layer", layer, layers)
     by = choose_place("read-out", readout, readouts)
     scored = []
-    for each in followed(every, "scoring") if progress else every:
+    for each in followed(every, "scoring", progress):
         if isinstance(each, Printed):
             scored.append(_printed(each, tests))
             continue

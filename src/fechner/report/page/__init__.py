@@ -40,7 +40,7 @@ def make_page(runs: Sequence[Run], progress: bool = False) -> str:
         for i, each in enumerate(chapters)
         for j, test in enumerate(each.tests)
     ]
-    to_paint = followed(experiments, "painting stimuli") if progress else experiments
+    to_paint = followed(experiments, "painting stimuli", progress)
     sprites = {name: sprite(experiment) for name, experiment in to_paint}
     environment = templates("page/template")
     environment.filters |= {

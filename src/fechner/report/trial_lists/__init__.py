@@ -126,8 +126,7 @@ def export_trials(
     with whole_folder(str(out), [run]) as folder:
         draw = _drawing(folder, conditions)
         every = [trial for own in lists for trial in own]
-        shown = followed(every, "drawing pictures") if progress else every
-        rows = [_plain(trial, draw) for trial in shown]
+        rows = [_plain(trial, draw) for trial in followed(every, "drawing pictures", progress)]
         digits = max(2, len(str(people)))
         plain = {
             f"person-{number + 1:0{digits}}": rows[number * each : (number + 1) * each]
