@@ -44,18 +44,14 @@ class Wants:
         Display-encoded values in 0..1, or linear RGB in cd/m2.
     size_px
         (height, width), or None for any size.
-    dtype
-        Floating-point type of the pixels.
-    colour, video
-        Whether it sees colour, and whether it takes videos beside pictures; tests that need what it
-        lacks are left out.
-    several
-        Whether it can be asked about several pictures at once.
-    bits
-        Depth of the picture files it takes; None for floating point.
+    colour, video, several
+        Whether it sees colour, takes videos beside pictures, and can be asked about several
+        pictures at once; tests that need what it lacks are left out.
     pixelwise
         Whether its answer follows from a mean over pixels of a function of the two values there. It
         is then shown only pixels that can differ, and multiplies the mean by `Frames.share`.
+    bits
+        Depth of the picture files it takes; None for floating point.
     channels
         3 for RGB, or 1 for luma (luminance if ``light`` is ``cdm2``); 1 means no ``colour``.
     layout
@@ -65,8 +61,7 @@ class Wants:
     array
         Whether it is called with torch tensors or NumPy arrays.
     ppd
-        Pixels per degree that it is made for, at which stimuli are then drawn for it; None takes
-        those of the suite.
+        Pixels per degree for which stimuli are drawn for it; those of the suite if None.
 
     Examples
     --------
@@ -231,18 +226,9 @@ class Encodes(Observer, Protocol):
 
 @dataclass(frozen=True)
 class LayerInfo:
-    """A layer that can be tapped.
+    """A layer that can be tapped: what call number ``call`` of ``module`` hands on in one pass.
 
-    Parameters
-    ----------
-    module, call
-        Which module, and which of its calls in one pass, from 1.
-    kind
-        Class of the module.
-    shape
-        Shape of what it hands on, for one picture.
-    batch_axis
-        The axis along which pictures are stacked.
+    ``shape`` is that for one picture; pictures are stacked along ``batch_axis``.
     """
 
     name: str
@@ -293,12 +279,9 @@ class AnswersStream(Answers, Protocol):
     def stream(self, more: Callable[[], tuple[Frames, Question] | None]) -> Iterator[Answer]:
         """Answer questions as long as there are more, in any order, as soon as each is known.
 
-        Parameters
-        ----------
-        more
-            Returns the next question and the pictures it is about; None if there is none before
-            another answer is taken, or none at all. Answers name questions by their place in the
-            order in which it returned them.
+        ``more`` returns the next question and the pictures it is about; None if there is none
+        before another answer is taken, or none at all. Answers name questions by their place in
+        the order in which it returned them.
         """
 
 

@@ -220,14 +220,9 @@ def plain_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class Categories:
-    """A map of classes to categories.
+    """A map of classes to categories: each with its ImageNet synsets, or names.
 
-    Parameters
-    ----------
-    members
-        Each category with its classes: synsets of ImageNet, or names.
-    reference
-        Key in the bibliography; empty for a user's own.
+    ``reference`` is a key in the bibliography; empty for a user's own.
     """
 
     name: str
@@ -304,13 +299,9 @@ def _built_in(name: str) -> Categories:
 
 
 def categories(name: Path | str) -> Categories:
-    """Return categories that come with the package, or a user's own.
+    """Return categories that come with the package, or a user's own in a CSV file.
 
-    Parameters
-    ----------
-    name
-        ``"16-class"``: the basic categories of Geirhos et al. (2018), 207 classes of ImageNet; or
-        the path of a CSV file (`read_categories`).
+    ``"16-class"`` are the basic categories of Geirhos et al. (2018), 207 classes of ImageNet.
 
     Examples
     --------
@@ -372,15 +363,8 @@ def _keys(label: str) -> tuple[str, ...]:
 class Choices:
     """Choices, and which of them is right for each class that is shown.
 
-    Parameters
-    ----------
-    names
-        What there is to choose from.
-    expected
-        The place among them of each class that is shown.
-    groups
-        Places of a classifier's own classes that make up each choice; None where its own classes
-        are the choices, or where it is asked in words.
+    ``groups`` are the places of a classifier's own classes that make up each choice; None where its
+    own classes are the choices, or where it is asked in words.
     """
 
     names: tuple[str, ...]
@@ -436,8 +420,6 @@ def choices_for(
     own
         Names of all classes that a classifier knows; None for an observer that reads words and
         chooses among what is shown.
-    shown
-        Names of the classes that are shown.
     categories
         Groups of classes to choose among instead.
 

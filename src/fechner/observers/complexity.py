@@ -19,17 +19,10 @@ _COUNTED = ("aten", "prim", "prims", "profiler")
 
 @dataclass(frozen=True)
 class Complexity:
-    """What a network consists of and computes.
+    """Parameters of a network, its classifier included, and operations for one picture.
 
-    Parameters
-    ----------
-    parameters
-        Of the whole module, its classifier included.
-    gflops
-        Thousand million floating-point operations for one picture of ``size_px``, two for each
-        multiply-add in matrix products, convolutions and attention; None if not counted.
-    why_not
-        Why operations were not counted.
+    ``gflops`` are thousand million floating-point operations for ``size_px``, two for each
+    multiply-add in matrix products, convolutions and attention; None if not counted, ``why_not``.
     """
 
     parameters: int

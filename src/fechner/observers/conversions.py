@@ -75,11 +75,7 @@ class ComparesFeatures:
         return memory
 
     def difference(self, test: Frames, memory: Memory, which: Tensor) -> Tensor:
-        """Encode tests and reduce each layer to its read-outs.
-
-        Each is compared with reference ``which[i]``, [n, layers, read-outs]; or with several,
-        ``which[i, j]``, [n, k, layers, read-outs].
-        """
+        """Encode tests, and compare each with one reference or, by ``which[i, j]``, several."""
         import torch
 
         answers: dict[str, Tensor] = {}

@@ -109,7 +109,7 @@ def observe(
             "observer is a torch module, a function of pictures, or an object with one of the four "
             "abilities."
         )
-    is_module, signature = _is_module(thing), Signature.of(thing)
+    is_module, signature = isinstance(thing, nn.Module), Signature.of(thing)
     compares = signature.pictures == 2
     normalise = Normalisation(mean, std)
     problem = ""
@@ -233,7 +233,7 @@ def from_file(spec: str, device: str = "cpu") -> Observer:
     path, _ = split_spec(spec, *FACTORY)
     mend_torchvision()
     thing = load_from_file(spec, *FACTORY)
-    is_function = callable(thing) and not _is_module(thing) and not abilities(thing)
+    is_function = callable(thing) and not isinstance(thing, nn.Module) and not abilities(thing)
     if isinstance(thing, type) or (is_function and Signature.of(thing).pictures == 0):
         try:
             thing = thing()
@@ -253,7 +253,3 @@ def from_file(spec: str, device: str = "cpu") -> Observer:
         if own is not None:
             observer.fingerprint = f"{own}/{file_hash}"
     return found
-
-
-def _is_module(thing: Any) -> bool:
-    return isinstance(thing, torch.nn.Module)

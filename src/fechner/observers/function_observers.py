@@ -74,8 +74,6 @@ class FunctionEncoder(FunctionObserver):
     ----------
     function
         Any callable; its whole output is the feature vector.
-    name, wants
-        What results call it, and what it wants to be shown.
     normalise
         Applied before the call.
     known

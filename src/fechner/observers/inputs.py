@@ -79,14 +79,8 @@ KNOWN: dict[str, Callable[[Frames | Clips], Any]] = {
 class Signature:
     """What a function or module must be given.
 
-    Parameters
-    ----------
-    pictures
-        How many arguments are needed by position, without those that are known.
-    known
-        Arguments, needed or not, that are among `KNOWN`.
-    unknown
-        The first other argument that must be given; empty if there is none.
+    ``pictures`` counts arguments that are needed by position, ``known`` are those among `KNOWN`,
+    needed or not, and ``unknown`` is the first other that must be given.
 
     Examples
     --------
@@ -125,12 +119,7 @@ def prepared(
 ) -> Any:
     """Return pictures as an observer wants them, with the axis of pictures first.
 
-    Videos are painted whole.
-
-    Parameters
-    ----------
-    dtype
-        Precision of a network, if it is not that of the pixels.
+    Videos are painted whole; ``dtype`` is for networks of another precision than the pixels.
 
     Examples
     --------
@@ -162,13 +151,7 @@ def prepared(
 
 
 def what_was_raised(error: BaseException, wants: Wants | None) -> str:
-    """Say what a model raised and, for one of your own, what it was shown and what to do.
-
-    Parameters
-    ----------
-    wants
-        None for models that are not your own.
-    """
+    """Say what a model raised and, for one of your own, what it was shown and what to do."""
     said = f"it raised {described(error)}"
     if wants is None:
         return said

@@ -50,14 +50,10 @@ class Network:
     call
         Takes normalised pictures, [n, 3, h, w], and returns the natural read-out, [n, ...]; the
         module itself if None.
-    size_px
-        Its own input size, None for any.
-    normalise
-        Its own normalisation of pictures in 0..1.
-    library
-        Name and version of what loaded it.
-    settings
-        Whatever else its answers depend on.
+    size_px, normalise
+        Its own input size, None for any, and its own normalisation of pictures in 0..1.
+    library, settings
+        Name and version of what loaded it, and whatever else its answers depend on.
     stages
         Names of the modules after which it is looked into; found by rule if None.
     classify, classes
@@ -107,6 +103,7 @@ class NetworkEncoder(FunctionObserver):
             known=network.known,
         )
         self.fingerprint = fingerprint
+        self.classes = network.classes
         self.is_your_own = not network.library
 
     @cached_property
@@ -176,11 +173,6 @@ class NetworkEncoder(FunctionObserver):
 
 class NetworkClassifier(NetworkEncoder):
     """A network that also recognises."""
-
-    @property
-    def classes(self) -> Sequence[str]:
-        """Names of the classes."""
-        return self.network.classes
 
     def class_scores(self, frames: Frames) -> Tensor:
         """Return scores, [n, classes]."""

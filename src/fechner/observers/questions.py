@@ -14,12 +14,8 @@ Reads = Literal["questions", "labels", "nothing"]
 class Prompt:
     """What is asked of a picture, and the answers to choose from.
 
-    Parameters
-    ----------
-    text
-        The question; empty where the options are labels.
-    options
-        The answers. Where something is to be detected, the first says that it is there.
+    The text is empty where the options are labels. Where something is to be detected, the first
+    option says that it is there.
     """
 
     text: str
@@ -28,14 +24,9 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Question:
-    """A prompt about pictures.
+    """A prompt about some of the frames: one, or several to choose from.
 
-    Parameters
-    ----------
-    pictures
-        Which of the frames it is about: one, or several to choose from.
-    repeat
-        Tells the same question asked again from the first time.
+    ``repeat`` tells the same question asked again from the first time.
     """
 
     pictures: tuple[int, ...]
@@ -45,13 +36,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Usage:
-    """What an answer took.
-
-    Parameters
-    ----------
-    cost
-        In US dollars; NaN where nobody knows the price.
-    """
+    """What an answer took; the cost is in US dollars, NaN where nobody knows the price."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -75,17 +60,14 @@ class Answer:
         Its place in the sequence of questions that were asked.
     choice
         Which option was chosen; None if the reply was none of them.
-    probabilities
-        Of each option, adding up to 1, where known.
-    mass
-        Probability that the reply begins with any of the options, where known; low values mean that
-        the probabilities say little.
-    reply
-        The words as they came.
+    probabilities, mass
+        Of each option, adding up to 1, and that the reply begins with any of them, where known; low
+        values mean that the probabilities say little.
+    reply, second_reply
+        The words as they came, and those to a second question, asked where the first could not be
+        read.
     place
         Layer and read-out, of observers that are looked into.
-    second_reply
-        The words to a second question, asked where the first reply could not be read.
     reader
         Version of the rules by which the choice was read from the words; None where it was not.
     finish

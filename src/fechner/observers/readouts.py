@@ -160,15 +160,8 @@ def _is_constant(rows: Tensor) -> Tensor:
     return rows.amax(dim=1) == rows.amin(dim=1)
 
 
-READOUTS: dict[str, Callable[[Difference], Tensor]] = {
-    "angle": angle,
-    "l2": l2,
-    "l1": l1,
-    "minkowski4": minkowski4,
-    "linf": linf,
-    "energy": energy,
-    "correlation": correlation,
-}
+_EVERY = (angle, l2, l1, minkowski4, linf, energy, correlation)
+READOUTS: dict[str, Callable[[Difference], Tensor]] = {each.__name__: each for each in _EVERY}
 
 
 def check_readouts(names: Sequence[str]) -> tuple[str, ...]:

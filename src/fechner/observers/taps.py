@@ -61,15 +61,9 @@ def every_layer(
 ) -> tuple[LayerInfo, ...]:
     """List what can be tapped, in the order in which parts finish.
 
-    A pass with one picture and one with two show which axis is the batch; parts that hand on no
-    floating-point tensor with such an axis are left out.
-
-    Parameters
-    ----------
-    look
-        Makes the module look at that many pictures.
-    batched
-        Whether it looks at several pictures in one pass; if not, there is no axis to be found.
+    ``look`` makes the module look at that many pictures: a pass with one and one with two show
+    which axis is the batch. Parts that hand on no floating-point tensor with such an axis are left
+    out. One that is not ``batched`` has no such axis.
     """
     parts = {name: type(part).__name__ for name, part in module.named_modules() if name}
     #: Shapes by part and call, in a pass with one picture and in one with two.
@@ -111,13 +105,7 @@ def _batch_axis(one: tuple[int, ...], two: tuple[int, ...]) -> int | None:
 def tapped(
     module: nn.Module, taps: Mapping[str, Tap], layers: Sequence[LayerInfo], n: int
 ) -> Iterator[None]:
-    """Hand what the tapped layers produce to their taps, as [n, ...].
-
-    Parameters
-    ----------
-    layers
-        What is known of the tapped layers.
-    """
+    """Hand what the tapped layers produce to their taps, as [n, ...]."""
     wanted = {(layer.module, layer.call): layer for layer in layers}
     calls: Counter[str] = Counter()
 

@@ -61,18 +61,8 @@ _LOW_MASS = 0.5
 class Validation:
     """What was seen, what must be known, and what makes a run useless.
 
-    Parameters
-    ----------
-    facts
-        Lines for people: what, and how much.
-    problems
-        Why it cannot be run.
-    warnings
-        What to keep in mind when reading its results.
-    bytes_per_picture, seconds_per_picture
-        What one more picture in a batch costs, its reference included.
-    complexity
-        Parameters and operations of a network; None for others.
+    ``bytes_per_picture`` and ``seconds_per_picture`` are what one more picture in a batch costs,
+    its reference included; ``complexity`` is that of a network, None for others.
     """
 
     observer: str
@@ -147,7 +137,8 @@ def validate(
     except FechnerError as error:
         found.problems.append(str(error).rstrip("."))
     except (Exception, SystemExit) as error:
-        problem = what_was_raised(error, observer.wants if _is_your_own(observer) else None)
+        is_your_own = getattr(observer, "is_your_own", False)
+        problem = what_was_raised(error, observer.wants if is_your_own else None)
         if is_out_of_memory(error):
             problem = (
                 f"one picture needs more than the {free_memory(device) / 1e9:.1f} GB of memory "
@@ -325,7 +316,7 @@ def _look_at_other_inputs(comparer: Compares, found: Validation, device: str) ->
         advice = "if it takes one size only, say so with wants=fechner.Wants(size_px=(h, w))"
         test, reference = _frames(wide, device, _CONTRASTS[-1]), _frames(wide, device, 0.0)
         looks.append((f"pictures of {_WIDE[1]} x {_WIDE[0]} px", advice, test, reference))
-    if wants.video and _is_your_own(getattr(comparer, "encoder", comparer)):
+    if wants.video and getattr(getattr(comparer, "encoder", comparer), "is_your_own", False):
         still, dtype = _frames(wants, device, 0.0), getattr(torch, wants.dtype)
         field = replace(still.field, frames=_VIDEO_FRAMES)
         video, grey = (
@@ -409,8 +400,3 @@ def _input(observer: Compares | Answers, frames: Frames) -> str:
     pixels = looks.prepared(frames) if hasattr(looks, "prepared") else frames.pixels
     kind = str(pixels.dtype).removeprefix("torch.")
     return f"{size}, {kind}, {float(pixels.min()):.3g} to {float(pixels.max()):.3g}"
-
-
-def _is_your_own(observer: Any) -> bool:
-    """Whether it is for you to say what an observer wants."""
-    return bool(getattr(observer, "is_your_own", False))

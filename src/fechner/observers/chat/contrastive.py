@@ -37,10 +37,9 @@ class Contrastive:
 
     Parameters
     ----------
-    encoder
-        The tower for pictures, which says what it wants to be shown.
-    read
-        The tower for words: takes labels, returns embeddings of any length, [n, d].
+    encoder, read
+        The towers for pictures and for words; the second takes labels and returns embeddings of any
+        length, [n, d].
     scale
         What cosines are multiplied with before the softmax.
     reading

@@ -134,20 +134,14 @@ class Endpoint:
                 f"at_once and tries are 1 or more, not {self.at_once} and {self.tries}."
             )
         self.pool = RequestPool(self.tries, self.at_once, self.rpm)
+        #: Batches take all questions there are.
+        self.most_under_way = sys.maxsize if self.batch else self.at_once
+        #: Whether the same question may have another answer when it is asked again.
+        self.samples = self.temperature != 0
         self.readouts = ("choice", "probability") if self.logprobs else ("choice",)
         used = [each for each in DECODING if each not in _LATER or getattr(self, each)]
         settings = ", ".join(f"{each}={getattr(self, each)!r}" for each in used)
         self.fingerprint = f"{place.address}#{place.model} asked by PNG, {settings}"
-
-    @property
-    def most_under_way(self) -> int:
-        """The most questions under way; batches take all there are."""
-        return sys.maxsize if self.batch else self.at_once
-
-    @property
-    def samples(self) -> bool:
-        """Whether the same question may have another answer when it is asked again."""
-        return self.temperature != 0
 
     def choose(self, frames: Frames, questions: Sequence[Question]) -> Iterator[Answer]:
         """Answer each question as soon as its reply is there, in any order."""
@@ -159,10 +153,7 @@ class Endpoint:
     ) -> Iterator[Answer]:
         """Answer questions as long as there are more, at most ``at_once`` of them at a time.
 
-        Parameters
-        ----------
-        n
-            How many there are, where that is known.
+        ``n`` is how many there are, where that is known.
         """
         self.client.open()
         url = lru_cache(_KEPT)(data_url)

@@ -43,17 +43,10 @@ _MARKS = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_i
 
 @dataclass(frozen=True)
 class Decoding:
-    """How replies are written.
+    """How replies are written: greedily at temperature 0, else by drawing tokens.
 
-    Parameters
-    ----------
-    max_tokens
-        The most tokens of a reply.
-    temperature
-        0 writes the most probable token each time; above, tokens are drawn.
-    seed
-        What they are drawn from, together with the question, its pictures and its repeat, so that
-        an answer depends on nothing that is asked beside it.
+    They are drawn from the seed, the question, its pictures and its repeat, so that an answer
+    depends on nothing that is asked beside it.
     """
 
     max_tokens: int = 16
@@ -79,17 +72,8 @@ GREEDY = Decoding()
 class Generative:
     """A model of transformers that takes pictures and words and replies in words.
 
-    Parameters
-    ----------
-    load
-        Returns the model; called when it is first asked, or what it depends on.
-    library
-        Name and version of what loads it, and whatever else its answers depend on.
-
-    Attributes
-    ----------
-    batch_size
-        How many questions are answered in one go.
+    ``load`` returns the model, when it is first asked; ``library`` is the name and version of what
+    loads it, and whatever else its answers depend on.
     """
 
     reads: Reads = "questions"
@@ -110,6 +94,8 @@ class Generative:
         self.decoding = decoding
         self.processor = processor
         self.wants: Wants = processor.wants
+        #: Whether the same question may have another answer when it is asked again.
+        self.samples = decoding.temperature > 0
         self.batch_size = _AT_ONCE
         self._load = load
         self._counts: dict[tuple[str, ...], Tensor] = {}
@@ -138,11 +124,6 @@ class Generative:
             f"processor={self.processor.identity} {self.wants}{resized} {self.model.dtype} "
             f"{self.decoding}"
         )
-
-    @property
-    def samples(self) -> bool:
-        """Whether the same question may have another answer when it is asked again."""
-        return self.decoding.temperature > 0
 
     def choose(self, frames: Frames, questions: Sequence[Question]) -> Iterator[Answer]:
         """Answer each question, a batch at a time."""

@@ -141,12 +141,7 @@ def claims(folded: str, subjects: Collection[str] = ()) -> list[tuple[Clause, in
     """Return the clauses of a text that claim something, with their signs.
 
     Questions are left out. A part without a verb goes on with what is before it: "no lines, dots or
-    patterns".
-
-    Parameters
-    ----------
-    subjects
-        Words for what is asked about, beside those that are always known.
+    patterns". ``subjects`` are words for what is asked about, beside those always known.
     """
     words_of = lexicon()["clauses"]
     parts: list[Clause] = []

@@ -33,19 +33,10 @@ _BELOW_A_GREY_LEVEL = 0.1 / 255
 
 
 class Processor:
-    """What a processor makes of pictures and a question.
+    """What a processor, as ``AutoProcessor`` loads it, makes of pictures and a question.
 
-    Parameters
-    ----------
-    processor
-        With an ``image_processor`` and a ``tokenizer``, as ``AutoProcessor`` loads it.
-    size
-        Side of the pictures that will be shown; one that passes unchanged if None.
-
-    Attributes
-    ----------
-    resizes
-        Whether pictures of that size are resized by the processor.
+    ``size`` is the side of the pictures that will be shown, one that passes unchanged if None;
+    ``resizes`` says whether pictures of that size are resized by the processor.
     """
 
     def __init__(self, name: str, processor: Any, size: int | None = None) -> None:
@@ -84,13 +75,7 @@ class Processor:
         return Wants(size_px=self.size_px, several=several, bits=None if self._floats else 8)
 
     def inputs(self, pictures: Sequence[Sequence[Tensor]], texts: Sequence[str]) -> Any:
-        """Return what a model is called with, padded on the left.
-
-        Parameters
-        ----------
-        pictures
-            [3, h, w] in 0..1, of each text.
-        """
+        """Return what a model is called with: pictures of each text, [3, h, w] in 0..1."""
         with self._image_settings(do_rescale=not self._floats and self._rescales):
             return self._processed(pictures, texts)
 

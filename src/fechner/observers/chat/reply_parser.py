@@ -86,11 +86,7 @@ _SHORT = 8
 def parse(reply: str, options: Sequence[str], question: str = "") -> int | None:
     """Return which option a reply chooses, or None if it chooses none or several.
 
-    Parameters
-    ----------
-    question
-        What was asked; sentences are read as claims about it. Without it, whether there is
-        something.
+    Sentences are read as claims about the question; without it, whether there is something.
 
     Examples
     --------
@@ -343,13 +339,8 @@ def first_token_probabilities(
     """Return the probability of each option, and that of any of them, from the first token.
 
     A token counts for the option that it is, or is another word for, or for the only one that it
-    begins.
-
-    Parameters
-    ----------
-    top_logprobs
-        The likeliest tokens in the first place of an answer, with natural logarithms of their
-        probabilities.
+    begins. ``top_logprobs`` are the likeliest tokens in the first place of an answer, with natural
+    logarithms of their probabilities.
 
     Examples
     --------

@@ -33,16 +33,8 @@ Reply = TypeVar("Reply")
 class RequestError(Exception):
     """Why a request failed, in words for people that hold no secrets and have no full stop.
 
-    Parameters
-    ----------
-    retry
-        Whether the same request may succeed later.
-    fatal
-        Whether all others will fail as well.
-    wait_s
-        How long the server asked to wait.
-    unreached
-        Whether nobody was there at all.
+    The same request may succeed later (``retry``), or all others will fail as well (``fatal``); the
+    server asked to wait, or nobody was there at all (``unreached``).
     """
 
     def __init__(
@@ -94,18 +86,9 @@ class RequestPool:
     ) -> Iterator[Reply]:
         """Run tasks in threads as long as there are more; yield results as they come.
 
-        Parameters
-        ----------
-        more
-            Returns the next task, which sends its requests by `retry`; None if there is none before
-            another result is taken, or none at all.
-        n
-            How many tasks there are, where that is known.
-
-        Raises
-        ------
-        UnansweredError
-            If some failed, after the results of all others were yielded.
+        ``more`` returns the next task, which sends its requests by `retry`; None if there is none
+        before another result is taken, or none at all. ``n`` is their number where that is known.
+        Raises `UnansweredError` if some failed, after the results of all others were yielded.
         """
         stop = _Stop()
         returned: SimpleQueue[Reply | BaseException] = SimpleQueue()
