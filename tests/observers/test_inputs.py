@@ -297,7 +297,7 @@ def test_a_grey_classifier_recognises() -> None:
 @pytest.mark.parametrize("mean", [(0.1, 0.2, 0.3), (0.1, 0.2)])
 def test_normalisation_of_other_channels_is_one_sentence(mean: tuple[float, ...]) -> None:
     for thing, wants in ((Net(channels=1), None), (lambda x: x, Wants(channels=1))):
-        with pytest.raises(ObserverError, match="mean of .* is one number or 1"):
+        with pytest.raises(ObserverError, match=r"mean of .* is one number or 1"):
             observe(thing, wants=wants, mean=mean)
 
 

@@ -134,24 +134,16 @@ def matching_classes(own: Sequence[str], asked: Sequence[str]) -> tuple[int, ...
     """
     if not set(asked) <= set(own):
         asked = _named_as(own, asked)
-    # Places of the observer's classes by exact name, by plain name and by synset.
-    places: list[dict[str, set[int]]] = [defaultdict(set) for _ in range(3)]
-    for place, name in enumerate(own):
-        for known, keys in zip(places, _ways_to_name(name), strict=True):
-            for key in keys:
-                known[key].add(place)
-    found: list[int] = []
-    missing: list[str] = []
+    # Places of the observer's classes by exact name, by plain name and by synset, where unique.
+    lookups = []
+    for column in zip(*map(_ways_to_name, own), strict=True):
+        times = Counter(column)
+        lookups.append({key: place for place, key in enumerate(column) if times[key] == 1 and key})
+    places = []
     for label in asked:
-        candidates = [
-            {place for key in keys for place in known.get(key, ())}
-            for known, keys in zip(places, _ways_to_name(label), strict=True)
-        ]
-        unique = [each.pop() for each in candidates if len(each) == 1]
-        if unique:
-            found.append(unique[0])
-        else:
-            missing.append(label)
+        named = zip(lookups, _ways_to_name(label), strict=False)
+        places.append(next((known[key] for known, key in named if key in known), -1))
+    missing = [label for label, place in zip(asked, places, strict=True) if place < 0]
     if missing:
         # Among a thousand names there is always one that is half alike.
         names = {each for label in own for each in (label, *_synsets().get(label, ()))}
@@ -161,16 +153,15 @@ def matching_classes(own: Sequence[str], asked: Sequence[str]) -> tuple[int, ...
             f"it has no class for {_listed(missing)}{hint}; name classes as it does, such as "
             f"'{own[0] if own else ''}', or by their ImageNet synset, or all by their numbers."
         )
-    twice = [label for label, place in zip(asked, found, strict=True) if found.count(place) > 1]
+    twice = [label for label, place in zip(asked, places, strict=True) if places.count(place) > 1]
     if twice:
-        raise ObserverError(
-            f"it has one class for {' and '.join(repr(name) for name in twice)}; make them one."
-        )
-    return tuple(found)
+        both = " and ".join(map(repr, twice))
+        raise ObserverError(f"it has one class for {both}; make them one.")
+    return tuple(places)
 
 
-def _ways_to_name(name: str) -> tuple[tuple[str, ...], ...]:
-    return (name,), (plain_name(name),), synsets_of(name)
+def _ways_to_name(name: str) -> tuple[str, str, str]:
+    return name, plain_name(name), synset_of(name)
 
 
 def _named_as(own: Sequence[str], asked: Sequence[str]) -> Sequence[str]:
@@ -180,8 +171,7 @@ def _named_as(own: Sequence[str], asked: Sequence[str]) -> Sequence[str]:
         written = dict(zip(numbers, own, strict=True))
         return [written.get(place, label) for place, label in zip(places, asked, strict=True)]
     synsets = synsets_of_numbers(asked)
-    has = {synset for name in own for synset in synsets_of(name)} if places else set()
-    return synsets if has.issuperset(synsets) else asked
+    return synsets if places and set(map(synset_of, own)).issuperset(synsets) else asked
 
 
 def _numbers(labels: Sequence[str]) -> list[int]:
@@ -196,15 +186,15 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(f"'{name}'" for name in names[:5]) + more
 
 
-def synsets_of(name: str) -> tuple[str, ...]:
-    """Return the synset that a name is, or the only one that it is a name of."""
+def synset_of(name: str) -> str:
+    """Return the synset that a name is, or the only one that it is a name of; else nothing."""
     if name in _synsets():
-        return (name,)
+        return name
     for whole in (True, False):
         found = _synsets_by_name(whole).get(plain_name(name), [])
         if len(found) == 1:
-            return tuple(found)
-    return ()
+            return found[0]
+    return ""
 
 
 def plain_name(name: str) -> str:
@@ -356,7 +346,7 @@ def _members(text: str, source: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 def _keys(label: str) -> tuple[str, ...]:
     """Return what a class may be looked up by: its synset, or its name."""
-    return (*synsets_of(label), plain_name(label))
+    return tuple(filter(None, (synset_of(label), plain_name(label))))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, get_args, get_origin
 
 from fechner.errors import FechnerError, MissingExtraError, ObserverError, UnknownNameError
@@ -231,16 +231,17 @@ def _value(key: str, text: str, annotation: Any) -> Any:
         if text not in known:
             raise UnknownNameError(key, text, known, f"there are {', '.join(known)}")
         return text
-    kind = str(annotation)
     switches = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
-    try:
-        if "bool" in kind:
-            return switches[text.lower()]
-        if "int" in kind:
-            return int(text)
-        if "float" in kind:
-            return float(text)
-    except (KeyError, ValueError):
-        wanted = "yes or no" if "bool" in kind else "a number"
-        raise FechnerError(f"setting '{key}' is {wanted}, not '{text}'.") from None
+    converters: dict[str, Callable[[str], Any]] = {
+        "bool": lambda text: switches[text.lower()],
+        "int": int,
+        "float": float,
+    }
+    for kind, convert in converters.items():
+        if kind in str(annotation):
+            try:
+                return convert(text)
+            except (KeyError, ValueError):
+                wanted = "yes or no" if kind == "bool" else "a number"
+                raise FechnerError(f"setting '{key}' is {wanted}, not '{text}'.") from None
     return text

@@ -48,7 +48,6 @@ _MENDER = _Mender()
 
 
 def _run(run: Callable[[Any], None], module: Any) -> None:
-    global _library  # a torch Library takes its schemas away when it is collected
     try:
         run(module)
     except RuntimeError as error:
@@ -57,10 +56,16 @@ def _run(run: Callable[[Any], None], module: Any) -> None:
         for name in [name for name in sys.modules if name.startswith("torchvision.")]:
             vars(module).pop(name.removeprefix("torchvision."), None)
             del sys.modules[name]
-        import torch
-
-        library: Any = torch.library.Library  # torch leaves it untyped
-        _library = library("torchvision", "FRAGMENT")
-        for operator in ("nms", "qnms"):
-            _library.define(operator + _SCHEMA)
+        _declare()
         run(module)
+
+
+def _declare() -> None:
+    """Declare the missing operators."""
+    global _library  # a torch Library takes its schemas away when it is collected
+    import torch
+
+    library: Any = torch.library.Library  # torch leaves it untyped
+    _library = library("torchvision", "FRAGMENT")
+    for operator in ("nms", "qnms"):
+        _library.define(operator + _SCHEMA)
