@@ -36,7 +36,7 @@ _ELSEWHERE = (
     r"|numpy|np|pathlib|pd|torch|xr)\..*"
 )
 _TYPES = (
-    "(Abscissa|Among|AppliesTo|Asker|ArrayLike|Ask|Axes|By|Categories|Change|Changed|Choices|ConditionPictures|CurveSet|Dropout|Figure|Fit|Flags|Floats|GivenAnswers|Image|InitVar|Interview|Item|ItemTask|Light|Look"
+    "(Abscissa|Among|AppliesTo|Asker|ArrayLike|Ask|Axes|By|Categories|Change|Changed|Choices|ConditionPictures|CurveSet|CurveTask|Dropout|Figure|Fit|Flags|Floats|GivenAnswers|Image|InitVar|Interview|Item|ItemTask|Light|Look"
     "|Manipulation|MeasuredCurve|NDArray|Name|Normalisation|Passed|Path|Placement|Runs|Same|Scale|Seed|Show|Source|Style|Tap|Tensor|Triple|Value|What)"
 )
 _WORDS = r"(array_like|float64|ndarray|optional|shape|\d|.*\".*|.* (and|to) \w+)"

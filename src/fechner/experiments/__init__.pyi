@@ -5,7 +5,6 @@ from .base import Sample as Sample
 from .base import Scene as Scene
 from .curves import Curve as Curve
 from .curves import Curves as Curves
-from .curves import CurveTask as CurveTask
 from .detection import Detection as Detection
 from .detection import Masking as Masking
 from .interview import ask as ask
@@ -17,6 +16,7 @@ from .matching import FrequencyMatching as FrequencyMatching
 from .matching import MatchBy as MatchBy
 from .near_threshold import NearThreshold as NearThreshold
 from .noise_curves import Condition as Condition
+from .noise_curves import CurveTask as CurveTask
 from .noise_curves import NoiseCurves as NoiseCurves
 from .patches import Brightness as Brightness
 from .patches import Colour as Colour

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -18,11 +18,13 @@ from fechner.experiments.base import Piece, Sample, Scene, split, spread
 from fechner.experiments.detection import REASONS, flag_stimulus, flagged
 from fechner.experiments.presenter import Presenter, channel_changes, differences
 from fechner.observers.abilities import Ability, Need, lacks
-from fechner.stimuli import OpponentSpace, Stimulus
+from fechner.stimuli import Stimulus
 from fechner.stimuli.colour import DIRECTION_NAMES
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from fechner.experiments.noise_curves import CurveTask
 
 #: Pictures of one piece, about; a curve is never divided.
 _IMAGES_PER_PIECE = 400
@@ -68,49 +70,19 @@ class Shown(NamedTuple):
     sign: float = 1.0
 
 
-class CurveTask(Protocol):
-    """What is shown, and what people make of it."""
-
-    @property
-    def label(self) -> str:
-        """The abscissa, with its unit."""
-
-    @property
-    def abscissae(self) -> tuple[float, ...]:
-        """Where every curve is measured."""
-
-    @property
-    def seeds(self) -> int:
-        """How many draws of a test are shown; 1 where nothing is random."""
-
-    @property
-    def by_channel(self) -> bool:
-        """Whether curves are signed changes of an observer's opponent channels.
-
-        Observers without such have the curve of the first channel only, by distance.
-        """
-
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        """What an observer must be able to see to be asked any curve at all."""
-
-    @property
-    def method(self) -> str:
-        """What is shown and what is known of people, in sentences."""
-
-    def curves(self) -> Sequence[Curve]:
-        """List the curves."""
-
-    def shown(self, curve: int, x: float, seed: int, space: OpponentSpace) -> Shown:
-        """Return what is shown at a point of a curve."""
-
-
 @dataclass(frozen=True)
 class Curves:
     """Measure the curves of a task.
 
     Parameters
     ----------
+    task
+        What is shown, and what people make of it: ``label`` names its ``abscissae``, ``seeds`` is
+        how many draws of a test are shown, ``needs`` what an observer must see to be asked any
+        curve at all, and ``method`` says so in sentences. ``curves()`` lists the curves, and
+        ``shown(curve, x, seed, space)`` returns what is `Shown` at a point. With ``by_channel``
+        curves are signed changes of an observer's opponent channels; observers without such have
+        the curve of the first channel only, by distance.
     cut
         Whether light that the display cannot show is cut; otherwise the point is left out.
     """

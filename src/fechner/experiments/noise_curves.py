@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
 from fechner import human
 from fechner.experiments.base import abscissa, between
 from fechner.experiments.curves import Curve, Shown
+from fechner.experiments.patches import Brightness, Colour, SpectralSensitivity
 from fechner.observers.abilities import Need
 from fechner.stimuli import (
     ATD,
@@ -139,7 +140,7 @@ class NoiseCurves:
     draws: Literal["shared", "own"] = "shared"
     step: float | None = None
 
-    by_channel = False
+    by_channel: ClassVar[bool] = False
 
     @property
     def label(self) -> str:
@@ -287,3 +288,7 @@ class NoiseCurves:
             return replace(self.rings[of], frequency_cpd=cpd, orientation_deg=deg, seed=seed)
         size_deg = (self.size_deg, self.mask_size_deg)[of]
         return OrientedNoise(cpd, deg, size_deg=size_deg, seed=seed)
+
+
+#: What `Curves` measures.
+CurveTask: TypeAlias = NoiseCurves | Brightness | Colour | SpectralSensitivity

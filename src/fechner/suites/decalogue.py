@@ -30,7 +30,7 @@ from fechner.experiments import (
     SpectralSensitivity,
 )
 from fechner.experiments.base import Scene
-from fechner.experiments.curves import CurveTask
+from fechner.experiments.noise_curves import CurveTask
 from fechner.human import spectral_fields
 from fechner.scores import CurveAgreement, CurvePanels
 from fechner.scores.curve_checks import (
