@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from fechner.errors import FechnerError, PictureError
+from fechner.errors import FechnerError, PictureError, described
 from fechner.stimuli.decoding import WITH_ALPHA, fitted, stored, unreadable
 from fechner.stimuli.field import Field
 from fechner.stimuli.picture_files import FileSet, list_folder
@@ -203,9 +203,7 @@ def _called(position: int) -> str:
 
 
 def _failed(error: Exception) -> str:
-    """Say that the user's code failed, in a line."""
-    said = (str(error).splitlines() or ["without a word"])[0][:200]
-    return f"could not be had ({type(error).__name__}: {said})"
+    return f"could not be had ({described(error)})"
 
 
 def _folder_name(label: str) -> str:

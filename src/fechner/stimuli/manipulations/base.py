@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -164,6 +164,25 @@ class Manipulation:
         if not 0 <= level <= self.most or math.isinf(level):
             limit = "" if math.isinf(self.most) else f" and {self.most:g} or less"
             raise FechnerError(f"a level of {self.name} is 0 or more{limit}, not {level:g}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Directed(Manipulation):
+    """A manipulation of a property that can be raised or lowered."""
+
+    direction: Literal["up", "down"]
+
+    @classmethod
+    def both(cls, what: str, up: dict[str, Any], down: dict[str, Any]) -> tuple[Self, Self]:
+        """Return both directions, called after what they change, from their other fields."""
+        return (
+            cls(name=f"{what}-up", opposite=f"{what}-down", direction="up", **up),
+            cls(name=f"{what}-down", opposite=f"{what}-up", direction="down", **down),
+        )
+
+    def signed(self, level: Any) -> Any:
+        """Return a level upwards, or minus one downwards."""
+        return level if self.direction == "up" else -level
 
 
 #: Changes pictures, [n, 3, h, w], by levels above 0, [n], with a seed for each.

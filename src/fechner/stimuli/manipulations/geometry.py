@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from fechner.stimuli.manipulations.base import (
-    Manipulation,
+    Directed,
     corruption,
     over_pixels,
     parameter,
@@ -31,20 +31,19 @@ OUTSIDE = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rotation(Manipulation):
+class Rotation(Directed):
     """Rotation about the middle, interpolated between four pixels."""
 
     axis: str = "angle (deg)"
     reference: str = "geirhos2018"
     range: tuple[float, float] = (0.5, 180.0)
     most: float = 180.0
-    direction: Literal["up", "down"]
 
     def change(self, pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
         """Turn pictures."""
         import torch
 
-        angle = torch.deg2rad(levels if self.direction == "up" else -levels)[:, None, None]
+        angle = torch.deg2rad(self.signed(levels))[:, None, None]
         cos, sin = torch.cos(angle), torch.sin(angle)
         down, across = from_middle(pixels)
         # Rows count downwards, so that this is where an anticlockwise turn brings pixels from.
@@ -81,7 +80,7 @@ def sampled(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scale(Manipulation):
+class Scale(Directed):
     """Size about the middle, in octaves: one is twice as large, or half as large.
 
     Enlarged pictures are interpolated linearly and lose what leaves the field; those that are made
@@ -91,44 +90,36 @@ class Scale(Manipulation):
     axis: str = "size (octaves)"
     reference: str = "richardwebster2018"
     most: float = 16.0
-    direction: Literal["up", "down"]
 
     def change(self, pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
         """Enlarge pictures, or make them smaller."""
-        factors = (levels if self.direction == "up" else -levels).exp2()
-        return zoomed(pixels - OUTSIDE, factors) + OUTSIDE
+        return zoomed(pixels - OUTSIDE, self.signed(levels).exp2()) + OUTSIDE
 
 
-ROTATION_UP = Rotation(
-    name="rotation-up",
-    title="Rotation, anticlockwise",
-    words="is turned anticlockwise in its plane by the level in degrees; around it there is grey",
-    opposite="rotation-down",
-    direction="up",
+ROTATION_UP, ROTATION_DOWN = Rotation.both(
+    "rotation",
+    *(
+        {
+            "title": f"Rotation, {way}",
+            "words": f"is turned {way} in its plane by the level in degrees; around it there is "
+            "grey",
+        }
+        for way in ("anticlockwise", "clockwise")
+    ),
 )
-ROTATION_DOWN = replace(
-    ROTATION_UP,
-    name="rotation-down",
-    title="Rotation, clockwise",
-    words="is turned clockwise in its plane by the level in degrees; around it there is grey",
-    opposite="rotation-up",
-    direction="down",
-)
-SCALE_UP = Scale(
-    name="scale-up",
-    title="Size, increased",
-    words="is enlarged about its middle by the level in octaves",
-    range=(0.02, 6.0),
-    opposite="scale-down",
-    direction="up",
-)
-SCALE_DOWN = Scale(
-    name="scale-down",
-    title="Size, decreased",
-    words="is made smaller about its middle by the level in octaves; around it there is grey",
-    range=(0.02, 7.0),
-    opposite="scale-up",
-    direction="down",
+SCALE_UP, SCALE_DOWN = Scale.both(
+    "scale",
+    {
+        "title": "Size, increased",
+        "words": "is enlarged about its middle by the level in octaves",
+        "range": (0.02, 6.0),
+    },
+    {
+        "title": "Size, decreased",
+        "words": "is made smaller about its middle by the level in octaves; around it there is "
+        "grey",
+        "range": (0.02, 7.0),
+    },
 )
 
 

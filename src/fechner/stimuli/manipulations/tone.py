@@ -9,10 +9,10 @@ stay what they are until the display rounds them.
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from fechner.stimuli.manipulations.base import Manipulation, corruption, over_pixels, parameter
+from fechner.stimuli.manipulations.base import Directed, corruption, over_pixels, parameter
 from fechner.stimuli.pictures import Seeds
 
 if TYPE_CHECKING:
@@ -23,26 +23,25 @@ _GREY = (19595 / 65536, 38470 / 65536, 7471 / 65536)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Enhancement(Manipulation):
+class Enhancement(Directed):
     """A property of pictures multiplied by a factor: 1 + level upwards, 1 - level downwards."""
 
     reference: str = "richardwebster2018"
-    direction: Literal["up", "down"]
 
     def setting(self, level: float) -> float:
         """Return the factor."""
-        return 1 + level if self.direction == "up" else 1 - level
+        return float(1 + self.signed(level))
 
     def level_of(self, setting: float) -> float:
         """Return how far a factor is from 1."""
-        return setting - 1 if self.direction == "up" else 1 - setting
+        return float(self.signed(setting - 1))
 
     def change(self, pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
         """Go away from the picture that lacks the property, or towards it."""
         import torch
 
-        steps = over_pixels(levels if self.direction == "up" else -levels)
-        return torch.lerp(self.lacking(pixels).expand_as(pixels), pixels, 1 + steps)
+        factor = 1 + over_pixels(self.signed(levels))
+        return torch.lerp(self.lacking(pixels).expand_as(pixels), pixels, factor)
 
     def lacking(self, pixels: Tensor) -> Tensor:
         """Return pictures without the property, of a shape that fits."""
@@ -54,7 +53,7 @@ class Brightness(Enhancement):
 
     def change(self, pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
         """Multiply."""
-        return pixels * (1 + over_pixels(levels if self.direction == "up" else -levels))
+        return pixels * (1 + over_pixels(self.signed(levels)))
 
 
 class Contrast(Enhancement):
@@ -108,28 +107,13 @@ def _both_ways(
     kind: type[Enhancement], weakest: float, up: str, down: str
 ) -> tuple[Enhancement, Enhancement]:
     """Return a property increased and decreased, from what either does in words."""
-    what = kind.__name__.lower()
-    more = kind(
-        name=f"{what}-up",
-        title=f"{kind.__name__}, increased",
-        axis=f"{what} factor - 1",
-        words=up,
-        range=(weakest, 100.0),
-        opposite=f"{what}-down",
-        direction="up",
+    what = kind.__name__
+    name = what.lower()
+    more = {"title": f"{what}, increased", "axis": f"{name} factor - 1", "words": up}
+    less = {"title": f"{what}, decreased", "axis": f"1 - {name} factor", "words": down}
+    return kind.both(
+        name, {**more, "range": (weakest, 100.0)}, {**less, "range": (0.02, 1.0), "most": 1.0}
     )
-    less = replace(
-        more,
-        name=f"{what}-down",
-        title=f"{kind.__name__}, decreased",
-        axis=f"1 - {what} factor",
-        words=down,
-        range=(0.02, 1.0),
-        most=1.0,
-        opposite=f"{what}-up",
-        direction="down",
-    )
-    return more, less
 
 
 BRIGHTNESS_UP, BRIGHTNESS_DOWN = _both_ways(
