@@ -9,7 +9,7 @@ complete without surfaces.
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from fechner.errors import FechnerError
@@ -201,27 +201,6 @@ def _cell(asked: list[Piece], entries: dict[str, Entry], lacking: str) -> dict[s
     }
 
 
-def duration(seconds: float) -> str:
-    """Return a time for people.
-
-    Examples
-    --------
-    >>> duration(8), duration(200), duration(8000)
-    ('8 s', '3 min 20 s', '2 h 13 min')
-    """
-    whole = max(0, round(seconds))
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
-
-
-def moment(seconds: float) -> str:
-    """Return a time of this machine's clock."""
-    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
-
-
 def number(value: float) -> str:
     """Return a number with three digits that count.
 
@@ -233,4 +212,8 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-FILTERS = {"duration": duration, "moment": moment, "number": number}
+FILTERS = {
+    "duration": lambda seconds: str(timedelta(seconds=round(seconds))),
+    "moment": lambda seconds: datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M"),
+    "number": number,
+}
