@@ -218,10 +218,7 @@ def _response_at(data: xr.Dataset, x: float) -> Floats:
     """Return responses over the contrasts of the surface, interpolated on the abscissa's scale."""
     abscissae, values = data["surface_abscissa"].values, data["surface"].values
     scale: Any = np.log2 if is_log(abscissae) else np.asarray
-    grid = scale(abscissae)
-    i = int(np.clip(np.searchsorted(grid, scale(x)) - 1, 0, len(grid) - 2))
-    share = np.clip((scale(x) - grid[i]) / (grid[i + 1] - grid[i]), 0, 1)
-    return np.asarray(values[i] * (1 - share) + values[i + 1] * share)
+    return np.array([np.interp(scale(x), scale(abscissae), column) for column in values.T])
 
 
 def _scored_points(data: xr.Dataset) -> NDArray[np.intp]:

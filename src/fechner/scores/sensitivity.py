@@ -322,11 +322,10 @@ class SensitivityPanels:
         """Return d' over the abscissa, a line for each of the stated contrasts."""
         lines = []
         for number, contrast in enumerate(thresholds.CONTRASTS):
-            each = thresholds.d_primes(found, contrast, self.scorer.guess)[1:]
-            rows = [(found.abscissae[at[0]], *own[:3]) for at, own in each]
-            known = np.array([row for row in rows if np.isfinite(row[1])])
-            if len(known):
-                x, y, low, high = known.T
+            own = thresholds.d_primes(found, contrast, self.scorer.guess)
+            known = np.isfinite(own.abscissae) & np.isfinite(own.value)
+            if known.any():
+                x, y, low, high = (each[known] for each in own[:4])
                 lines.append(Line(x, y, f"{contrast:g}", number, low=low, high=high))
         if not lines:
             return []

@@ -319,24 +319,19 @@ STATED = 0.1
 _OCTAVES = 0.5
 
 
-class DPrime(NamedTuple):
-    """A d' with its interval, over what that is, and the criterion; NaN if it cannot be known.
+class DPrimes(NamedTuple):
+    """d' with intervals, criteria and counts: over all abscissae first (NaN), then at each."""
 
-    Of so many hits among so many signals.
-    """
-
-    value: float
-    low: float
-    high: float
-    over: str
-    criterion: float
-    hits: float
-    signals: float
+    abscissae: Floats
+    value: Floats
+    low: Floats
+    high: Floats
+    criterion: Floats
+    hits: Floats
+    signals: Floats
 
 
-def d_primes(
-    found: Thresholds, contrast: float, guess: float | None
-) -> list[tuple[NDArray[np.intp], DPrime]]:
+def d_primes(found: Thresholds, contrast: float, guess: float | None) -> DPrimes:
     """Return d' around a contrast, over all abscissae that were shown there and at each of them.
 
     Intervals are those of counts, and over prompts if wider.
@@ -345,22 +340,22 @@ def d_primes(
         chosen = np.abs(np.log2(found.contrasts / contrast)) <= _OCTAVES
     hits, signals = ((each * chosen[:, None]).sum(axis=-1) for each in (found.k, found.n))
     there = np.flatnonzero(found.shown & (signals.sum(axis=1) > 0))
-    each: list[tuple[NDArray[np.intp], DPrime]] = []
-    for points in (there, *there[:, None]):
-        own = hits[points].sum(axis=0), signals[points].sum(axis=0)
-        by_prompt = np.stack([*own, *found.false_alarms])
-        together = _d_primes(by_prompt.sum(axis=1), guess)
-        low, high, over = float(together.d_prime_low), float(together.d_prime_high), "trials"
-        if by_prompt.shape[1] > 1:
-            others = _d_primes((cluster_counts(by_prompt.shape[1]) @ by_prompt.T).T, guess).d_prime
-            known = others[np.isfinite(others)]
-            # One picture asked about again and again says less than its number of trials does.
-            between = spread(known) if len(known) else (low, high)
-            low, high, over = min(low, between[0]), max(high, between[1]), "prompts"
-        value, criterion = float(together.d_prime), float(together.criterion)
-        counts = float(own[0].sum()), float(own[1].sum())
-        each.append((points, DPrime(value, low, high, over, criterion, *counts)))
-    return each
+    groups = np.vstack([np.ones(len(there)), np.eye(len(there))])
+    by_prompt = [groups @ hits[there], groups @ signals[there]]
+    alarms = np.broadcast_to(found.false_alarms[:, None], (2, *by_prompt[0].shape))
+    counts = np.stack([*by_prompt, *alarms])  # [4, groups, prompts]
+    own = _d_primes(counts.sum(axis=-1), guess)
+    low, high = own.d_prime_low, own.d_prime_high
+    if counts.shape[-1] > 1:
+        others = _d_primes(counts @ cluster_counts(counts.shape[-1]).T, guess).d_prime
+        # One picture asked about again and again says less than its number of trials does.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # where nothing was asked there is no d'
+            between = np.nanpercentile(others, (2.5, 97.5), axis=-1)
+        low, high = np.minimum(low, between[0]), np.maximum(high, between[1])
+    abscissae = np.concatenate([[np.nan], found.abscissae[there]])
+    k, n = counts[:2].sum(axis=-1)
+    return DPrimes(abscissae, own.d_prime, low, high, own.criterion, k, n)
 
 
 def _d_primes(counts: Any, guess: float | None) -> Sensitivity:
@@ -378,20 +373,20 @@ def _d_primes(counts: Any, guess: float | None) -> Sensitivity:
 def d_prime_scores(found: Thresholds, guess: float | None) -> Iterator[Score]:
     """Return d' at the stated contrast, over frequencies and at each that was shown there."""
     blanks = found.false_alarms[1].sum()
+    over = "prompts" if found.false_alarms.shape[1] > 1 else "trials"
     around = f"contrasts of {STATED:g} within half an octave"
-    for i, (points, own) in enumerate(d_primes(found, STATED, guess)):
-        name = f"d-prime-{found.abscissae[points[0]]:.3g}-cpd" if i else "d-prime"
-        k, n = own.hits, own.signals
-        if np.isnan(own.value):
+    for row in zip(*d_primes(found, STATED, guess), strict=True):
+        at, value, low, high, criterion, k, n = map(float, row)
+        if np.isnan(value):
             what = "without a pattern" if n else f"at {around}"
             note = f"not computable: nothing was asked {what}"
         elif guess is None:
-            note = f"{around}: yes to {k:g} of {n:g}; criterion {own.criterion:.2f}"
+            note = f"{around}: yes to {k:g} of {n:g}; criterion {criterion:.2f}"
         else:
             note = f"{around}: right in {k:g} of {n:g}"
         best = float(_d_primes((n, n, 0, blanks), guess).d_prime)
-        of = unmeasured(name, own.over, best=best)
-        yield of.with_value(own.value, (own.low, own.high), int(n), note)
+        of = unmeasured("d-prime" if np.isnan(at) else f"d-prime-{at:.3g}-cpd", over, best=best)
+        yield of.with_value(value, (low, high), int(n), note)
 
 
 # How much answers depend on the wording of the question: by how much answers to different prompts
