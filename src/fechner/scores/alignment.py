@@ -218,7 +218,8 @@ def _response_at(data: xr.Dataset, x: float) -> Floats:
     """Return responses over the contrasts of the surface, interpolated on the abscissa's scale."""
     abscissae, values = data["surface_abscissa"].values, data["surface"].values
     scale: Any = np.log2 if is_log(abscissae) else np.asarray
-    return np.array([np.interp(scale(x), scale(abscissae), column) for column in values.T])
+    at, grid = scale(x), scale(abscissae)
+    return np.array([np.interp(at, grid, column) for column in values.T])
 
 
 def _scored_points(data: xr.Dataset) -> NDArray[np.intp]:
@@ -269,21 +270,24 @@ class Spearman:
             if x.ndim == 1
             else np.argsort(np.argsort(x)).astype(float)
         )
+        self._total = self._weights.sum(axis=-1, keepdims=True)
         self._x = self._centred(ranks)
-        self._spread = (self._weights * self._x**2).sum(axis=-1)
+        self._spread = _dot(self._weights, self._x**2)
 
     def _centred(self, ranks: Floats) -> Floats:
-        total = self._weights.sum(axis=-1, keepdims=True)
-        return np.asarray(ranks - (self._weights * ranks).sum(axis=-1, keepdims=True) / total)
+        return np.asarray(ranks - _dot(self._weights, ranks)[..., None] / self._total)
 
     def __call__(self, y: Floats) -> Floats:
         """Return the correlation for each row; NaN if x or y is constant."""
         centred = self._centred(weighted_ranks(y, self._weights))
         weighted = self._weights * centred
-        squares = self._spread * (weighted * centred).sum(axis=-1)
-        covariance = (weighted * self._x).sum(axis=-1)
+        squares, covariance = self._spread * _dot(weighted, centred), _dot(weighted, self._x)
         nothing = np.full(np.shape(covariance), np.nan)
         return np.asarray(np.divide(covariance, np.sqrt(squares), out=nothing, where=squares > 0))
+
+
+def _dot(a: Floats, b: Floats) -> Floats:
+    return np.asarray(np.einsum("...i,...i->...", a, b))
 
 
 def threshold_panels(experiment: NearThreshold, data: xr.Dataset) -> list[Panel]:

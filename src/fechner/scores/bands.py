@@ -123,6 +123,7 @@ class Changes:
         self.enough, self.bands, self.levels = comparable(np.isfinite(self.changes))
         n = len(self.names)
         self.counts = cluster_counts(n) if n else np.empty((0, 0))
+        self._places = np.array([float(zlib.crc32(name.encode())) for name in self.names])
         self.accuracy = float(self.unperturbed.mean()) if n else np.nan
 
     @classmethod
@@ -185,9 +186,8 @@ class Changes:
         low, high = change_interval(value, values, n)
         of = replace(BandAccuracy.kind, name=name)
         of = replace(of, chance=np.nan if why else self.chance - self.accuracy)
-        places = np.array([float(zlib.crc32(each.encode())) for each in self.names])
         score = of.with_value(value, (low, high), n, notes.join(note, why))
-        return Resampled(score, values, places, "correlation")
+        return Resampled(score, values, self._places, "correlation")
 
 
 def comparable(known: Flags) -> tuple[Flags, Flags, Flags]:
