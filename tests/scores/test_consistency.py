@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from fechner.errors import FechnerError
 from fechner.scores.consistency import Estimate, GivenAnswers, error_consistency, mean_of
 from fechner.scores.statistics import wilson
 
@@ -64,15 +63,6 @@ def test_one_perfect_observer_is_as_consistent_as_expected() -> None:
     assert found.kappa == pytest.approx(0.0)
 
 
-def test_trials_that_one_did_not_answer_are_left_out() -> None:
-    first, second = [1, 0, 1, np.nan, 1], [1, 0, 0, 1, np.nan]
-    found = error_consistency(first, second, [0, 0, 1, 1, 2])
-    assert (found.trials, found.classes) == (3, 2)
-    nothing = error_consistency([np.nan], [1.0], [0])
-    assert np.isnan(nothing.kappa)
-    assert nothing.trials == 0
-
-
 def test_the_order_of_trials_and_observers_does_not_matter() -> None:
     generator = np.random.default_rng(0)
     first, second = generator.integers(0, 2, (2, 60))
@@ -109,10 +99,3 @@ def test_trials_of_a_class_that_go_together_widen_the_interval() -> None:
     )
     tied = error_consistency(np.repeat(first, 20), np.repeat(second, 20), np.repeat(range(12), 20))
     assert tied.high - tied.low > 2 * (loose.high - loose.low)
-
-
-def test_what_cannot_be_compared() -> None:
-    with pytest.raises(FechnerError, match="same trials"):
-        error_consistency([1, 0], [1], [0, 0])
-    with pytest.raises(FechnerError, match=r"right \(1\) or wrong"):
-        error_consistency([0.5, 1], [1, 0], [0, 1])

@@ -55,22 +55,22 @@ def _as_counts(*counts: ArrayLike) -> Counts:
 
 
 def counted(class_of: ArrayLike, level: ArrayLike, right: ArrayLike, classes: int) -> Counts:
-    """Count a table of trials; those without an answer (NaN) are left out.
+    """Count a table of trials.
 
     Examples
     --------
-    >>> found = counted([0, 0, 1, 1], [0.0, 2.0, 0.0, 2.0], [1, 0, 1, np.nan], classes=2)
+    >>> found = counted([0, 0, 1], [0.0, 2.0, 0.0], [1, 0, 1], classes=2)
     >>> found.levels.tolist(), found.n.tolist(), found.right.tolist()
     ([0.0, 2.0], [[1.0, 1.0], [1.0, 0.0]], [[1.0, 0.0], [1.0, 0.0]])
     """
-    right = np.asarray(right, dtype=float)
     levels, place = np.unique(np.asarray(level, dtype=float), return_inverse=True)
-    answered = np.isfinite(right)
-    cell = (np.asarray(class_of, dtype=np.intp) * len(levels) + place)[answered]
-    size, shape = classes * len(levels), (classes, len(levels))
-    n = np.bincount(cell, minlength=size).reshape(shape).astype(float)
-    total = np.bincount(cell, right[answered], size).reshape(shape)
-    return Counts(levels, n, np.asarray(total, dtype=float))
+    cell = np.asarray(class_of, dtype=np.intp) * len(levels) + place
+    shape = classes, len(levels)
+    n, total = (
+        np.bincount(cell, weights, classes * len(levels)).reshape(shape).astype(float)
+        for weights in (None, np.asarray(right, dtype=float))
+    )
+    return Counts(levels, n, total)
 
 
 @dataclass(frozen=True)
