@@ -280,9 +280,7 @@ def test_observers_of_several_runs_stand_side_by_side(
 
 @pytest.mark.parametrize("suffix", [".md", ".tex"])
 def test_raw_answers_are_no_tables_for_people(run: Run, tmp_path: Path, suffix: str) -> None:
-    with pytest.raises(
-        FechnerError, match=r"hold scores; choose \.csv, \.json, \.parquet for resp"
-    ):
+    with pytest.raises(FechnerError, match=r"hold scores, not responses; choose one of \.csv"):
         export([run], str(tmp_path / f"it{suffix}"), "responses")
 
 
@@ -392,7 +390,7 @@ def test_a_run_is_not_written_over(copy: Run, tmp_path: Path) -> None:
         ("it.csv", {"tests": ["area"]}, "there is no test named 'area'"),
         ("it.csv", {"what": "answers"}, "there is no frame named 'answers'"),
         ("it.nc", {}, "a .nc file holds one observer in one test, not 4"),
-        ("it.nc", {"what": "scores"}, "netCDF files hold raw answers, not scores"),
+        ("it.nc", {"what": "scores"}, ".nc files hold responses and surfaces, not scores"),
     ],
 )
 def test_mistakes_get_a_sentence(

@@ -1,6 +1,5 @@
 """Replies can be traced: from the log to an export and to the page, by stimulus."""
 
-import sqlite3
 from pathlib import Path
 
 import pandas as pd
@@ -65,7 +64,7 @@ def test_trials_are_exported(run: Run, tmp_path: Path) -> None:
     assert strongest["finish_reason"] == "length"
     assert strongest["abscissa"] > 0
     assert strongest["completion_tokens"] == 2
-    with pytest.raises(FechnerError, match="netCDF files hold raw answers, not trials"):
+    with pytest.raises(FechnerError, match=r"\.nc files hold responses and surfaces, not trials"):
         export([run], str(tmp_path / "t.nc"), "trials")
 
 
@@ -81,26 +80,3 @@ def test_the_page_shows_invalid_replies_first(run: Run) -> None:
     page = make_page([run])
     assert '<details class="replies">' in page
     assert "&lt;think&gt;stripes, or" in page
-
-
-def test_a_file_of_an_earlier_version_opens(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "trials.sqlite"
-    connection = sqlite3.connect(path)
-    connection.execute(
-        "CREATE TABLE trials (key TEXT PRIMARY KEY, observer TEXT NOT NULL, prompt TEXT NOT NULL, "
-        "options TEXT NOT NULL, choice INTEGER, probabilities TEXT, mass REAL, reply TEXT NOT "
-        "NULL, prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, cost REAL)"
-    )
-    connection.execute(
-        "INSERT INTO trials VALUES ('k', 'o', '?', '[\"yes\", \"no\"]', 0, NULL, NULL, 'Yes', 1, 1,"
-        " NULL)"
-    )
-    connection.commit()
-    connection.close()
-    from fechner.runs.trials import Trials
-
-    trials = Trials(path)
-    assert trials.known(["k"])["k"].reply == "Yes"
-    (row,) = trials.rows()
-    assert (row["test"], row["abscissa"], row["finish_reason"]) == ("", None, "")
-    trials.close()

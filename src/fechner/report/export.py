@@ -62,12 +62,10 @@ def export(
     suffix = ".csv" if out == "-" else _suffix(out)
     if suffix == ".parquet":
         import_pyarrow()
-    if suffix in _TABLES and what not in (None, "scores"):
-        raise FechnerError(f"{suffix} files hold scores; choose {', '.join(WRITERS)} for {what}.")
-    if suffix in (".nc", "") and what in ("scores", "trials"):
+    held = "scores" if suffix in _TABLES else "responses and surfaces"
+    if what is not None and what not in held and suffix not in WRITERS:
         raise FechnerError(
-            f"netCDF files hold raw answers, not {what}; choose responses or surfaces, or a file "
-            f"that ends in {', '.join(WRITERS)}."
+            f"{suffix or '.nc'} files hold {held}, not {what}; choose one of {', '.join(WRITERS)}."
         )
     chosen = _Chosen(runs, what or "scores", observers, tests, tell, progress)
     if suffix in (".nc", ""):

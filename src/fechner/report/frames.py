@@ -110,7 +110,7 @@ def scores_frame(results: Sequence[Result]) -> pd.DataFrame:
 def trials_frame(
     run: Run, observers: Sequence[str] | None = None, tests: Sequence[str] | None = None
 ) -> pd.DataFrame:
-    """Return answers in words, one per row; what files of earlier versions lack is missing.
+    """Return answers in words, one per row.
 
     The choice is the option that was chosen, ``invalid`` if none was; the probability is that of
     the first option.

@@ -124,7 +124,7 @@ def export_trials(
     lists = plan_trials(conditions, people, trials, choices, seed, repeat)
     each = len(lists[0])
     with whole_folder(str(out), [run]) as folder:
-        draw = _drawing(folder, conditions)
+        draw = _drawing(folder)
         every = [trial for own in lists for trial in own]
         rows = [_plain(trial, draw) for trial in followed(every, "drawing pictures", progress)]
         digits = max(2, len(str(people)))
@@ -177,26 +177,20 @@ def export_trials(
     return Exported(Path(out), people, each, pictures, tuple(conditions))
 
 
-def _drawing(folder: Path, conditions: Sequence[Condition]) -> _Draw:
+def _drawing(folder: Path) -> _Draw:
     """Return a function that draws each picture once; files are named after what is in them."""
     (folder / "images").mkdir()
-    tests = [condition.test for condition in conditions]
 
     @cache
-    def draw(number: int, label: int, picture: int, level: float) -> str:
-        own = conditions[number]
-        shown = own.experiment.picture(Shown(Item(label, picture), level, 0))
-        pixels = shown.draw(own.field, 8, "cpu").mul(255).round().byte().permute(1, 2, 0).numpy()
-        content = as_file(pixels, "PNG")
+    def draw(condition: Condition, label: int, picture: int, level: float) -> str:
+        shown = condition.experiment.picture(Shown(Item(label, picture), level, 0))
+        pixels = shown.draw(condition.field, 8, "cpu").mul(255).round().byte().permute(1, 2, 0)
+        content = as_file(pixels.numpy(), "PNG")
         name = f"images/{hashlib.sha256(content).hexdigest()[:16]}.png"
         (folder / name).write_bytes(content)
         return name
 
-    def draw_once(condition: Condition, label: int, picture: int, level: float) -> str:
-        # Originals are the same in all tests.
-        return draw(tests.index(condition.test) if level else 0, label, picture, level)
-
-    return draw_once
+    return draw
 
 
 def _plain(trial: Trial, draw: _Draw) -> dict[str, Any]:

@@ -34,7 +34,7 @@ Task = Literal["mafc", "2afc"]
 MOST_CHOICES = 9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Condition:
     """A test at one level, with everything that may be shown in it.
 
