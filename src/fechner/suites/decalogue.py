@@ -12,10 +12,9 @@ order.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from itertools import product
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -33,21 +32,7 @@ from fechner.experiments.base import Scene
 from fechner.experiments.noise_curves import CurveTask
 from fechner.human import spectral_fields
 from fechner.scores import CurveAgreement, CurvePanels
-from fechner.scores.curve_checks import (
-    ATTENUATES,
-    BAND_PASS,
-    CRISPENS,
-    DISCOUNTS_LIGHT,
-    ENHANCES,
-    EQUAL,
-    LOW_PASS,
-    OPPONENT,
-    ORDERED,
-    PEAKS_AT_ADAPTOR,
-    SATURATES,
-    SATURATES_BOTH_SIDES,
-    Check,
-)
+from fechner.scores import curve_checks as check
 from fechner.stimuli import (
     ATD,
     ATD_VILA_TOMAS2026,
@@ -122,85 +107,74 @@ _CONTRAST = NoiseCurves(
 
 
 def _adaptation(channel: str) -> NoiseCurves:
-    adapted = tuple(
-        Condition(
-            channel,
-            mask_frequency_cpd=cpd,
-            mask_contrast=_MASKING[channel].mask,
-            label=f"adapted to {cpd:g} cpd",
-            level=cpd,
-        )
-        for cpd in _ADAPTORS_CPD
-    )
+    adapted = partial(Condition, channel, mask_contrast=_MASKING[channel].mask)
     return NoiseCurves(
         "frequency_cpd",
         _FREQUENCIES,
-        (Condition(channel, label="not adapted"), *adapted),
+        (
+            Condition(channel, label="not adapted"),
+            *(
+                adapted(mask_frequency_cpd=cpd, label=f"adapted to {cpd:g} cpd", level=cpd)
+                for cpd in _ADAPTORS_CPD
+            ),
+        ),
         contrast=0.05 if channel == "ach" else 0.03,
     )
 
 
-def _masked(
-    channel: str, steps: Iterable[Any], condition: Callable[[_Masking, float, Any], dict[str, Any]]
-) -> NoiseCurves:
-    """Return curves over contrast at the tested frequencies, one for each step of a mask.
+_UNMASKED = {"mask_contrast": 0.0, "label": "no mask", "known": True, "ranked": False}
 
-    ``condition`` returns what a step changes, given where masking is measured, the frequency of
-    the test, and the step; the mask has the frequency of the test unless it says otherwise.
-    """
+
+def _masks(by: str, at: _Masking, cpd: float) -> list[dict[str, Any]]:
+    """Return the masks of a series: by their contrast, frequency or orientation."""
+    if by == "contrast":
+        return [
+            {
+                "mask_contrast": mask,
+                "label": f"mask {mask:g}" if mask else "no mask",
+                "level": mask,
+                "place": -mask,
+                "known": not mask,
+            }
+            for mask in at.masks
+        ]
+    if by == "frequency":
+        masks = [
+            {
+                "mask_frequency_cpd": mask,
+                "mask_contrast": at.mask,
+                "label": f"mask {mask:g} cpd",
+                "level": mask,
+                # The nearer in frequency, the lower; rounded: octaves to both sides are tied.
+                "place": round(abs(math.log2(cpd / mask)), 6),
+                "known": False,
+            }
+            for mask in _TESTED_CPD
+        ]
+        return [{**_UNMASKED, "mask_frequency_cpd": 0.0, "level": 0.0}, *masks]
+    masks = [
+        {
+            "mask_contrast": at.mask,
+            "mask_angle_deg": angle,
+            "label": f"mask at {angle:g} deg",
+            "level": angle,
+            "place": min(angle, 180 - angle),
+            "known": False,
+        }
+        for angle in _steps(0, 157.5, 8)
+    ]
+    return [{**_UNMASKED, "level": -1.0}, *masks]
+
+
+def _masking(by: str, channel: str) -> NoiseCurves:
+    """Return curves over contrast at the tested frequencies, one for each mask of a series."""
     at = _MASKING[channel]
-    conditions = []
-    for (group, cpd), step in product(at.tested_cpd.items(), steps):
-        changes = {"mask_frequency_cpd": cpd, **condition(at, cpd, step)}
-        conditions.append(Condition(channel, cpd, group=group, **changes))
-    return NoiseCurves("contrast", at.contrasts, tuple(conditions), seeds=5)
-
-
-def _energy(channel: str) -> NoiseCurves:
-    return _masked(
-        channel,
-        _MASKING[channel].masks,
-        lambda at, cpd, mask: {
-            "mask_contrast": mask,
-            "label": f"mask {mask:g}" if mask else "no mask",
-            "level": mask,
-            "place": -mask,
-            "known": not mask,
-        },
+    conditions = tuple(
+        Condition(channel, cpd, group=group, **{"mask_frequency_cpd": cpd, **mask})
+        for group, cpd in at.tested_cpd.items()
+        for mask in _masks(by, at, cpd)
     )
-
-
-def _frequency(channel: str) -> NoiseCurves:
-    return _masked(
-        channel,
-        (0.0, *_TESTED_CPD),
-        lambda at, cpd, mask: {
-            "mask_frequency_cpd": mask,
-            "mask_contrast": at.mask if mask else 0.0,
-            "label": f"mask {mask:g} cpd" if mask else "no mask",
-            "level": mask,
-            # The nearer in frequency, the lower; rounded, so that octaves to both sides are tied.
-            "place": round(abs(math.log2(cpd / mask)), 6) if mask else None,
-            "known": not mask,
-            "ranked": mask > 0,
-        },
-    )
-
-
-def _orientation(channel: str) -> NoiseCurves:
-    return _masked(
-        channel,
-        (None, *(22.5 * step for step in range(8))),
-        lambda at, cpd, angle: {
-            "mask_contrast": 0.0 if angle is None else at.mask,
-            "mask_angle_deg": angle or 0.0,
-            "label": "no mask" if angle is None else f"mask at {angle:g} deg",
-            "level": -1.0 if angle is None else angle,
-            "place": None if angle is None else min(angle, 180 - angle),
-            "known": angle is None,
-            "ranked": angle is not None,
-        },
-    )
+    return NoiseCurves("contrast", at.contrasts, conditions, seeds=5)
 
 
 #: Colours of light, with their temperatures; the equal-energy white is near daylight of 5455 K.
@@ -283,31 +257,38 @@ class _Row(NamedTuple):
     id: str
     title: str
     task: CurveTask
-    checks: tuple[Check, ...]
+    checks: tuple[check.Check, ...]
     panels: CurvePanels = CurvePanels()
     gallery: CurveTask | None = None
     space: OpponentSpace = ATD
     published: Mapping[str, Any] = MappingProxyType({})
     published_space: OpponentSpace = ATD_VILA_TOMAS2026
     by_default: bool = True
-    least: float = EQUAL
+    least: float = check.EQUAL
 
 
+#: Figure 16 has other lights, and fog.
+_row_16 = partial(_Row, published_space=ATD, by_default=False)
 _FIGURE_16 = (
-    _Row(
+    _row_16(
         "sensitivity-light",
         "Contrast sensitivity in warm and cool light (Figure 16)",
         _LIT,
-        (DISCOUNTS_LIGHT,),
+        (check.DISCOUNTS_LIGHT,),
         CurvePanels(log=True),
     ),
-    _Row(
+    _row_16(
         "contrast-light",
         "Contrast responses in warm and cool light (Figure 16)",
         _LIT_CONTRAST,
-        (DISCOUNTS_LIGHT,),
+        (check.DISCOUNTS_LIGHT,),
     ),
-    _Row("contrast-fog", "Contrast responses in fog (Figure 16)", _FOG, (ENHANCES, ORDERED)),
+    _row_16(
+        "contrast-fog",
+        "Contrast responses in fog (Figure 16)",
+        _FOG,
+        (check.ENHANCES, check.ORDERED),
+    ),
 )
 
 
@@ -327,12 +308,17 @@ def _rows(screen: Display) -> tuple[_Row, ...]:
     """Return the tests as they are shown on a display."""
     adaptation, *masking = _with_masks("ach")
     return (
-        _Row("spectral", "Spectral sensitivities (property 1)", _spectral(screen), (OPPONENT,)),
+        _Row(
+            "spectral",
+            "Spectral sensitivities (property 1)",
+            _spectral(screen),
+            (check.OPPONENT,),
+        ),
         _Row(
             "brightness",
             "Brightness: saturation and crispening (property 2)",
             _BRIGHTNESS,
-            (SATURATES, CRISPENS, ORDERED),
+            (check.SATURATES, check.CRISPENS, check.ORDERED),
             gallery=_BRIGHTNESS_GALLERY,
             # Its white: no other grey can be shown as bright as tests of brightness are.
             space=replace(ATD, white_xyz=as_triple(np.sum(screen.rgb_to_xyz, axis=1))),
@@ -347,7 +333,7 @@ def _rows(screen: Display) -> tuple[_Row, ...]:
             "colour",
             "Colour: saturation and adaptation (property 2)",
             _COLOUR,
-            (SATURATES_BOTH_SIDES, ORDERED),
+            (check.SATURATES_BOTH_SIDES, check.ORDERED),
             gallery=_COLOUR_GALLERY,
             published={"abscissae": _steps(-70 / 3, 70 / 3, 15), "background_cdm2": 90.0},
             published_space=ATD,
@@ -356,7 +342,7 @@ def _rows(screen: Display) -> tuple[_Row, ...]:
             "sensitivity",
             "Contrast sensitivity, achromatic and chromatic (properties 3 and 4)",
             _SENSITIVITY,
-            (BAND_PASS, LOW_PASS),
+            (check.BAND_PASS, check.LOW_PASS),
             CurvePanels(log=True),
             published={"rings": (_NARROW, _NARROW_MASK), **_AS_PUBLISHED},
         ),
@@ -365,7 +351,7 @@ def _rows(screen: Display) -> tuple[_Row, ...]:
             "contrast",
             "Contrast responses over frequency (properties 6 and 7)",
             _CONTRAST,
-            (SATURATES, ORDERED),
+            (check.SATURATES, check.ORDERED),
             published={
                 "rings": (_NARROW, _NARROW_MASK),
                 "test": "noise",
@@ -376,83 +362,89 @@ def _rows(screen: Display) -> tuple[_Row, ...]:
         *masking,
         *_with_masks("rg"),
         *_with_masks("yb"),
-        *(row._replace(published_space=ATD, by_default=False) for row in _FIGURE_16),
+        *_FIGURE_16,
     )
 
 
-def _with_masks(channel: str) -> Iterator[_Row]:
-    """Yield adaptation and masking in a channel; those by colour are run where they are named."""
+def _with_masks(channel: str) -> list[_Row]:
+    """Return adaptation and masking in a channel; those by colour are run where they are named."""
     achromatic = channel == "ach"
 
     def row(
         id: str,
         title: str,
-        task: Callable[[str], NoiseCurves],
+        tasks: Mapping[str, NoiseCurves],
         rings: tuple[RingNoise, RingNoise],
         conditions: Sequence[Condition],
-        checks: tuple[Check, ...] = (ATTENUATES, ORDERED),
         **others: Any,
     ) -> _Row:
-        # The authors' contrasts and frequencies are alike in all channels.
-        theirs = task("ach")
+        theirs = tasks["ach"]  # their contrasts and frequencies are alike in all channels
+        published = {
+            "rings": rings,
+            "abscissae": theirs.abscissae,
+            "contrast": theirs.contrast,
+            "conditions": tuple(replace(each, channel=channel) for each in conditions),
+            "step": 0.03 if theirs.over == "contrast" else None,
+            **_AS_PUBLISHED,
+        }
         return _Row(
             id if achromatic else f"{id}-{channel}",
             title if achromatic else f"{title}, {DIRECTION_NAMES[channel]}",
-            task(channel),
-            checks,
-            published={
-                "rings": rings,
-                "abscissae": theirs.abscissae,
-                "contrast": theirs.contrast,
-                "conditions": tuple(replace(each, channel=channel) for each in conditions),
-                "step": 0.03 if theirs.over == "contrast" else None,
-                **_AS_PUBLISHED,
-            },
+            tasks[channel],
+            published=published,
             by_default=achromatic,
             **others,
         )
 
-    adapted = _adaptation("ach").conditions
-    masked = _frequency("ach").conditions
-    yield row(
-        "adaptation",
-        "Receptive fields by adaptation (property 5)",
-        _adaptation,
-        (_NARROW, _WIDE_MASK),
-        # The contrast of adaptors is that of the public code; the paper has none.
-        [adapted[0], *(replace(each, mask_contrast=0.0125 / 0.3) for each in adapted[1:])],
-        (PEAKS_AT_ADAPTOR,),
-        panels=CurvePanels(elevation=True),
-        least=_LEAST_ELEVATION,
+    adaptation = {each: _adaptation(each) for each in ("ach", channel)}
+    energy, frequency, orientation = (
+        {each: _masking(by, each) for each in ("ach", channel)}
+        for by in ("contrast", "frequency", "orientation")
     )
-    yield row(
-        "masking-energy",
-        "Masking by contrast (property 8)",
-        _energy,
-        (_WIDE, _WIDE_MASK),
-        _energy("ach").conditions,
-        gallery=_ENERGY_GALLERY if achromatic else None,
-        least=_LEAST_MASKING,
-    )
-    yield row(
-        "masking-frequency",
-        "Masking by frequency (property 9)",
-        _frequency,
-        (_WIDE, _NARROW_MASK),
-        # In the public code the order at 12 cpd is that at 3 cpd.
-        [replace(each, place=masked[number % 6].place) for number, each in enumerate(masked)],
-        least=_LEAST_MASKING,
-    )
-    yield row(
-        "masking-orientation",
-        "Masking by orientation (property 10)",
-        _orientation,
-        (_WIDE, _WIDE_MASK),
-        # In the public code 157.5 deg does not count.
-        [each for each in _orientation("ach").conditions if each.mask_angle_deg != 157.5],
-        gallery=_ORIENTATION_GALLERY if achromatic else None,
-        least=_LEAST_MASKING,
-    )
+    unadapted, *adapted = adaptation["ach"].conditions
+    masked = frequency["ach"].conditions
+    masking: Any = {"checks": (check.ATTENUATES, check.ORDERED), "least": _LEAST_MASKING}
+    return [
+        row(
+            "adaptation",
+            "Receptive fields by adaptation (property 5)",
+            adaptation,
+            (_NARROW, _WIDE_MASK),
+            # The contrast of adaptors is that of the public code; the paper has none.
+            [unadapted, *(replace(each, mask_contrast=0.0125 / 0.3) for each in adapted)],
+            checks=(check.PEAKS_AT_ADAPTOR,),
+            panels=CurvePanels(elevation=True),
+            least=_LEAST_ELEVATION,
+        ),
+        row(
+            "masking-energy",
+            "Masking by contrast (property 8)",
+            energy,
+            (_WIDE, _WIDE_MASK),
+            energy["ach"].conditions,
+            gallery=_ENERGY_GALLERY if achromatic else None,
+            **masking,
+        ),
+        row(
+            "masking-frequency",
+            "Masking by frequency (property 9)",
+            frequency,
+            (_WIDE, _NARROW_MASK),
+            # In the public code the order at 12 cpd is that at 3 cpd.
+            [replace(each, place=masked[number % 6].place) for number, each in enumerate(masked)],
+            **masking,
+        ),
+        row(
+            "masking-orientation",
+            "Masking by orientation (property 10)",
+            orientation,
+            (_WIDE, _WIDE_MASK),
+            # In the public code 157.5 deg does not count.
+            [each for each in orientation["ach"].conditions if each.mask_angle_deg != 157.5],
+            gallery=_ORIENTATION_GALLERY if achromatic else None,
+            **masking,
+        ),
+    ]
 
 
 def tests(options: DisplayOptions) -> list[Test]:
@@ -480,7 +472,7 @@ def tests(options: DisplayOptions) -> list[Test]:
             "pooled" if published else "concordance",
             row.panels.elevation,
             floor=1e-6 if published else 0.0,
-            least=EQUAL if published else row.least,
+            least=check.EQUAL if published else row.least,
             checks=row.checks,
         )
         gallery = replace(experiment, task=row.gallery) if row.gallery else None

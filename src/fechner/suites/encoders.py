@@ -9,6 +9,7 @@ drawn afresh at every abscissa.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from fechner.experiments import Detection, FrequencyMatching, Masking, NearThres
 from fechner.experiments.base import Scene
 from fechner.human import DATASETS, CastleCSF, masking_thresholds
 from fechner.scores import Alignment, MatchingError, matching_panels, threshold_panels
+from fechner.scores.score import Scorer
 from fechner.stimuli import (
     OPPONENT,
     OPPONENT_CAI2025,
@@ -27,11 +29,74 @@ from fechner.stimuli import (
     display,
 )
 from fechner.suites.base import Suite, Test
-from fechner.suites.options import MatchOptions, spaced
+from fechner.suites.options import MatchOptions, Options, spaced
 
-_FREQUENCIES = spaced(0.5, 32, 20)
-_CONTRASTS = spaced(0.001, 1, 20)
-_MASKS, _MASKED = spaced(0.005, 0.5, 20), spaced(0.01, 0.5, 20)
+FREQUENCIES = spaced(0.5, 32, 20)
+CONTRASTS = spaced(0.001, 1, 20)
+MASKS = spaced(0.005, 0.5, 20)
+
+COHERENT_MASKING = Masking(
+    "mask_contrast",
+    MASKS,
+    MASKS,
+    Gabor(2.0, sigma_deg=0.5, phase_deg=90.0),
+    masking_thresholds("foley1994"),
+    luminance_cdm2=32.0,
+    mask=Grating(2.0, phase_deg=90.0),
+)
+INCOHERENT_MASKING = Masking(
+    "mask_contrast",
+    MASKS,
+    MASKS,
+    Gabor(1.2, sigma_deg=0.8),
+    masking_thresholds("gegenfurtner_kiper1992"),
+    luminance_cdm2=37.0,
+    mask=Noise(0.0, 12.0),
+)
+
+
+def near_threshold(
+    id: str,
+    title: str,
+    task: Detection,
+    published: Mapping[str, Any] | None,
+    scene: Scene,
+    scorer: Scorer,
+    options: Options,
+) -> Test:
+    """Return a test near threshold.
+
+    Parameters
+    ----------
+    published
+        What the published protocol has otherwise; None for a test that was not published, which is
+        run only if named.
+    """
+    own = replace(task, **published or {}) if options.published else task.with_seed(options.seed)
+    experiment = NearThreshold(id, title, own, scene, drop=not options.published)
+    return Test(experiment, scorer, threshold_panels, by_default=published is not None)
+
+
+def frequency_matching(scene: Scene, options: MatchOptions) -> tuple[FrequencyMatching, ...]:
+    """Return matching across frequency, of gratings and of noise, which was not published."""
+    gratings = FrequencyMatching(
+        "matching-frequency",
+        "Matching contrast across frequency",
+        "georgeson_sullivan1975",
+        "georgeson_sullivan1975",
+        scene,
+        spaced(0.001, 1, 33),
+        by=options.match,
+        drop=not options.published,
+    )
+    noise = replace(
+        gratings,
+        id="matching-frequency-noise",
+        title="Matching contrast of noise across frequency",
+        pattern=OctaveNoise(5.0, seed=options.seed),
+    )
+    return gratings, noise
+
 
 _SCENE = Scene(Field(224, 224, 60.0), display("encoders"), OPPONENT)
 _DISPLAY_PUBLISHED = display("encoders-published")
@@ -49,10 +114,7 @@ _SCENE_PUBLISHED_GREY = replace(
 
 
 class _Row(NamedTuple):
-    """A test near threshold: its task, and what the published protocol has otherwise.
-
-    Tests that were not published have nothing there, and are run only if named.
-    """
+    """A test near threshold: its task, and what the published protocol has otherwise."""
 
     id: str
     title: str
@@ -61,81 +123,21 @@ class _Row(NamedTuple):
     published_scene: Scene = _SCENE_PUBLISHED
 
 
-_DETECTION = (
-    _Row(
-        "frequency-ach",
-        "Detection over frequency, Gabor, achromatic",
-        Detection("frequency_cpd", _FREQUENCIES, _CONTRASTS),
-        {},
-    ),
-    _Row(
-        "frequency-noise",
-        "Detection over frequency, noise, achromatic",
-        Detection("frequency_cpd", _FREQUENCIES, _CONTRASTS, OctaveNoise(2.0)),
-        {
-            "pattern": OctaveNoise(2.0, seed=8, generator="numpy-legacy"),
-            "human": CastleCSF("cone", area_deg2=4 * math.pi),
-        },
-        _SCENE_PUBLISHED_GREY,
-    ),
-    _Row(
-        "frequency-rg",
-        "Detection over frequency, Gabor, red-green",
-        Detection("frequency_cpd", _FREQUENCIES, spaced(0.001, 0.12, 20), direction="rg"),
-        {},
-    ),
-    _Row(
-        "frequency-yv",
-        "Detection over frequency, Gabor, yellow-violet",
-        Detection("frequency_cpd", _FREQUENCIES, spaced(0.001, 0.8, 20), direction="yv"),
-        {"scored_below": 16.0},
-    ),
-    _Row(
-        "frequency-noise-rg",
-        "Detection over frequency, noise, red-green",
-        Detection(
-            "frequency_cpd",
-            _FREQUENCIES,
-            spaced(0.0005, 0.06, 20),
-            OctaveNoise(2.0),
-            direction="rg",
-        ),
-        None,
-    ),
-    _Row(
-        "frequency-noise-yv",
-        "Detection over frequency, noise, yellow-violet",
-        Detection(
-            "frequency_cpd",
-            _FREQUENCIES,
-            spaced(0.005, 0.35, 20),
-            OctaveNoise(2.0),
-            direction="yv",
-        ),
-        None,
-    ),
-    _Row(
-        "luminance",
-        "Detection over luminance",
-        Detection("luminance_cdm2", spaced(0.1, 200, 20), _CONTRASTS, Gabor(2.0, sigma_deg=1.0)),
-        {},
-    ),
-    _Row(
-        "area",
-        "Detection over area",
-        Detection(
-            "area_deg2",
-            spaced(math.pi * 0.1**2, math.pi, 20),
-            _CONTRASTS,
-            Gabor(8.0, sigma_deg=1.0),
-        ),
-        {},
-    ),
-)
-
-
-#: Between these contrasts of the mask the published protocol compares with people.
-_PUBLISHED_MASKS = (0.005, 0.25)
+def _over_frequency(
+    name: str,
+    title: str,
+    contrasts: tuple[float, ...] = CONTRASTS,
+    published: dict[str, Any] | None = None,
+    published_scene: Scene = _SCENE_PUBLISHED,
+    **task: Any,
+) -> _Row:
+    return _Row(
+        f"frequency-{name}",
+        f"Detection over frequency, {title}",
+        Detection("frequency_cpd", FREQUENCIES, contrasts, **task),
+        published,
+        published_scene,
+    )
 
 
 def _cosine_from_left_deg(frequency_cpd: float) -> float:
@@ -143,19 +145,56 @@ def _cosine_from_left_deg(frequency_cpd: float) -> float:
     return 90.0 + 360.0 * frequency_cpd * _SCENE_PUBLISHED.field.width_deg / 2
 
 
-_MASKING = (
+_NOISE = OctaveNoise(2.0)
+_AREAS = spaced(math.pi * 0.1**2, math.pi, 20)
+_MASKED = spaced(0.01, 0.5, 20)
+#: Between these contrasts of the mask the published protocol compares with people.
+_PUBLISHED_MASKS = (0.005, 0.25)
+
+_ROWS = (
+    _over_frequency("ach", "Gabor, achromatic", published={}),
+    _over_frequency(
+        "noise",
+        "noise, achromatic",
+        published={
+            "pattern": OctaveNoise(2.0, seed=8, generator="numpy-legacy"),
+            "human": CastleCSF("cone", area_deg2=4 * math.pi),
+        },
+        published_scene=_SCENE_PUBLISHED_GREY,
+        pattern=_NOISE,
+    ),
+    _over_frequency(
+        "rg", "Gabor, red-green", spaced(0.001, 0.12, 20), published={}, direction="rg"
+    ),
+    _over_frequency(
+        "yv",
+        "Gabor, yellow-violet",
+        spaced(0.001, 0.8, 20),
+        published={"scored_below": 16.0},
+        direction="yv",
+    ),
+    _over_frequency(
+        "noise-rg", "noise, red-green", spaced(0.0005, 0.06, 20), pattern=_NOISE, direction="rg"
+    ),
+    _over_frequency(
+        "noise-yv", "noise, yellow-violet", spaced(0.005, 0.35, 20), pattern=_NOISE, direction="yv"
+    ),
+    _Row(
+        "luminance",
+        "Detection over luminance",
+        Detection("luminance_cdm2", spaced(0.1, 200, 20), CONTRASTS, Gabor(2.0, sigma_deg=1.0)),
+        {},
+    ),
+    _Row(
+        "area",
+        "Detection over area",
+        Detection("area_deg2", _AREAS, CONTRASTS, Gabor(8.0, sigma_deg=1.0)),
+        {},
+    ),
     _Row(
         "masking-coherent",
         "Masking by a grating of the same phase",
-        Masking(
-            "mask_contrast",
-            _MASKS,
-            _MASKED,
-            Gabor(2.0, sigma_deg=0.5, phase_deg=90.0),
-            masking_thresholds("foley1994"),
-            luminance_cdm2=32.0,
-            mask=Grating(2.0, phase_deg=90.0),
-        ),
+        replace(COHERENT_MASKING, contrasts=_MASKED),
         {
             "pattern": Gabor(2.0, sigma_deg=0.5, phase_deg=_cosine_from_left_deg(2.0)),
             "human": masking_thresholds("foley1994", scored=_PUBLISHED_MASKS),
@@ -166,15 +205,7 @@ _MASKING = (
     _Row(
         "masking-incoherent",
         "Masking by noise",
-        Masking(
-            "mask_contrast",
-            _MASKS,
-            _MASKED,
-            Gabor(1.2, sigma_deg=0.8),
-            masking_thresholds("gegenfurtner_kiper1992"),
-            luminance_cdm2=37.0,
-            mask=Noise(0.0, 12.0),
-        ),
+        replace(INCOHERENT_MASKING, contrasts=_MASKED),
         {
             "pattern": Gabor(1.2, sigma_deg=0.8, phase_deg=_cosine_from_left_deg(1.2)),
             "human": masking_thresholds("gegenfurtner_kiper1992", scored=_PUBLISHED_MASKS),
@@ -190,47 +221,24 @@ _PUBLISHED: dict[str, Any] = {"human": CastleCSF("cone"), "one_draw": True}
 
 def tests(options: MatchOptions) -> list[Test]:
     """Return the nine tests, and three that were not published."""
-    published = options.published
 
-    def scene(published_scene: Scene) -> Scene:
-        return options.shown_in(published_scene if published else _SCENE)
+    def scene(published: Scene) -> Scene:
+        return options.shown_in(published if options.published else _SCENE)
 
-    def near_threshold(row: _Row) -> Test:
-        experiment = NearThreshold(
-            row.id,
-            row.title,
-            replace(row.task, **{**_PUBLISHED, **(row.published or {})})
-            if published
-            else row.task.with_seed(options.seed),
-            scene(row.published_scene),
-            drop=not published,
+    found = []
+    for row in _ROWS:
+        published = None if row.published is None else {**_PUBLISHED, **row.published}
+        shown = scene(row.published_scene)
+        found.append(
+            near_threshold(row.id, row.title, row.task, published, shown, Alignment(), options)
         )
-        by_default = row.published is not None
-        return Test(experiment, Alignment(), threshold_panels, by_default=by_default)
-
-    matching = FrequencyMatching(
-        "matching-frequency",
-        "Matching contrast across frequency",
-        "georgeson_sullivan1975",
-        "georgeson_sullivan1975",
-        scene(_SCENE_PUBLISHED_GREY),
-        spaced(0.001, 1, 33),
-        by=options.match,
-        drop=not published,
-    )
-    noise_matching = replace(
-        matching,
-        id="matching-frequency-noise",
-        title="Matching contrast of noise across frequency",
-        pattern=OctaveNoise(5.0, seed=options.seed),
-    )
-    match_error = MatchingError(DATASETS[matching.reference].uncertainty_db)
-    every = [
-        *map(near_threshold, (*_DETECTION, *_MASKING)),
-        Test(matching, match_error, matching_panels),
-        Test(noise_matching, match_error, matching_panels, by_default=False),
+    gratings, noise = frequency_matching(scene(_SCENE_PUBLISHED_GREY), options)
+    error = MatchingError(DATASETS[gratings.reference].uncertainty_db)
+    found += [
+        Test(gratings, error, matching_panels),
+        Test(noise, error, matching_panels, by_default=False),
     ]
-    return [test for test in every if test.by_default or not published]
+    return [test for test in found if test.by_default or not options.published]
 
 
 SUITE = Suite(

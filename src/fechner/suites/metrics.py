@@ -16,13 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from fechner.experiments import (
-    ColourMatching,
-    Detection,
-    FrequencyMatching,
-    Masking,
-    NearThreshold,
-)
+from fechner.experiments import ColourMatching, Detection
 from fechner.experiments.base import Scene
 from fechner.human import DATASETS, CastleCSF, ElaTCSF, masking_thresholds
 from fechner.scores import (
@@ -31,7 +25,6 @@ from fechner.scores import (
     MatchingError,
     colour_matching_panels,
     matching_panels,
-    threshold_panels,
 )
 from fechner.stimuli import (
     OPPONENT,
@@ -45,11 +38,16 @@ from fechner.stimuli import (
     display,
 )
 from fechner.suites.base import Suite, Test
+from fechner.suites.encoders import (
+    COHERENT_MASKING,
+    CONTRASTS,
+    FREQUENCIES,
+    INCOHERENT_MASKING,
+    MASKS,
+    frequency_matching,
+    near_threshold,
+)
 from fechner.suites.options import MatchOptions, spaced
-
-_FREQUENCIES = spaced(0.5, 32, 20)
-_CONTRASTS = spaced(0.001, 1, 20)
-_MASKS = spaced(0.005, 0.5, 20)
 
 _WIDE = Field(1920, 1080, 60.0)
 _SMALL = Field(256, 256, 60.0)
@@ -62,8 +60,7 @@ class _Row:
     Parameters
     ----------
     published, published_field
-        Other parameters of the task, and of the field; None for tests that were not published,
-        which are run only if named.
+        Other parameters of the task, and of the field; None for tests that were not published.
     published_peak_cdm2
         Peak of the display.
     """
@@ -80,55 +77,36 @@ class _Row:
 _IN_AMPLITUDE = {"human": CastleCSF("amplitude")}
 
 
-def _gabors(**parameters: Any) -> Detection:
-    """Return detection over spatial frequency, as several tests have it."""
-    return Detection(
-        "frequency_cpd",
-        _FREQUENCIES,
-        **{
-            "contrasts": _CONTRASTS,
-            "pattern": Gabor(2.0, sigma_deg=2.0),
-            "luminance_cdm2": 21.4,
-            **parameters,
-        },
-    )
+def _over_frequency(
+    name: str, title: str, field: Field, published: dict[str, Any] | None, **task: Any
+) -> _Row:
+    parameters = {
+        "contrasts": CONTRASTS,
+        "pattern": Gabor(2.0, sigma_deg=2.0),
+        "luminance_cdm2": 21.4,
+    }
+    detection = Detection("frequency_cpd", FREQUENCIES, **{**parameters, **task})
+    title = f"Detection over frequency, {title}"
+    return _Row(f"frequency-{name}", title, detection, replace(field, ppd=66.0), published)
 
+
+_gabors = partial(_over_frequency, field=_WIDE, published=_IN_AMPLITUDE)
+_noise = partial(_over_frequency, field=_SMALL, published=None, pattern=OctaveNoise(2.0))
 
 _ROWS = (
-    _Row(
-        "frequency-ach",
-        "Detection over frequency, Gabor, achromatic",
-        _gabors(),
-        replace(_WIDE, ppd=66.0),
-        published=_IN_AMPLITUDE,
-    ),
-    _Row(
-        "frequency-rg",
-        "Detection over frequency, Gabor, red-green",
-        _gabors(contrasts=spaced(0.001, 0.12, 20), direction="rg"),
-        replace(_WIDE, ppd=66.0),
-        published=_IN_AMPLITUDE,
-    ),
-    _Row(
-        "frequency-yv",
-        "Detection over frequency, Gabor, yellow-violet",
-        _gabors(contrasts=spaced(0.01, 0.8, 20), direction="yv"),
-        replace(_WIDE, ppd=66.0),
-        published=_IN_AMPLITUDE,
-    ),
-    _Row(
-        "frequency-transient",
-        "Detection over frequency, Gabor reversing at 8 Hz",
-        _gabors(flicker_hz=8.0),
+    _gabors("ach", "Gabor, achromatic"),
+    _gabors("rg", "Gabor, red-green", contrasts=spaced(0.001, 0.12, 20), direction="rg"),
+    _gabors("yv", "Gabor, yellow-violet", contrasts=spaced(0.01, 0.8, 20), direction="yv"),
+    replace(
+        _gabors("transient", "Gabor reversing at 8 Hz", flicker_hz=8.0),
         # Large enough for the window: the published field cuts off 31 % of its energy.
-        Field(384, 384, 66.0, frames=60, fps=60.0),
-        published=_IN_AMPLITUDE,
+        field=Field(384, 384, 66.0, frames=60, fps=60.0),
         published_field={"width_px": 256, "height_px": 256},
     ),
     _Row(
         "luminance",
         "Detection over luminance",
-        Detection("luminance_cdm2", spaced(0.1, 90, 20), _CONTRASTS, Gabor(2.0, sigma_deg=2.0)),
+        Detection("luminance_cdm2", spaced(0.1, 90, 20), CONTRASTS, Gabor(2.0, sigma_deg=2.0)),
         _WIDE,
         published=_IN_AMPLITUDE,
     ),
@@ -138,7 +116,7 @@ _ROWS = (
         Detection(
             "area_deg2",
             spaced(math.pi * 0.25**2, math.pi * 8.0**2, 20),
-            _CONTRASTS,
+            CONTRASTS,
             luminance_cdm2=21.4,
         ),
         _WIDE,
@@ -147,18 +125,10 @@ _ROWS = (
     _Row(
         "masking-coherent",
         "Masking by a grating of the same phase",
-        Masking(
-            "mask_contrast",
-            _MASKS,
-            _MASKS,
-            Gabor(2.0, sigma_deg=0.5, phase_deg=90.0),
-            masking_thresholds("foley1994"),
-            luminance_cdm2=32.0,
-            mask=Grating(2.0, phase_deg=90.0),
-        ),
+        COHERENT_MASKING,
         replace(_SMALL, width_px=420, height_px=300),
         published={
-            "human": masking_thresholds("foley1994", scored_at=_MASKS),
+            "human": masking_thresholds("foley1994", scored_at=MASKS),
             "mask": Grating(2.0, phase_deg=90.0, in_float32=True),
         },
         published_peak_cdm2=150.0,
@@ -166,20 +136,12 @@ _ROWS = (
     _Row(
         "masking-incoherent",
         "Masking by noise",
-        Masking(
-            "mask_contrast",
-            _MASKS,
-            _MASKS,
-            Gabor(1.2, sigma_deg=0.8),
-            masking_thresholds("gegenfurtner_kiper1992"),
-            luminance_cdm2=37.0,
-            mask=Noise(0.0, 12.0),
-        ),
+        INCOHERENT_MASKING,
         replace(_SMALL, width_px=300, height_px=300),
         published={
             # A cosine from the left edge of the field, three cycles from its centre.
             "pattern": Gabor(1.2, sigma_deg=0.8, phase_deg=90.0),
-            "human": masking_thresholds("gegenfurtner_kiper1992", scored_at=_MASKS),
+            "human": masking_thresholds("gegenfurtner_kiper1992", scored_at=MASKS),
             "mask": Noise(0.0, 12.0, seed=2, generator="torch", keep_mean=True, halve_edge=True),
             "one_draw": True,
         },
@@ -191,7 +153,7 @@ _ROWS = (
         Detection(
             "flicker_hz",
             spaced(1, 50, 20),
-            _CONTRASTS,
+            CONTRASTS,
             Disk(2.0),
             ElaTCSF(),
             luminance_cdm2=21.4,
@@ -201,27 +163,9 @@ _ROWS = (
         published={"values": tuple(np.linspace(0, 60, 21).tolist())},
         published_field={"frames": 120, "fps": 120.0},
     ),
-    _Row(
-        "frequency-noise",
-        "Detection over frequency, noise, achromatic",
-        _gabors(pattern=OctaveNoise(2.0)),
-        replace(_SMALL, ppd=66.0),
-        published=None,
-    ),
-    _Row(
-        "frequency-noise-rg",
-        "Detection over frequency, noise, red-green",
-        _gabors(pattern=OctaveNoise(2.0), contrasts=spaced(0.0005, 0.06, 20), direction="rg"),
-        replace(_SMALL, ppd=66.0),
-        published=None,
-    ),
-    _Row(
-        "frequency-noise-yv",
-        "Detection over frequency, noise, yellow-violet",
-        _gabors(pattern=OctaveNoise(2.0), contrasts=spaced(0.005, 0.35, 20), direction="yv"),
-        replace(_SMALL, ppd=66.0),
-        published=None,
-    ),
+    _noise("noise", "noise, achromatic"),
+    _noise("noise-rg", "noise, red-green", contrasts=spaced(0.0005, 0.06, 20), direction="rg"),
+    _noise("noise-yv", "noise, yellow-violet", contrasts=spaced(0.005, 0.35, 20), direction="yv"),
 )
 
 
@@ -230,51 +174,25 @@ def tests(options: MatchOptions) -> list[Test]:
     published = options.published
 
     def scene(field: Field, changes: dict[str, Any], peak_cdm2: float) -> Scene:
-        if published:
-            shown = display("metrics-published")
-            shown = replace(shown, peak_cdm2=peak_cdm2, black_cdm2=peak_cdm2 / 1000)
-            field = replace(field, coordinates="endpoints", **changes)
-            found = Scene(field, shown, OPPONENT_HAMMOU2025)
-        else:
-            found = Scene(field, display("metrics"), OPPONENT)
-        return options.shown_in(found)
+        if not published:
+            return options.shown_in(Scene(field, display("metrics"), OPPONENT))
+        shown = display("metrics-published")
+        shown = replace(shown, peak_cdm2=peak_cdm2, black_cdm2=peak_cdm2 / 1000)
+        field = replace(field, coordinates="endpoints", **changes)
+        return options.shown_in(Scene(field, shown, OPPONENT_HAMMOU2025))
 
-    def near_threshold(row: _Row) -> Test:
-        experiment = NearThreshold(
-            row.id,
-            row.title,
-            replace(row.task, **(row.published or {}))
-            if published
-            else row.task.with_seed(options.seed),
-            scene(row.field, row.published_field, row.published_peak_cdm2),
-            drop=not published,
-        )
+    found = []
+    for row in _ROWS:
+        shown = scene(row.field, row.published_field, row.published_peak_cdm2)
         scorer = Alignment(absolute=published)
-        by_default = row.published is not None
-        return Test(experiment, scorer, threshold_panels, by_default=by_default)
-
-    across_frequency = FrequencyMatching(
-        "matching-frequency",
-        "Matching contrast across frequency",
-        "georgeson_sullivan1975",
-        "georgeson_sullivan1975",
-        scene(replace(_SMALL, ppd=50.0), {}, 46.72),
-        spaced(0.001, 1, 33),
-        by=options.match,
-        drop=not published,
-    )
-    of_noise = replace(
-        across_frequency,
-        id="matching-frequency-noise",
-        title="Matching contrast of noise across frequency",
-        pattern=OctaveNoise(5.0, seed=options.seed),
-    )
+        found.append(
+            near_threshold(row.id, row.title, row.task, row.published, shown, scorer, options)
+        )
+    gratings, noise = frequency_matching(scene(replace(_SMALL, ppd=50.0), {}, 46.72), options)
     match_error = MatchingError(
-        DATASETS[across_frequency.reference].uncertainty_db,
-        main="matching-error-pooled",
-        gaps=published,
+        DATASETS[gratings.reference].uncertainty_db, main="matching-error-pooled", gaps=published
     )
-    across_colour = ColourMatching(
+    colours = ColourMatching(
         "matching-colour",
         "Matching contrast across colour directions",
         "switkes_crognale1999",
@@ -285,20 +203,16 @@ def tests(options: MatchOptions) -> list[Test]:
         levels=0 if published else 33,
         drop=not published,
     )
-    every = [
-        *map(near_threshold, _ROWS),
-        Test(across_frequency, match_error, partial(matching_panels, gaps=published)),
-        Test(of_noise, match_error, matching_panels, by_default=False),
-        Test(
-            across_colour,
-            ColourMatchingError(
-                DATASETS[across_colour.reference].uncertainty_db,
-                main="colour-matching-error" if published else "colour-matching-error-db",
-            ),
-            colour_matching_panels,
-        ),
+    colour_error = ColourMatchingError(
+        DATASETS[colours.reference].uncertainty_db,
+        main="colour-matching-error" if published else "colour-matching-error-db",
+    )
+    found += [
+        Test(gratings, match_error, partial(matching_panels, gaps=published)),
+        Test(noise, match_error, matching_panels, by_default=False),
+        Test(colours, colour_error, colour_matching_panels),
     ]
-    return [test for test in every if test.by_default or not published]
+    return [test for test in found if test.by_default or not published]
 
 
 SUITE = Suite(
