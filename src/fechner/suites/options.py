@@ -8,22 +8,13 @@ from its fields.
 from __future__ import annotations
 
 import math
-import sys
-import types
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Literal,
-    Self,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Literal, Self, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -34,7 +25,6 @@ from fechner.stimuli.display import make_display
 
 if TYPE_CHECKING:
     from fechner.experiments.base import Scene
-    from fechner.human.trials import HumanTrials
 
 
 Mode = Literal["default", "published"]
@@ -101,11 +91,7 @@ class Option:
     @property
     def choices(self) -> tuple[str, ...]:
         """What it can be, if that is one of a few values, as words."""
-        return tuple(map(str, self._values))
-
-    @property
-    def _values(self) -> tuple[Any, ...]:
-        return get_args(self.type) if get_origin(self.type) is Literal else ()
+        return tuple(map(str, get_args(self.type))) if get_origin(self.type) is Literal else ()
 
     @property
     def is_list(self) -> bool:
@@ -129,7 +115,12 @@ class Option:
         if self.read is not None:
             return self.read(value)
         if self.choices:
-            return self._chosen(value)
+            if str(value) in self.choices:
+                return get_args(self.type)[self.choices.index(str(value))]
+            near = nearest(str(value), self.choices)
+            hint = f"; did you mean {near}?" if near else "."
+            listed = " or ".join(self.choices)
+            raise FechnerError(f"{self.flags[0]} must be {listed}, not '{value}'{hint}")
         if self.is_list:
             words = value.split(",") if isinstance(value, str) else value
             each_one = replace(self, type=get_args(self.type)[0], default=...)
@@ -137,35 +128,24 @@ class Option:
             return tuple(each_one.convert(each) for each in stripped if each != "")
         if self.type is Path:
             return Path(value)
-        if self.type is bool:
-            if not isinstance(value, bool):
-                raise FechnerError(f"{self.flags[0]} must be True or False, not {value!r}.")
-            return value
-        if self.type in (int, float):
-            return self._within(self._number(value))
-        return value
+        if self.type is bool and not isinstance(value, bool):
+            raise FechnerError(f"{self.flags[0]} must be True or False, not {value!r}.")
+        return self._number(value) if self.type in (int, float) else value
 
     def _number(self, value: Any) -> float:
-        what = "a whole number" if self.type is int else "a number"
-        wrong = FechnerError(f"{self.flags[0]} must be {what}, not '{value}'.")
-        if isinstance(value, bool):
-            raise wrong
-        try:
-            number: float = self.type(value)
-        except (TypeError, ValueError, OverflowError):
-            raise wrong from None
-        if not math.isfinite(number) or (not isinstance(value, str) and number != value):
-            raise wrong
-        return number
-
-    def _within(self, number: float) -> float:
-        too_low = (self.low is not None and number < self.low) or (
-            self.above is not None and number <= self.above
-        )
-        too_high = (self.high is not None and number > self.high) or (
-            self.below is not None and number >= self.below
-        )
-        if too_low or too_high:
+        number = math.nan
+        with suppress(TypeError, ValueError, OverflowError):
+            number = self.type(value)
+        same = isinstance(value, str) or number == value
+        if isinstance(value, bool) or not math.isfinite(number) or not same:
+            what = "a whole number" if self.type is int else "a number"
+            raise FechnerError(f"{self.flags[0]} must be {what}, not '{value}'.")
+        if (
+            (self.low is not None and number < self.low)
+            or (self.above is not None and number <= self.above)
+            or (self.high is not None and number > self.high)
+            or (self.below is not None and number >= self.below)
+        ):
             raise FechnerError(f"{self.flags[0]} must be {self.bounds}, not {number:g}.")
         return number
 
@@ -176,15 +156,6 @@ class Option:
         named["below"] = self.below
         said = " and ".join(f"{word} {at:g}" for word, at in named.items() if at is not None)
         return f"{said} {self.unit}".rstrip() if said else ""
-
-    def _chosen(self, value: Any) -> Any:
-        if str(value) in self.choices:
-            return self._values[self.choices.index(str(value))]
-        near = nearest(str(value), self.choices)
-        hint = f"; did you mean {near}?" if near else "."
-        raise FechnerError(
-            f"{self.flags[0]} must be {' or '.join(self.choices)}, not '{value}'{hint}"
-        )
 
     def in_words(self, value: Any) -> str:
         """Return a value for people, with its unit.
@@ -263,7 +234,7 @@ def option(default: Any, *, help: str, **about: Any) -> Any:
     return field(default=default, metadata={_METADATA: Option(help, default=default, **about)})
 
 
-def options_of(kind: Any) -> Mapping[str, Option]:
+def _options_of(kind: Any) -> Mapping[str, Option]:
     """Return the options of a dataclass by name.
 
     Examples
@@ -271,20 +242,20 @@ def options_of(kind: Any) -> Mapping[str, Option]:
     >>> list(options_of(Options))
     ['published', 'seed', 'ppd', 'resize']
     """
-    return _options_of(kind)
-
-
-@cache
-def _options_of(kind: Any) -> Mapping[str, Option]:
     if "__dataclass_fields__" not in vars(kind):
         raise FechnerError(
             f"{kind.__name__} needs the line @dataclass(frozen=True, kw_only=True) before it."
         )
+    types = get_type_hints(kind)
     found = {}
     for each in fields(kind):
         about = each.metadata.get(_METADATA)
         if about is not None:
-            found[each.name] = replace(about, name=each.name, type=_type(kind, each.name))
+            # Without None; what may be several things is Any.
+            kinds = [t for t in get_args(types[each.name]) if t is not NoneType]
+            is_union = get_origin(types[each.name]) in (Union, UnionType)
+            own = types[each.name] if not is_union else kinds[0] if len(kinds) == 1 else Any
+            found[each.name] = replace(about, name=each.name, type=own)
         elif each.compare:
             raise FechnerError(
                 f"field '{each.name}' of {kind.__name__} is no option yet: write "
@@ -293,15 +264,8 @@ def _options_of(kind: Any) -> Mapping[str, Option]:
     return found
 
 
-def _type(kind: type, name: str) -> Any:
-    """Return the type of a field without None; one that may be several things is Any."""
-    owner = next(each for each in kind.__mro__ if name in vars(each).get("__annotations__", {}))
-    only = types.SimpleNamespace(__annotations__={name: owner.__annotations__[name]})
-    hint = get_type_hints(only, vars(sys.modules[owner.__module__]))[name]
-    if get_origin(hint) in (Union, types.UnionType):
-        kinds = [each for each in get_args(hint) if each is not type(None)]
-        return kinds[0] if len(kinds) == 1 else Any
-    return hint
+#: The options of a dataclass by name.
+options_of: Callable[[Any], Mapping[str, Option]] = cache(_options_of)
 
 
 class Checked:
@@ -313,8 +277,10 @@ class Checked:
 
     def changed(self) -> dict[str, Any]:
         """Return the options that have another value than their default."""
-        values = {name: getattr(self, name) for name in options_of(type(self))}
-        return {n: v for n, v in values.items() if v != options_of(type(self))[n].default}
+        known = options_of(type(self))
+        return {
+            n: getattr(self, n) for n, each in known.items() if getattr(self, n) != each.default
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -324,7 +290,8 @@ class Options(Checked):
     Parameters
     ----------
     people
-        What people answered to tests of the suite; nothing that is measured depends on it.
+        Trials of people (`HumanTrials`) in tests of the suite; nothing that is measured depends on
+        them.
 
     Examples
     --------
@@ -351,7 +318,7 @@ class Options(Checked):
         text={True: "resampled", False: "drawn at each observer's size"}.__getitem__,
         comparable=False,
     )
-    people: HumanTrials | None = field(default=None, compare=False, repr=False)
+    people: Any = field(default=None, compare=False, repr=False)
 
     @property
     def mode(self) -> Mode:
@@ -401,8 +368,7 @@ class Options(Checked):
 
 
 def _restored_display(stored: Mapping[str, Any]) -> Display:
-    own = {key: value for key, value in stored.items() if key not in ("kind", "name")}
-    return make_display(stored["name"], own)
+    return make_display(stored["name"], {k: stored[k] for k in stored.keys() - {"kind", "name"}})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -16,45 +16,19 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from fechner import experiments, scores
 from fechner.errors import FechnerError
-from fechner.experiments import (
-    AdaptiveLevels,
-    EveryLevel,
-    GivenConditions,
-    ItemResponse,
-    Matching,
-    Naming,
-    PreferredViews,
-    SecondLook,
-)
-from fechner.experiments.base import Scene
-from fechner.experiments.item_tasks import ItemTask
 from fechner.human.trials import given_test
 from fechner.observers.classes import Among, Categories, categories, readable_names
 from fechner.observers.dropout import Dropout
-from fechner.scores import (
-    ConditionPanels,
-    ConditionScores,
-    ItemPanels,
-    ItemScores,
-    ViewPanels,
-    ViewScores,
-)
 from fechner.scores.item_curves import PUBLISHED_WINDOW
-from fechner.stimuli import OPPONENT, Field, display
+from fechner.stimuli import OPPONENT, Field, display, picture_sets
 from fechner.stimuli.conditions import ConditionPictures
 from fechner.stimuli.manipulations import MANIPULATIONS, PUBLISHED, Manipulation
 from fechner.stimuli.manipulations.noise import SALT_PEPPER
 from fechner.stimuli.manipulations.tone import SHARPNESS_UP
 from fechner.stimuli.objects import OBJECT_MANIPULATIONS
-from fechner.stimuli.picture_sets import (
-    NO_PICTURES,
-    PictureSet,
-    classes_of,
-    first_names,
-    known_pictures,
-    open_pictures,
-)
+from fechner.stimuli.picture_sets import PictureSet
 from fechner.suites.base import Suite, Test
 from fechner.suites.options import PlacementOptions, option
 
@@ -64,7 +38,7 @@ _REFERENCE = "richardwebster2018"
 _CONDITIONS = "geirhos2021"
 
 #: Networks mostly see so many pixels; how large a photograph is in degrees nobody knows.
-_SCENE = Scene(Field(224, 224, 32.0), display("verbal"), OPPONENT)
+_SCENE = experiments.Scene(Field(224, 224, 32.0), display("verbal"), OPPONENT)
 
 #: The paper's, which are run unless tests are named.
 _OF_THE_PAPER = tuple(each.name for each in PUBLISHED)
@@ -130,7 +104,7 @@ def _pictures_option(help: str) -> Any:
         None,
         help=help,
         store=lambda pictures: {**pictures.plain(), "place": pictures.place},
-        restore=lambda stored: known_pictures(stored, stored["place"]),
+        restore=lambda stored: picture_sets.known_pictures(stored, stored["place"]),
         text=lambda pictures: f"{len(pictures):,} pictures of {len(pictures.classes):,} classes",
         words="{}",
     )
@@ -201,7 +175,7 @@ class RecognitionOptions(PlacementOptions):
     def pictures(self) -> PictureSet:
         """What is shown: photographs, or views of objects."""
         given = self.images if self.objects is None else self.objects
-        return given if isinstance(given, PictureSet) else NO_PICTURES
+        return given if isinstance(given, PictureSet) else picture_sets.NO_PICTURES
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -216,7 +190,7 @@ class RecognitionOptions(PlacementOptions):
                 "--objects FOLDER (`fechner objects FOLDER` fetches some)."
             )
         if self.objects is None:
-            name, pictures = "images", open_pictures(self.images, spool=spool)
+            name, pictures = "images", picture_sets.open_pictures(self.images, spool=spool)
         else:
             from fechner.stimuli.objects import open_objects
 
@@ -240,84 +214,80 @@ def _in_categories(pictures: PictureSet, chosen: Categories) -> PictureSet:
     if len(kept) == len(names):
         return pictures
     readable = readable_names(pictures.classes)
-    lost = first_names([label for label, name in zip(readable, names, strict=True) if not name])
+    lost = picture_sets.first_names(
+        [label for label, name in zip(readable, names, strict=True) if not name]
+    )
     if len(set(names) - {""}) < 2:
         raise FechnerError(
             f"pictures of two categories of '{chosen.name}' are needed to choose between; of no "
             f"category: {lost}."
         )
     note = f"of no category of '{chosen.name}', and left out: {lost}."
-    return replace(classes_of(pictures, kept), notes=(*pictures.notes, note))
+    return replace(picture_sets.classes_of(pictures, kept), notes=(*pictures.notes, note))
 
 
 def tests(options: RecognitionOptions) -> list[Test]:
     """Return preferred views, and the tests that show them, of every manipulation there is."""
-    pictures = options.pictures
+    pictures, among, chosen = options.pictures, options.among, options.categories
     scene = options.shown_in(_SCENE)
-    views = PreferredViews(
-        "views",
-        "Which pictures are known best?",
-        _REFERENCE,
-        scene,
-        pictures,
-        options.among,
-        options.categories,
-    )
-    given = list(_given(pictures, scene, options))
-    by_default = options.show == "preferred" and not given
-    found = [*given, Test(views, ViewScores(), ViewPanels(), by_default=by_default)]
-    last = "views"
-    if pictures.kind == "objects":
-        last = "views-rendered"
-        look = SecondLook(last, "And which, rendered with care?", views, _SECOND_LOOK, options.seed)
-        found.append(Test(look, ViewScores(), ViewPanels(), after=("views",), by_default=False))
-    after = (last,) if options.show == "preferred" else ()
-    return [*found, *_curves(pictures, scene, after, options)]
-
-
-def _given(pictures: PictureSet, scene: Scene, options: RecognitionOptions) -> Iterator[Test]:
-    """Go through experiments whose pictures come in conditions."""
-    published = options.published
-    scorer = ConditionScores(options.people, 1.0 if published else float("nan"))
+    found = []
+    scorer = scores.ConditionScores(options.people, 1.0 if options.published else float("nan"))
     for part in pictures.experiments:
         assert isinstance(part, ConditionPictures)
-        experiment = GivenConditions(
-            given_test(part.experiment),
-            f"{part.experiment.capitalize()}: what is it?",
-            _CONDITIONS,
-            scene,
-            part,
-            options.among,
-            options.categories,
+        name = part.experiment
+        title = f"{name.capitalize()}: what is it?"
+        given = experiments.GivenConditions(
+            given_test(name), title, _CONDITIONS, scene, part, among, chosen
         )
-        yield Test(experiment, scorer, ConditionPanels(scorer))
+        found.append(Test(given, scorer, scores.ConditionPanels(scorer)))
+    title = "Which pictures are known best?"
+    views = experiments.PreferredViews("views", title, _REFERENCE, scene, pictures, among, chosen)
+    by_default = options.show == "preferred" and not found
+    of_views = scores.ViewScores(), scores.ViewPanels()
+    found.append(Test(views, *of_views, by_default=by_default))
+    last = "views"
+    if pictures.kind == "objects":
+        last, title = "views-rendered", "And which, rendered with care?"
+        look = experiments.SecondLook(last, title, views, _SECOND_LOOK, options.seed)
+        found.append(Test(look, *of_views, after=("views",), by_default=False))
+    after = (last,) if options.show == "preferred" else ()
+    return [*found, *_curves(scene, after, options)]
+
+
+_QUESTIONS = {"mafc": "what is it?", "2afc": "which of two is it?"}
 
 
 def _curves(
-    pictures: PictureSet, scene: Scene, after: Sequence[str], options: RecognitionOptions
+    scene: experiments.Scene, after: tuple[str, ...], options: RecognitionOptions
 ) -> Iterator[Test]:
-    published = options.published
-    every, undropped = _tasks(options), _tasks(replace(options, dropout=None))
-    for task, without in zip(every, undropped, strict=True):
-        for manipulation in _manipulations(pictures, published):
-            n = options.levels or _LEVELS
+    """Return the item-response curves of each task and manipulation."""
+    pictures = options.pictures
+    published, n = options.published, options.levels or _LEVELS
+    dropped = options.dropout
+    dropout = Dropout(dropped, options.dropout_share, options.dropout_runs) if dropped else None
+    naming = experiments.Naming(options.among, options.categories)
+    matching = experiments.Matching
+    two = matching("2afc-published", others=None) if published else matching()
+    manipulations = {**MANIPULATIONS, **(_PUBLISHED if published else {})}
+    if pictures.kind == "objects":
+        manipulations |= OBJECT_MANIPULATIONS
+    scorer = scores.ItemScores(PUBLISHED_WINDOW if published else 1, options.people)
+    for task in (naming, two):
+        for manipulation in manipulations.values():
             levels = (
                 published_levels(manipulation, n)
                 if published
                 else levels_between(*manipulation.range, n)
             )
+            trials = _ORIGINALS + (options.trials or _TRIALS[task.name])
             placement = (
-                AdaptiveLevels(
-                    levels,
-                    _ORIGINALS + (options.trials or _TRIALS[task.name]),
-                    options.width,
-                    _ORIGINALS,
-                    "logistic",
-                )
+                experiments.AdaptiveLevels(levels, trials, options.width, _ORIGINALS, "logistic")
                 if options.adaptive
-                else EveryLevel(levels)
+                else experiments.EveryLevel(levels)
             )
-            experiment = ItemResponse(
+            # Random manipulations are random enough without dropout, as in the paper.
+            drops = task is naming and not manipulation.random
+            experiment = experiments.ItemResponse(
                 f"{task.name}-{manipulation.name}",
                 f"{manipulation.title}: {_QUESTIONS[task.name]}",
                 manipulation.reference,
@@ -325,41 +295,21 @@ def _curves(
                 pictures,
                 manipulation,
                 placement,
-                without if manipulation.random else task,  # random enough, as in the paper
+                replace(naming, dropout=dropout) if drops else task,
                 options.per_class,
                 options.show,
                 options.seed,
             )
-            scorer = ItemScores(PUBLISHED_WINDOW if published else 1, options.people)
             opposite = manipulation.opposite
+            is_usual = manipulation.applies_to == "objects" or manipulation.name in _OF_THE_PAPER
             yield Test(
                 experiment,
                 scorer,
-                ItemPanels(scorer),
+                scores.ItemPanels(scorer),
                 uses=(f"{task.name}-{opposite}",) if opposite else (),
-                after=tuple(after),
-                by_default=not pictures.experiments
-                and (manipulation.applies_to == "objects" or manipulation.name in _OF_THE_PAPER),
+                after=after,
+                by_default=is_usual and not pictures.experiments,
             )
-
-
-_QUESTIONS = {"mafc": "what is it?", "2afc": "which of two is it?"}
-
-
-def _tasks(options: RecognitionOptions) -> tuple[ItemTask, ...]:
-    dropped = options.dropout
-    dropout = Dropout(dropped, options.dropout_share, options.dropout_runs) if dropped else None
-    return (
-        Naming(options.among, options.categories, dropout),
-        Matching("2afc-published", others=None) if options.published else Matching(),
-    )
-
-
-def _manipulations(pictures: PictureSet, published: bool) -> Iterator[Manipulation]:
-    own = _PUBLISHED if published else {}
-    yield from (own.get(name, each) for name, each in MANIPULATIONS.items())
-    if pictures.kind == "objects":
-        yield from OBJECT_MANIPULATIONS.values()
 
 
 SUITE = Suite(
