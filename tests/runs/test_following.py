@@ -61,9 +61,9 @@ def test_what_matches_nothing_is_an_error(names: str, sentence: str) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"prompts": ["?"]}, r"suite 'encoders' does not take --prompts; verbal does\."),
-        ({"adaptive": False}, r"suite 'encoders' does not take --adaptive; verbal and "),
-        ({"dither": True, "trials": 3}, r"does not take --dither; verbal does\."),
+        ({"prompts": ["?"]}, r"does not take --prompts; it is an option of verbal\."),
+        ({"adaptive": False}, r"does not take --adaptive; it is an option of verbal and "),
+        ({"dither": True, "trials": 3}, r"does not take --dither; it is an option of verbal\."),
     ],
 )
 def test_options_that_a_suite_does_not_take_are_named(options, sentence: str) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import importlib
 import inspect
 import re
 import sys
 import uuid
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from fnmatch import fnmatchcase
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -181,20 +180,8 @@ class Suite:
     def build(self, options: Options | None = None, **given: Any) -> list[Test]:
         """Return its tests, for options or for what a user sets by keywords."""
         chosen = self.options(**given) if options is None else options
-        as_measured = set(chosen.changed()) <= {"published", "seed"}
-        return [
-            replace(
-                test,
-                fingerprint=self.fingerprint + self._code_of(test),
-                baselines=baselines_of(self.name, chosen.mode, test.id, as_measured),
-            )
-            for test in self._checked_tests(chosen)
-        ]
-
-    def _checked_tests(self, options: Options) -> list[Test]:
-        """Return what the builder of tests returns, or say what is wrong with it."""
         try:
-            found = self.tests(options)
+            found = self.tests(chosen)
         except FechnerError:
             raise
         except Exception as error:
@@ -205,10 +192,18 @@ class Suite:
             raise FechnerError(
                 f"the builder of suite '{self.name}' must return a list of fechner.Test."
             )
-        for name, n in Counter(test.id for test in found).items():
-            if n > 1:
-                raise FechnerError(f"suite '{self.name}' has {n} tests with the id '{name}'.")
-        return list(found)
+        ids = [test.id for test in found]
+        if twice := {name for name in ids if ids.count(name) > 1}:
+            raise FechnerError(f"suite '{self.name}' has tests of one id: {', '.join(twice)}.")
+        as_measured = set(chosen.changed()) <= {"published", "seed"}
+        return [
+            replace(
+                test,
+                fingerprint=self.fingerprint + self._code_of(test),
+                baselines=baselines_of(self.name, chosen.mode, test.id, as_measured),
+            )
+            for test in found
+        ]
 
     def _code_of(self, test: Test) -> str:
         """Return a hash of what a user's own classes in a test look like, if no file is hashed."""
@@ -254,12 +249,10 @@ class Suite:
         every = {test.id: test for test in self.build(options)}
         if not every:
             raise FechnerError(f"suite '{self.name}' has no tests with these options.")
-        if not names:
-            return _with_earlier([test for test in every.values() if test.by_default], every)
-        chosen: set[str] = set()
-        for name in names:
-            found = _matching(name, every)
-            if not found and (lacking := _matching(name, self.further)):
+        chosen = set() if names else {name for name, test in every.items() if test.by_default}
+        for name in names or ():
+            found = fnmatch.filter(every, name)
+            if not found and (lacking := fnmatch.filter(self.further, name)):
                 need = self.further[lacking[0]]
                 raise FechnerError(f"test '{name}' of {self.name} needs {need}.")
             if not found:
@@ -268,7 +261,9 @@ class Suite:
                     listed = f"`fechner list tests --suite {self.name}` shows all {len(every)}"
                 raise UnknownNameError("test", name, every, listed)
             chosen.update(found)
-        return _with_earlier([test for test in every.values() if test.id in chosen], every)
+        while earlier := {each for name in chosen for each in every[name].after} - chosen:
+            chosen |= earlier
+        return [test for name, test in every.items() if name in chosen]
 
     @property
     def fingerprint(self) -> str:
@@ -302,36 +297,16 @@ class UnknownOptionError(FechnerError, TypeError):
     """An option that a suite does not have: another's, or one that is mistyped."""
 
     def __init__(self, own: Suite, name: str, known: Iterable[str]) -> None:
-        from fechner.suites.base import suites
-
-        flag = f"--{name.replace('_', '-')}"
         others = [each.name for each in suites().values() if name in options_of(each.options)]
         near = nearest(name, known, 0.7)
         if others:
-            do = "does" if len(others) == 1 else "do"
-            why = f"; {' and '.join(others)} {do}. Leave it out."
+            why = f"; it is an option of {' and '.join(others)}. Leave it out."
         elif near:
             why = f"; did you mean --{near.replace('_', '-')}?"
         else:
             why = f"; `fechner run --suite {own.spec} --help` lists its options."
+        flag = f"--{name.replace('_', '-')}"
         super().__init__(f"suite '{own.name}' does not take {flag}{why}")
-
-
-def _matching(name: str, known: Iterable[str]) -> list[str]:
-    """Return what has a name, or matches it as a pattern."""
-    return [each for each in known if each == name or fnmatchcase(each, name)]
-
-
-def _with_earlier(tests: Sequence[Test], every: Mapping[str, Test]) -> list[Test]:
-    """Return tests with all that they come after, in the order of ``every``."""
-    wanted: set[str] = set()
-    left = [test.id for test in tests]
-    while left:
-        name = left.pop()
-        if name not in wanted:
-            wanted.add(name)
-            left.extend(every[name].after)
-    return [test for name, test in every.items() if name in wanted]
 
 
 def may_ask(test: Test, lacking: Sequence[str]) -> bool:
@@ -361,9 +336,6 @@ NAMES = ("encoders", "metrics", "decalogue", "verbal", "recognition")
 
 #: Packages offer suites in this group of entry points.
 GROUP = "fechner.suites"
-
-#: What a name in a file stands for, and an example of one.
-_IN_FILE = ("suite", "SUITE")
 
 
 def suite(given: Suite | str) -> Suite:
@@ -423,11 +395,33 @@ def _from_package(point: metadata.EntryPoint) -> Suite:
             f"suite '{point.name}' of {there} could not be loaded: {raised(error)}; update or "
             "uninstall it."
         ) from error
-    own = _checked(offered, f"{point.value} of {there}")
     source = f"{point.dist.name} {point.dist.version}" if point.dist else point.value
     file = sys.modules[point.value.partition(":")[0]].__file__
+    return _found(offered, f"{point.value} of {there}", source, file)
+
+
+def _from_file(spec: str) -> Suite:
+    path, name = split_spec(spec, "suite", "SUITE")
+    found = load_from_file(spec, "suite", "SUITE")
+    return _found(found, spec, f"{path.resolve()}:{name}", path)
+
+
+def _found(found: object, where: str, source: str, file: Path | str | None) -> Suite:
+    """Return what was found as a suite that says where it was found."""
+    if not isinstance(found, Suite):
+        raise FechnerError(f"{where} must be a fechner.Suite, not {found!r}.")
+    if found.name in NAMES:
+        raise FechnerError(
+            f"{where} is called '{found.name}', as a suite of fechner is: choose another name."
+        )
     content = hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
-    return replace(own, source=source, sha256=content)
+    return replace(found, source=source, sha256=content)
+
+
+@cache
+def _own(name: str) -> Suite:
+    found: Suite = importlib.import_module(f"fechner.suites.{name}").SUITE
+    return replace(found, source=OURS)
 
 
 def _classes_in(thing: Any) -> set[type]:
@@ -450,26 +444,3 @@ def _source(kind: type) -> str:
 
 #: Tells processes apart.
 _PROCESS = uuid.uuid4().hex
-
-
-@cache
-def _own(name: str) -> Suite:
-    found: Suite = importlib.import_module(f"fechner.suites.{name}").SUITE
-    return replace(found, source=OURS)
-
-
-def _from_file(spec: str) -> Suite:
-    path, name = split_spec(spec, *_IN_FILE)
-    own = _checked(load_from_file(spec, *_IN_FILE), spec)
-    content = hashlib.sha256(path.read_bytes()).hexdigest()
-    return replace(own, source=f"{path.resolve()}:{name}", sha256=content)
-
-
-def _checked(found: object, where: str) -> Suite:
-    if not isinstance(found, Suite):
-        raise FechnerError(f"{where} must be a fechner.Suite, not {found!r}.")
-    if found.name in NAMES:
-        raise FechnerError(
-            f"{where} is called '{found.name}', as a suite of fechner is: choose another name."
-        )
-    return found

@@ -8,7 +8,7 @@ chooses contrasts trial by trial and measures what is left of a contrast in a pi
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
@@ -42,12 +42,6 @@ from fechner.stimuli import (
 from fechner.suites.base import Suite, Test
 from fechner.suites.options import DisplayOptions, PlacementOptions, option, spaced
 
-#: What follows every question.
-_ONLY_THAT = "Respond just yes or no"
-
-#: What stands between two labels in a user's list.
-_OR = "|"
-
 #: Two pictures, one of which shows something; no paper has these.
 PAIRS = (
     Prompt(
@@ -79,8 +73,9 @@ def published_prompts() -> Prompts:
     place = resources.files("fechner.suites") / "data/hernandez2025_prompts.csv"
     lines = (line for line in place.read_text("utf-8").splitlines() if line[0] != "#")
     rows = list(csv.DictReader(lines))
+    questions = [row["text"] for row in rows if row["kind"] == "question"]
     return Prompts(
-        tuple(_question(row["text"]) for row in rows if row["kind"] == "question"),
+        tuple(Prompt(f"{text} Respond just yes or no") for text in questions),
         tuple(Prompt("", (row["text"], row["other"])) for row in rows if row["kind"] == "label"),
     )
 
@@ -96,13 +91,13 @@ def read_prompts(path: Path | str) -> tuple[Prompt, ...]:
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is not text"
         raise FechnerError(f"the prompts in {path} cannot be read: {why}.") from None
-    found = list(parse_prompts(text.splitlines(), str(path)))
+    found = parse_prompts(text.splitlines(), str(path))
     if not found:
         raise FechnerError(f"{path} has no prompts: write one question a line.")
     return tuple(dict.fromkeys(found))
 
 
-def parse_prompts(lines: Iterable[str], where: str) -> Iterable[Prompt]:
+def parse_prompts(lines: Iterable[str], where: str) -> tuple[Prompt, ...]:
     """Turn lines into prompts.
 
     Examples
@@ -111,19 +106,21 @@ def parse_prompts(lines: Iterable[str], where: str) -> Iterable[Prompt]:
     >>> one.text, two.options
     ('Do you see dots?', ('dots', 'nothing'))
     """
+    found = []
     for number, line in enumerate(lines, 1):
         words = line.strip()
+        labels = tuple(part.strip() for part in words.split("|"))
         if not words or words.startswith("#"):
             continue
-        if _OR not in words:
-            yield Prompt(words)
-            continue
-        labels = tuple(part.strip() for part in words.split(_OR))
-        if len(labels) != 2 or not all(labels) or labels[0] == labels[1]:
+        if len(labels) == 1:
+            found.append(Prompt(words))
+        elif len(labels) == 2 and all(labels) and labels[0] != labels[1]:
+            found.append(Prompt("", labels))
+        else:
             raise FechnerError(
-                f"line {number} of {where} is not two labels with {_OR} between them: '{words}'."
+                f"line {number} of {where} is not two labels with | between them: '{words}'."
             )
-        yield Prompt("", labels)
+    return tuple(found)
 
 
 def open_prompts(given: Any) -> tuple[Prompt, ...]:
@@ -132,26 +129,7 @@ def open_prompts(given: Any) -> tuple[Prompt, ...]:
         return read_prompts(given)
     if all(isinstance(each, Prompt) for each in given):
         return tuple(given)
-    return tuple(parse_prompts(given, "the prompts"))
-
-
-def restored_prompts(stored: Sequence[Mapping[str, Any]]) -> tuple[Prompt, ...]:
-    """Return prompts from plain values."""
-    return tuple(Prompt(each["text"], tuple(each["options"])) for each in stored)
-
-
-def chosen_prompts(own: tuple[Prompt, ...] | None) -> Prompts:
-    """Return a user's prompts by kind, or the published ones if there are none of their own."""
-    if own is None:
-        return published_prompts()
-    return Prompts(
-        tuple(prompt for prompt in own if prompt.text),
-        tuple(prompt for prompt in own if not prompt.text),
-    )
-
-
-def _question(text: str) -> Prompt:
-    return Prompt(f"{text} {_ONLY_THAT}")
+    return parse_prompts(given, "the prompts")
 
 
 #: Their "0-32 cpd, logarithmically spaced" cannot begin at 0; at 64 pixels per degree the last band
@@ -194,7 +172,7 @@ class VerbalOptions(PlacementOptions, DisplayOptions):
         help="Your own prompts: a file with a question a line, or two labels with | between; in "
         "Python also a list.",
         read=open_prompts,
-        restore=restored_prompts,
+        restore=lambda stored: tuple(Prompt(p["text"], tuple(p["options"])) for p in stored),
         text=lambda prompts: f"{len(prompts)} of your own",
     )
     dither: bool = option(
@@ -242,7 +220,9 @@ def tests(options: VerbalOptions) -> list[Test]:
     task = _TASK
     if options.stimuli == "photographs" and album is not None:
         task = replace(_TASK, pattern=NaturalBand(2.0, album.photographs))
-    prompts = chosen_prompts(options.prompts)
+    prompts = published_prompts()
+    if (own := options.prompts) is not None:
+        prompts = Prompts(tuple(p for p in own if p.text), tuple(p for p in own if not p.text))
     scorer = ContrastSensitivity(published=published)
 
     def asking(test: str, title: str, guess: float | None, **more: Any) -> Test:
@@ -263,8 +243,8 @@ def tests(options: VerbalOptions) -> list[Test]:
             drop=not published,
             **more,
         )
-        own = replace(scorer, guess=guess)
-        return Test(experiment, own, SensitivityPanels(own))
+        guessing = replace(scorer, guess=guess)
+        return Test(experiment, guessing, SensitivityPanels(guessing))
 
     two_pictures = asking(
         "detection-2afc", "Which picture shows a pattern?", 0.5, questions=PAIRS, pictures=2
