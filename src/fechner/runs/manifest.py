@@ -263,15 +263,15 @@ def parameters(thing: Any) -> Any:
     >>> parameters(Gabor(4.0, sigma_deg=0.5))["kind"]
     'Gabor'
     """
-    if is_dataclass(thing) and not isinstance(thing, type):
-        compared = [field.name for field in fields(thing) if field.compare]
-        values = {name: parameters(getattr(thing, name)) for name in compared}
-        return {"kind": type(thing).__name__, **values}
-    if isinstance(thing, tuple | list):
-        return [parameters(item) for item in thing]
-    if isinstance(thing, dict):
-        return {key: parameters(value) for key, value in thing.items()}
-    return thing
+    return json.loads(json.dumps(thing, default=_fields))
+
+
+def _fields(thing: Any) -> dict[str, Any]:
+    """Return the name of a dataclass and its fields."""
+    if not is_dataclass(thing) or isinstance(thing, type):
+        raise TypeError(f"{thing!r} cannot be written to a manifest.")
+    values = {each.name: getattr(thing, each.name) for each in fields(thing) if each.compare}
+    return {"kind": type(thing).__name__, **values}
 
 
 def origin_of(own: Suite) -> dict[str, Any]:
