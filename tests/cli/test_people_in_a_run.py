@@ -14,7 +14,7 @@ from fechner.cli import app
 from fechner.experiments.item_tasks import Shown
 from fechner.experiments.preferred_views import Item
 from fechner.human.trials import HumanTrial, HumanTrials
-from fechner.runs.people import people_of
+from fechner.runs.run import people_of
 
 TESTS = ("2afc-blur", "2afc-salt-pepper")
 

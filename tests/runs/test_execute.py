@@ -15,7 +15,7 @@ from fechner.errors import RunFolderError, UnknownNameError
 from fechner.observers import Wants, devices
 from fechner.observers.devices import free_memory
 from fechner.observers.torchvision_fix import import_torchvision
-from fechner.runs import setup, store
+from fechner.runs import engine, store
 
 TESTS = ["masking-coherent"]
 
@@ -460,7 +460,7 @@ def test_the_batch_size_is_what_fits(tmp_path: Path, monkeypatch: pytest.MonkeyP
         return found.manifest.observers["counting"].batch_size, max(batches[LOOKED_OVER:])
 
     assert run("plenty") == (8, 8)
-    monkeypatch.setattr(setup, "free_memory", lambda device: 0)
+    monkeypatch.setattr(engine, "free_memory", lambda device: 0)
     assert run("nothing") == (1, 1)
 
 
@@ -471,7 +471,7 @@ def test_every_observer_has_a_batch_size_of_its_own(
         # So much that the C library hands it back each time, whatever it kept of other tests.
         return brightness(pictures) * torch.ones(len(pictures), 20_000_000)[:, :1]
 
-    monkeypatch.setattr(setup, "free_memory", lambda device: 440_000_000)
+    monkeypatch.setattr(engine, "free_memory", lambda device: 440_000_000)
     run = quick("pixels", observe(large, name="large"), out=tmp_path / "run")
     found = {name: record.batch_size for name, record in run.manifest.observers.items()}
     assert found["pixels"] == 8
@@ -483,7 +483,7 @@ def test_the_batch_size_is_reused_on_resume(
 ) -> None:
     folder = tmp_path / "run"
     with monkeypatch.context() as patch:
-        patch.setattr(setup, "free_memory", lambda device: 0)
+        patch.setattr(engine, "free_memory", lambda device: 0)
         quick(counting([]), out=folder)
     batches: list[int] = []
     run = quick(counting(batches), out=folder, tests=[*TESTS, "masking-incoherent"])

@@ -12,7 +12,7 @@ from following import EACH, PIECES, SPEC, SUITE, Gabors
 
 from fechner import FechnerError, Run, evaluate, observe, suites
 from fechner.errors import UnknownNameError
-from fechner.runs import ledger
+from fechner.runs import plan as planning
 from fechner.runs.manifest import ObserverRecord
 from fechner.runs.plan import Schedule, jobs, piece_keys
 from fechner.suites import Options, suite
@@ -134,8 +134,8 @@ def test_answers_are_handed_on_whole_and_read_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[Path] = []
-    real = ledger.read_dataset
-    monkeypatch.setattr(ledger, "read_dataset", lambda p, h: (read.append(p), real(p, h))[1])
+    real = planning.read_dataset
+    monkeypatch.setattr(planning, "read_dataset", lambda p, h: (read.append(p), real(p, h))[1])
     run = quick("pixels", out=tmp_path / "run", scores_only=True)
     assert len(read) == len(set(read)) == 2 * PIECES  # first and second
     first, second = (run.data("pixels", name) for name in ("first", "second"))

@@ -8,7 +8,9 @@ from recognised import Measured
 
 from fechner.errors import FechnerError
 from fechner.human.trials import HumanTrial, HumanTrials
-from fechner.runs.people import FILE, keep_people, people_of, remove_people
+from fechner.runs.people import keep_people, remove_people
+from fechner.runs.run import people_of
+from fechner.runs.store import PEOPLE
 
 
 @pytest.fixture
@@ -36,7 +38,7 @@ def test_what_is_kept_is_handed_out(run: Measured) -> None:
     kept = keep_people(run, HumanTrials.of([trial(), trial(observer="bob", correct=True)]))
     assert people_of(run.folder) == kept
     assert people_of(str(run.folder)) is people_of(run.folder)  # read once
-    assert [path.name for path in run.folder.iterdir()] == [FILE]
+    assert [path.name for path in run.folder.iterdir()] == [PEOPLE]
     other = keep_people(run, HumanTrials.of([trial(level=7.0)]))
     assert people_of(run.folder) == other != kept
     assert remove_people(run.folder)
@@ -87,7 +89,7 @@ def test_runs_that_ask_people_nothing(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_written(run: Measured) -> None:
-    blocked = SimpleNamespace(folder=run.folder / "none" / FILE, tests=run.tests)
+    blocked = SimpleNamespace(folder=run.folder / "none" / PEOPLE, tests=run.tests)
     (run.folder / "none").touch()
     with pytest.raises(FechnerError, match="cannot be written"):
         keep_people(blocked, HumanTrials.of([trial()]))

@@ -26,8 +26,8 @@ from processes import FECHNER, running
 from fechner import FechnerError, Run, evaluate, observe
 from fechner.errors import WorkerError
 from fechner.observers import resolve
+from fechner.runs.backends import Setup
 from fechner.runs.manifest import parameters
-from fechner.runs.setup import Setup
 from fechner.runs.workers import Payload, Task, WorkerPool, work
 from fechner.suites import suites
 
@@ -91,7 +91,7 @@ from pathlib import Path
 
 from following import SPEC
 from fechner import evaluate
-from fechner.runs.ledger import Ledger
+from fechner.runs.store import Ledger
 
 folder, workers, stop = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 record, count = Ledger.record, 0

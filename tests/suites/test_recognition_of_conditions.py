@@ -15,7 +15,8 @@ from fechner.cli import app
 from fechner.errors import FechnerError
 from fechner.human.trials import read_all_trials
 from fechner.report.conditions import condition_figures, experiments_in, summarise_conditions
-from fechner.runs.people import keep_people, people_of
+from fechner.runs.people import keep_people
+from fechner.runs.run import people_of
 from fechner.scores import Score
 from fechner.scores.comparisons import paired
 

@@ -30,7 +30,8 @@ def people(
     """
     from fechner.human.trials import read_all_trials
     from fechner.report.consistency import summarise_people
-    from fechner.runs.people import keep_people, people_of, remove_people
+    from fechner.runs.people import keep_people, remove_people
+    from fechner.runs.run import people_of
 
     found = fechner.Run(run)
     if remove and files:

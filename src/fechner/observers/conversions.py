@@ -58,7 +58,8 @@ class ComparesFeatures:
         self.name = encoder.name
         self.wants = encoder.wants
         self.readouts = check_readouts(readouts)
-        self.layers = choose_layers(encoder, layers)
+        natural = layers is None
+        self.layers = tuple(encoder.layers) if natural else choose_layers(encoder, layers)
         own = encoder.fingerprint
         self.fingerprint = own and f"{own} layers={self.layers} readouts={self.readouts}"
 

@@ -181,16 +181,10 @@ class NetworkClassifier(NetworkEncoder):
         return full_precision(usable_output(scores, len(frames), self.name))
 
 
-class _Later:
-    """An attribute of an encoder that is loaded when it is first looked at."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, observer: Any, owner: type) -> Any:
-        found = {**vars(observer._see()), **vars(observer)}
-        vars(observer).update(found)  # where they are looked for first from now on
-        return found[self.name]
+def _loaded(name: str, observer: Any) -> Any:
+    """Load the encoder of an observer when one of its attributes is first looked at."""
+    vars(observer).update({**vars(observer._see()), **vars(observer)})
+    return vars(observer)[name]
 
 
 class NetworkThatAnswers(NetworkEncoder):
@@ -199,15 +193,15 @@ class NetworkThatAnswers(NetworkEncoder):
     Its layers, and what it wants, are those of the encoder; `answerer` has its own.
     """
 
-    network: Any = _Later()
-    module: Any = _Later()
-    wants: Any = _Later()
-    settings: Any = _Later()
-    fingerprint: Any = _Later()
-    is_your_own: Any = _Later()
-    _function: Any = _Later()
-    _normalise: Any = _Later()
-    _known: Any = _Later()
+    network: Any = cached_property(partial(_loaded, "network"))
+    module: Any = cached_property(partial(_loaded, "module"))
+    wants: Any = cached_property(partial(_loaded, "wants"))
+    settings: Any = cached_property(partial(_loaded, "settings"))
+    fingerprint: Any = cached_property(partial(_loaded, "fingerprint"))
+    is_your_own: Any = cached_property(partial(_loaded, "is_your_own"))
+    _function: Any = cached_property(partial(_loaded, "_function"))
+    _normalise: Any = cached_property(partial(_loaded, "_normalise"))
+    _known: Any = cached_property(partial(_loaded, "_known"))
 
     def __init__(
         self, name: str, see: Callable[[], NetworkEncoder], answer: Callable[[], Answers]

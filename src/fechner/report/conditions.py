@@ -14,7 +14,8 @@ from fechner.errors import FechnerError, RunFolderError
 from fechner.report.figures.grid import Cell, draw_grid
 from fechner.report.figures.style import check_path, paper_style, save
 from fechner.report.tables import Summary, crossed, interval
-from fechner.runs.people import given_to_people, people_of
+from fechner.runs.people import given_to_people
+from fechner.runs.run import people_of
 from fechner.scores import consistency
 from fechner.scores.conditions import answers_in, conditions_of, scored_conditions, shape_panel
 from fechner.scores.consistency import GivenAnswers

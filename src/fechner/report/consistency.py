@@ -15,8 +15,9 @@ from fechner.report.contenders import Contender, at_output
 from fechner.report.tables import Summary, Table, crossed, interval, number
 from fechner.runs import Run
 from fechner.runs.manifest import parameters
-from fechner.runs.people import asked_of_people, checked_people, class_places, people_of
+from fechner.runs.people import asked_of_people, checked_people, class_places
 from fechner.runs.progress import followed
+from fechner.runs.run import people_of
 from fechner.scores.consistency import error_consistency
 from fechner.scores.item_curves import SAME_LEVEL, human_points
 

@@ -1,7 +1,8 @@
 """Measuring pieces: a backend takes pieces and returns what came of each.
 
-This module has the protocol, and the backend that measures in this process; ``workers.py`` has the
-one for other processes. What models print, log or warn goes to the log of the run.
+This module has the protocol, how observers are made in any process, and the backend that measures
+in this one; ``workers.py`` has the one for other processes. What models print, log or warn goes to
+the log of the run.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ from fechner.errors import (
     UnansweredError,
 )
 from fechner.experiments import Experiment, Presenter, TrialLog
+from fechner.observers import LIFTS, abilities, lift, resolve
 from fechner.observers.abilities import Ability, AnswersStream
 from fechner.observers.devices import is_out_of_memory
+from fechner.runs.manifest import Manifest
 from fechner.runs.plan import Job
 from fechner.runs.store import as_file
 
@@ -62,6 +65,71 @@ class Outcome:
     message: str = ""
     log: str = ""
     printed: int = 0
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How observers are made and read out in a run, here and in other processes."""
+
+    device: str
+    suite: str
+    published: bool
+    readouts: tuple[str, ...]
+    layers: tuple[str, ...] | None
+    trust_remote_code: bool
+    threads: int = 1
+
+    @classmethod
+    def of(cls, manifest: Manifest, trust_remote_code: bool) -> Setup:
+        """Return what a manifest says."""
+        return cls(
+            manifest.device,
+            manifest.suite,
+            manifest.mode == "published",
+            tuple(manifest.readouts),
+            None if manifest.layers is None else tuple(manifest.layers),
+            trust_remote_code,
+            manifest.threads,
+        )
+
+    def make(self, given: Any) -> Any:
+        """Return the observer that a name stands for, or the observer itself."""
+        if not isinstance(given, str):
+            return given
+        with in_words(given, "it could not be made"):
+            return resolve(
+                given,
+                device=self.device,
+                suite=self.suite,
+                published=self.published,
+                trust_remote_code=self.trust_remote_code,
+            )
+
+    def lift(self, observer: Any, asked: Ability) -> Any:
+        """Return the observer with an ability that is asked."""
+        return lift(observer, asked, self.readouts, self.layers)
+
+    def lift_all(
+        self, observer: Any, wanted: Iterable[Ability]
+    ) -> tuple[dict[Ability, Any], list[Ability]]:
+        """Return the observer with every ability that is asked, and the abilities it cannot have.
+
+        An observer that can be asked nothing at all is an error.
+        """
+        found: dict[Ability, Any] = {}
+        cannot: dict[Ability, ObserverError] = {}
+        with in_words(observer.name, "it could not be looked into"):
+            for asked in wanted:
+                can = any(LIFTS[has][asked].make is not None for has in abilities(observer))
+                try:
+                    found[asked] = self.lift(observer, asked)
+                except ObserverError as error:
+                    if can:
+                        raise
+                    cannot[asked] = error
+        if not found:
+            raise next(iter(cannot.values()))
+        return found, list(cannot)
 
 
 class Backend(Protocol):

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing
-from dataclasses import replace
+from dataclasses import asdict, replace
 from logging import FileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fechner.errors import BudgetError, FechnerError, RunFolderError, WorkerError
-from fechner.observers.abilities import Ability
-from fechner.observers.devices import limited_memory
+from fechner.errors import BudgetError, FechnerError, ObserverError, RunFolderError, WorkerError
+from fechner.observers import LIFTS, abilities
+from fechner.observers.abilities import Ability, lacks
+from fechner.observers.devices import fitting_batch_size, free_memory, limited_memory
+from fechner.observers.validation import validate
 from fechner.observers.weights import hash_file
-from fechner.runs.backends import LOG, Backend, Lines, LocalBackend, Outcome, logged
-from fechner.runs.ledger import Entry, Ledger, read_answers
+from fechner.runs.backends import LOG, Backend, Lines, LocalBackend, Outcome, Setup, logged
 from fechner.runs.manifest import Manifest, ObserverRecord, Settings, parameters
-from fechner.runs.plan import Job, Schedule, jobs, piece_keys
+from fechner.runs.plan import Job, Schedule, jobs, piece_keys, read_answers
 from fechner.runs.progress import Listener
-from fechner.runs.setup import Setup, record_observer
-from fechner.runs.store import write_atomically
+from fechner.runs.store import Entry, Ledger, write_atomically
 from fechner.runs.trials import FILE as TRIALS
 from fechner.runs.trials import Budget, Trials
 from fechner.suites import Test
@@ -125,7 +126,7 @@ class _Session:
             observer, dict.fromkeys(job.experiment.asks for job in self._plan)
         )
         processes = 1 if executor is None else settings.workers
-        self._observer = record_observer(
+        self._observer = _record_observer(
             manifest, self._name, observer, lifted, cannot, listener, processes
         )
         self._record_tests()
@@ -312,3 +313,78 @@ class _Session:
         self._manifest.notes.append(note)
         self._manifest.write(self._folder)
         self._listener.say(note)
+
+
+#: Pictures per forward pass, on a CPU and on an accelerator: enough to keep them busy.
+_LARGEST_BATCH, _LARGEST_BATCH_ACCELERATOR = 8, 64
+
+#: Marks the fingerprint of a bare Python object.
+_BARE = "/process-"
+
+
+def _record_observer(
+    manifest: Manifest,
+    name: str,
+    observer: Any,
+    lifted: Mapping[Ability, Any],
+    cannot: Sequence[Ability],
+    listener: Listener,
+    processes: int,
+) -> ObserverRecord:
+    """Put an observer into the manifest; one that is new or has changed is validated first.
+
+    Parameters
+    ----------
+    lifted, cannot
+        The observer with every ability that is asked, and the abilities it cannot have.
+    processes
+        How many share the memory.
+    """
+    bare = f"{name}{_BARE}{time.time_ns()}"  # its answers hold for this process only
+    fingerprints = {str(asked): each.fingerprint or bare for asked, each in lifted.items()}
+    record = manifest.observers.get(name)
+    if record and any(record.fingerprints.get(k, v) != v for k, v in fingerprints.items()):
+        if _BARE not in record.fingerprint:
+            listener.say(f"{name} has changed since it was measured here, so it is measured anew.")
+        record = None
+    # What earlier starts found out about abilities that nobody asks for now.
+    before = [n for n in record.lacks if n in LIFTS and n not in lifted] if record else []
+    asks, first = next(iter(lifted.items()))
+    if record is None:
+        listener.doing(f"{observer.name}  first look")
+        if notice := getattr(observer, "notice", ""):
+            listener.say(notice)
+        found = validate(
+            observer,
+            readouts=manifest.readouts,
+            layers=manifest.layers,
+            device=manifest.device,
+            asks=asks,
+            at_a_time=manifest.batch_size,
+        )
+        if found.problems:
+            raise ObserverError(f"{'; '.join(found.problems)}.")
+        if found.warnings:
+            listener.say(found.verdict)
+        on_cpu = manifest.device.partition(":")[0] == "cpu"
+        fits = fitting_batch_size(
+            found.bytes_per_picture,
+            free_memory(manifest.device) // processes,
+            _LARGEST_BATCH if on_cpu else _LARGEST_BATCH_ACCELERATOR,
+        )
+        record = ObserverRecord(manifest.batch_size or fits, {}, "", warnings=found.warnings)
+        if (counted := found.complexity) is not None:
+            record.complexity = {"parameters": counted.parameters, "gflops": counted.gflops}
+    record.fingerprints |= fingerprints
+    # One that answers by itself is not looked into, and may never load what it encodes with.
+    inside = "encodes" in abilities(observer) and getattr(first, "reads", "nothing") == "nothing"
+    record.output = str((observer if inside else first).layers[-1])
+    record.lacks = list(dict.fromkeys([*lacks(first.wants), *before, *cannot]))
+    if (about := getattr(observer, "about", None)) is not None:  # what a metric declares of itself
+        record.about = {"kind": about.kind, "csf_based": about.csf_based}
+    record.ppd = first.wants.ppd
+    if getattr(first, "reads", "") == "questions":  # so that `reread` can replay it
+        record.wants = asdict(first.wants)
+        record.samples = bool(getattr(first, "samples", False))
+    manifest.observers[name] = record
+    return record

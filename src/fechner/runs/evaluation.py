@@ -20,7 +20,6 @@ from fechner.observers.devices import best_device, check_device
 from fechner.observers.names import check_name, is_file, kept_name, with_settings
 from fechner.observers.network import check_dtype
 from fechner.runs.engine import execute
-from fechner.runs.ledger import Ledger
 from fechner.runs.manifest import (
     FILE,
     Manifest,
@@ -32,7 +31,7 @@ from fechner.runs.manifest import (
 )
 from fechner.runs.progress import Bar, Listener
 from fechner.runs.run import Run
-from fechner.runs.store import LOCK, Plan, only_writer
+from fechner.runs.store import LOCK, Ledger, Plan, only_writer
 from fechner.runs.trials import FILE as TRIALS
 from fechner.suites import Options, Suite, Test, expand
 from fechner.suites import suite as find_suite

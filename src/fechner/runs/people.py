@@ -16,15 +16,13 @@ from typing import TYPE_CHECKING, Any, cast
 from fechner.errors import FechnerError, RunFolderError, UnknownNameError
 from fechner.experiments.base import for_people
 from fechner.observers.classes import readable_names
-from fechner.runs.store import write_atomically
+from fechner.runs.store import PEOPLE, write_atomically
 
 if TYPE_CHECKING:
     from fechner.experiments import GivenConditions, ItemResponse
     from fechner.human.trials import HumanTrial, HumanTrials
     from fechner.runs.run import Run
     from fechner.stimuli.picture_sets import PictureSet
-
-FILE = "people.csv"
 
 #: So many classes are named where one is not known.
 _NAMED = 5
@@ -45,26 +43,6 @@ def asked_of_people(run: Run) -> dict[str, ItemResponse]:
             "'recognition' are, and `fechner conditions` compares pictures in conditions."
         )
     return cast("dict[str, ItemResponse]", found)
-
-
-def people_of(folder: Path | str) -> HumanTrials | None:
-    """Return the trials of people that are kept in a run folder, None if there are none.
-
-    Read once, as long as the file stays as it is.
-    """
-    path = Path(folder) / FILE
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return _read(path, found.st_mtime_ns, found.st_size)
-
-
-@lru_cache(maxsize=8)
-def _read(path: Path, changed: int, size: int) -> HumanTrials:
-    from fechner.human.trials import read_trials
-
-    return read_trials(path)
 
 
 def keep_people(
@@ -102,19 +80,19 @@ def keep_people(
             "experiments first."
         )
     kept = checked_people(run, kept)
-    write_atomically(run.folder / FILE, kept.to_csv().encode())
+    write_atomically(run.folder / PEOPLE, kept.to_csv().encode())
     return kept
 
 
 def remove_people(folder: Path | str) -> bool:
     """Remove the trials of people from a run folder; return whether there were any."""
     try:
-        (Path(folder) / FILE).unlink()
+        (Path(folder) / PEOPLE).unlink()
     except FileNotFoundError:
         return False
     except OSError as error:
         raise RunFolderError(
-            f"{Path(folder) / FILE} cannot be removed: {error.strerror}."
+            f"{Path(folder) / PEOPLE} cannot be removed: {error.strerror}."
         ) from None
     return True
 

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from fechner.experiments import Experiment, Piece
 from fechner.runs.manifest import ObserverRecord, parameters
-from fechner.runs.store import slug
+from fechner.runs.store import Entry, read_dataset, slug
 from fechner.suites.base import Test, may_ask
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 @dataclass(frozen=True)
@@ -160,3 +164,42 @@ def _hash(text: str) -> str:
 
 def _text(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def read_answers(
+    folder: Path,
+    test: Test,
+    among: Mapping[str, Test],
+    record: ObserverRecord,
+    entries: Iterable[Entry],
+    for_scores: bool | None = None,
+) -> xr.Dataset | None:
+    """Return the raw answers of an observer in a test, None if they are not complete.
+
+    Parameters
+    ----------
+    among
+        Tests by name, with those that this one comes after.
+    entries
+        What the ledger has.
+    for_scores
+        True for what scores need alone, False for what is for figures only; if None, both, where
+        the latter was measured.
+    """
+    import xarray as xr
+
+    keys = piece_keys(test, among, record)
+    done = {entry.key: entry for entry in entries if entry.status == "done"}
+    found = []
+    for part in (True, False) if for_scores is None else (for_scores,):
+        own = [keys[piece.name] for piece in test.experiment.pieces() if piece.for_scores == part]
+        if own and all(key in done for key in own):
+            parts = [read_dataset(folder / done[key].file, done[key].sha256) for key in own]
+            if len(parts) > 1:  # put together along the dimension they say they were cut along
+                along = parts[0].attrs["along"]
+                how: Any = {"data_vars": "minimal", "coords": "minimal", "compat": "equals"}
+                parts = [xr.concat(parts, dim=along, join="exact", **how)]
+            found += parts
+        elif part or for_scores is False:
+            return None
+    return xr.merge(found, combine_attrs="override", join="exact", compat="equals")

@@ -27,10 +27,9 @@ from fechner.observers.chat.reply_parser import READER, parse
 from fechner.observers.devices import check_device
 from fechner.observers.questions import Answer, Question, Reads
 from fechner.runs.evaluation import computing_with
-from fechner.runs.ledger import Ledger, read_answers
-from fechner.runs.plan import jobs, piece_keys
+from fechner.runs.plan import jobs, piece_keys, read_answers
 from fechner.runs.run import Run
-from fechner.runs.store import only_writer, read_dataset, write_dataset
+from fechner.runs.store import Ledger, only_writer, read_dataset, write_dataset
 from fechner.runs.trials import FILE, Trials
 
 if TYPE_CHECKING:

@@ -5,19 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fechner.errors import RunFolderError, UnknownNameError
 from fechner.experiments import Experiment
 from fechner.observers import READOUTS, Wants
-from fechner.runs.ledger import Entry, Ledger, read_answers
 from fechner.runs.manifest import Manifest, parameters
-from fechner.runs.people import people_of
-from fechner.runs.plan import piece_keys
+from fechner.runs.plan import piece_keys, read_answers
 from fechner.runs.progress import followed
-from fechner.runs.store import last_writer
+from fechner.runs.store import PEOPLE, Entry, Ledger, last_writer
 from fechner.runs.trials import FILE as TRIALS
 from fechner.runs.trials import Spent, Trials
 from fechner.scores import Score
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from fechner.human.trials import HumanTrials
     from fechner.report.frames import What
 
 
@@ -331,3 +330,23 @@ class Run:
         from fechner.report.frames import to_dataframe
 
         return to_dataframe(self, what)
+
+
+def people_of(folder: Path | str) -> HumanTrials | None:
+    """Return the trials of people that are kept in a run folder, None if there are none.
+
+    Read once, as long as the file stays as it is.
+    """
+    path = Path(folder) / PEOPLE
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return _read_people(path, found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=8)
+def _read_people(path: Path, changed: int, size: int) -> HumanTrials:
+    from fechner.human.trials import read_trials
+
+    return read_trials(path)

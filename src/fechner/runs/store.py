@@ -1,4 +1,4 @@
-"""Files of a run folder: results, complete or not there at all, and the lock of the one writer.
+"""Files of a run folder: results, whole or not there at all; their ledger; the lock of the writer.
 
 The lock file says who writes and for what, for readers who follow a run and never take the lock. An
 empty one means that the last process finished.
@@ -15,10 +15,10 @@ import platform
 import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Literal
 
 from fechner.errors import RunFolderError
 
@@ -130,6 +130,94 @@ def read_dataset(path: Path, expected_sha256: str) -> xr.Dataset:
             f"result file {path} is {state}; run the same command again to measure it anew."
         )
     return xr.load_dataset(io.BytesIO(content), engine="scipy")
+
+
+#: Names of files in a run folder: the ledger, and trials of people.
+LEDGER, PEOPLE = "ledger.sqlite", "people.csv"
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS pieces (
+    key TEXT PRIMARY KEY,
+    observer TEXT NOT NULL,
+    test TEXT NOT NULL,
+    piece TEXT NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('done', 'failed')),
+    file TEXT NOT NULL UNIQUE,
+    sha256 TEXT NOT NULL,
+    images INTEGER NOT NULL,
+    message TEXT NOT NULL,
+    seconds REAL NOT NULL
+)
+"""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One piece of work. Everything but ``seconds`` is the same however often a run is resumed."""
+
+    key: str
+    observer: str
+    test: str
+    piece: str
+    status: Literal["done", "failed"]
+    file: str
+    sha256: str = ""
+    images: int = 0
+    message: str = ""
+    seconds: float = 0.0
+
+
+class Ledger:
+    """A SQLite file; every call opens, commits and closes, so nothing is lost with the process.
+
+    Parameters
+    ----------
+    folder
+        That of the run.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / LEDGER
+
+    @contextmanager
+    def _open(self, read_only: bool = False) -> Iterator[sqlite3.Connection]:
+        address = f"{self.path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
+        # Who only looks does not wait: a writer holds the file for milliseconds.
+        timeout_s = 0.3 if read_only else 30
+        with (
+            database_errors(self.path, "pieces are measured anew"),
+            closing(sqlite3.connect(address, timeout_s, uri=True)) as connection,
+            connection,
+        ):
+            if not read_only:
+                connection.execute(_SCHEMA)
+            yield connection
+
+    def record(self, entry: Entry) -> None:
+        """Write an entry, replacing an earlier one of the same key or file."""
+        values = tuple(vars(entry).values())
+        with self._open() as connection:
+            connection.execute(
+                f"INSERT OR REPLACE INTO pieces VALUES ({','.join('?' * len(values))})", values
+            )
+
+    def entries(self, read_only: bool = False) -> list[Entry]:
+        """Return all entries, ordered by observer, test and piece.
+
+        Parameters
+        ----------
+        read_only
+            Whether to leave the file as it is, even one that was left half-written.
+        """
+        # SQLite writes nothing before the first piece is recorded.
+        if not self.path.is_file() or self.path.stat().st_size == 0:
+            return []
+        columns = ", ".join(Entry.__dataclass_fields__)
+        with self._open(read_only) as connection:
+            rows = connection.execute(
+                f"SELECT {columns} FROM pieces ORDER BY observer, test, piece"
+            ).fetchall()
+        return [Entry(*row) for row in rows]
 
 
 LOCK = ".lock"

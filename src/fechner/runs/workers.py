@@ -34,9 +34,8 @@ from fechner.errors import FechnerError, ObserverError, RunFolderError, WorkerEr
 from fechner.experiments import Piece
 from fechner.observers.abilities import Ability
 from fechner.observers.devices import keep_freed_memory, limited_memory
-from fechner.runs.backends import Answers, Measurement, Outcome, in_words, logged
+from fechner.runs.backends import Answers, Measurement, Outcome, Setup, in_words, logged
 from fechner.runs.plan import Job
-from fechner.runs.setup import Setup
 from fechner.runs.store import write_atomically
 
 #: Tells processes apart, on any machine.

@@ -14,10 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from fechner.runs.ledger import FILE as LEDGER
 from fechner.runs.manifest import FILE as MANIFEST
-from fechner.runs.people import FILE as PEOPLE
-from fechner.runs.store import LOCK, slug
+from fechner.runs.store import LEDGER, LOCK, PEOPLE, slug
 
 #: How deep below a given folder runs are looked for, and in how many folders at most.
 DEPTH = 4

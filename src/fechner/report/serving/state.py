@@ -16,10 +16,9 @@ from fechner.errors import FechnerError
 from fechner.experiments import Piece
 from fechner.report.serving.runs import Found, last_lines
 from fechner.runs import Run
-from fechner.runs.ledger import Entry, Ledger
 from fechner.runs.manifest import FILE
 from fechner.runs.plan import digest, jobs, piece_keys
-from fechner.runs.store import Plan, last_writer
+from fechner.runs.store import Entry, Ledger, Plan, last_writer
 from fechner.suites.base import not_asked
 
 
