@@ -11,6 +11,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -225,9 +226,8 @@ class Detection:
 
     def human_thresholds(self, field: Field, space: OpponentSpace) -> Floats:
         """Return the human threshold at each of ``score_abscissae``, in the unit of contrasts."""
-        return np.array(
-            [self.threshold_of(self.human, x, field, space) for x in self.score_abscissae]
-        )
+        of = partial(self.threshold_of, self.human, field=field, space=space)
+        return np.array(list(map(of, self.score_abscissae)))
 
     def threshold_of(
         self, human: HumanReference | None, x: float, field: Field, space: OpponentSpace

@@ -139,30 +139,32 @@ class CastleCSF:
     def threshold(self, target: Target) -> float:
         """Return the threshold of a target."""
         luminance = target.luminance_cdm2
-        nominal = {"luminance_cdm2": luminance, "direction": target.direction}
-        if self.unit == "cone":
-            return 1 / self._of(target, castle_csf, **nominal)
-        if self.unit == "amplitude":
-            return self._of(target, castle_threshold_amplitude, **nominal) / luminance
         modulation = target.space.modulation_lms(target.direction, luminance)
         background = target.space.background_lms(luminance)
-        sensitivity = self._of(target, castle_csf, direction=modulation, background_lms=background)
+        light: dict[str, Any] = {"luminance_cdm2": luminance, "direction": target.direction}
+        if self.unit == "stimulus":
+            light = {"direction": modulation, "background_lms": background}
+        light["temporal_hz"] = target.flicker_hz
+        pattern: Any = target.pattern
+        is_disk = hasattr(pattern, "radius_deg") and not hasattr(pattern, "frequency_cpd")
+        if is_disk and self.unit != "amplitude":
+            sensitivity = castle_csf_disc(pattern.radius_deg, **light)
+        else:
+            area = area_deg2(pattern, target.field) if self.area_deg2 is None else self.area_deg2
+            frequency = target.parameter("frequency_cpd", "castleCSF")
+            if self.unit == "amplitude":
+                amplitude = castle_threshold_amplitude(frequency, area_deg2=area, **light)
+                return float(amplitude) / luminance
+            sensitivity = castle_csf(frequency, area_deg2=area, **light)
+        if self.unit == "cone":
+            return 1 / float(sensitivity)
         return convert_contrast(
-            1 / sensitivity,
+            1 / float(sensitivity),
             unit="cone",
             to=target.unit,
             modulation_lms=modulation,
             background_lms=background,
         )
-
-    def _of(self, target: Target, model: Callable[..., Any], **light: Any) -> float:
-        light["temporal_hz"] = target.flicker_hz
-        pattern = target.pattern
-        radius = getattr(pattern, "radius_deg", None)
-        if model is castle_csf and radius is not None and not hasattr(pattern, "frequency_cpd"):
-            return float(castle_csf_disc(radius, **light))
-        area = area_deg2(pattern, target.field) if self.area_deg2 is None else self.area_deg2
-        return float(model(target.parameter("frequency_cpd", "castleCSF"), area_deg2=area, **light))
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, replace
 from logging import FileHandler
 from pathlib import Path
@@ -65,7 +65,10 @@ def execute(
             handler = FileHandler(folder / LOG, encoding="utf-8", delay=True)
             with logged(handler, name) as printed, limited_memory(manifest.device):
                 try:
-                    session.run(observers[name], settings, executor, printed)
+                    with session.begin(observers[name], settings, executor, printed) as backend:
+                        while session.submit_next(backend):
+                            for number, outcome in backend.outcomes():
+                                session.record(number, outcome)
                 except (RunFolderError, WorkerError):
                     raise
                 except BudgetError as error:
@@ -100,15 +103,16 @@ class _Session:
         self._tests = {test.id: test for test in tests}
         self._listener = listener
         self._ledger = Ledger(folder)
-        self._batch_sizes: dict[int, int] = {}
+        self._batch_sizes: dict[int, int] = {}  # of the pieces under way
         self._failures: dict[str, dict[int, Outcome]] = {}
         self._earlier: dict[str, xr.Dataset | None] = {}
         self._printed = 0
 
-    def run(
+    @contextmanager
+    def begin(
         self, given: Any, settings: Settings, executor: Executor | None, printed: Lines
-    ) -> None:
-        """Make an observer and go through its plan.
+    ) -> Iterator[Backend]:
+        """Make an observer, put it into the manifest, and lend the backend that measures it.
 
         Parameters
         ----------
@@ -136,21 +140,8 @@ class _Session:
             if executor is not None and not all(map(self._is_recorded, self._plan)):
                 backend = self._remote(executor, processes, setup, given, lifted) or backend
             del observer, lifted  # measured in other processes, it is not needed here
-            running = 0
             with closing(backend):
-                while True:
-                    while running < backend.slots and (number := self._next()) is not None:
-                        job, batch_size = self._plan[number], self._observer.batch_size
-                        listener.piece(self._name, job.test.id)
-                        self._batch_sizes[number] = batch_size
-                        answers = tuple(self._answers(name) for name in job.test.after)
-                        backend.submit(number, job, answers, batch_size)
-                        running += 1
-                    if not running:
-                        break
-                    for number, outcome in backend.outcomes():
-                        running -= 1
-                        self._record(number, outcome)
+                yield backend
         warning = f"it prints while it looks; that is in {LOG}"
         if (printed.lines or self._printed) and warning not in self._observer.warnings:
             self._observer.warnings.append(warning)
@@ -200,6 +191,16 @@ class _Session:
         except NotRemoteError as error:
             self._listener.say(f"{self._name} is measured by one process: {error}.")
             return None
+
+    def submit_next(self, backend: Backend) -> bool:
+        """Submit as many pieces as a backend takes; return whether any is under way."""
+        running = self._batch_sizes
+        while len(running) < backend.slots and (number := self._next()) is not None:
+            job, running[number] = self._plan[number], self._observer.batch_size
+            self._listener.piece(self._name, job.test.id)
+            answers = tuple(self._answers(name) for name in job.test.after)
+            backend.submit(number, job, answers, running[number])
+        return bool(running)
 
     def _next(self) -> int | None:
         """Return the next piece that is not there yet and can be measured."""
@@ -257,9 +258,9 @@ class _Session:
         self._listener.say(f"result file {path} is {state} and is measured anew.")
         return False
 
-    def _record(self, number: int, outcome: Outcome) -> None:
+    def record(self, number: int, outcome: Outcome) -> None:
         """Write down what came of a piece."""
-        job = self._plan[number]
+        job, batch_size = self._plan[number], self._batch_sizes.pop(number)
         test = job.test.id
         if outcome.log:
             with (self._folder / LOG).open("a", encoding="utf-8") as file:
@@ -268,7 +269,7 @@ class _Session:
         if outcome.status == "too large":
             self._listener.images(-outcome.images)
             self._schedule.retry(number)
-            self._lower_batch_size(test, self._batch_sizes[number])
+            self._lower_batch_size(test, batch_size)
             return
         # Plans count tests only; references and points left out are counted here.
         self._listener.images(job.piece.work - outcome.images)

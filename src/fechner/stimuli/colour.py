@@ -71,13 +71,12 @@ def inverse(matrix: Matrix) -> Matrix:
 
 def as_matrix(array: Any) -> Matrix:
     """Turn a 3 x 3 array into a hashable matrix."""
-    rows = [tuple(float(value) for value in row) for row in np.asarray(array)]
-    return tuple(rows)  # type: ignore[return-value]
+    return tuple(map(tuple, np.asarray(array, float).tolist()))  # type: ignore[return-value]
 
 
 def as_triple(array: Any) -> Triple:
     """Turn three numbers into a hashable triple."""
-    first, second, third = (float(value) for value in np.asarray(array))
+    first, second, third = np.asarray(array, float).tolist()
     return first, second, third
 
 

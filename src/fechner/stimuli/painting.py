@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -129,8 +129,8 @@ def paint(
             shown = display.decode(shown.clamp(min=0)) if as_light else shown
         return Frames(shown[..., rows, columns], field, display, light, share)
     # Grey pictures on a neutral display are painted in one channel.
-    kinds = [_without_contrast(stimulus) for stimulus in recipes]
-    channels = 1 if all(_is_grey(kind, display) for kind in set(kinds)) else 3
+    kinds = list(map(_without_contrast, recipes))
+    channels = 1 if all(map(partial(_is_grey, display=display), set(kinds))) else 3
     size = (len(range(field.height_px)[rows]), len(range(field.width_px)[columns]))
     pixels = torch.empty((len(stimuli), channels, *size), dtype=dtype, device=device)
     for kind, group in groupby(range(len(recipes)), key=kinds.__getitem__):
