@@ -35,7 +35,7 @@ from fechner.stimuli import (
 )
 from fechner.stimuli.colour import DIRECTION_NAMES
 from fechner.stimuli.contrast import Floats, Unit
-from fechner.stimuli.stimulus import asked_light, contrast_limit, fits_gamut
+from fechner.stimuli.painting import asked_light, contrast_limit, fits_gamut
 
 #: Why a point is left out of the score; stored as the flag of each point.
 REASONS = (

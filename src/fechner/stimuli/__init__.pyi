@@ -28,6 +28,8 @@ from .painting import Clips as Clips
 from .painting import Frames as Frames
 from .painting import Light as Light
 from .painting import Part as Part
+from .painting import contrast_limit as contrast_limit
+from .painting import fits_gamut as fits_gamut
 from .painting import paint as paint
 from .painting import part_that_differs as part_that_differs
 from .patterns import Gabor as Gabor
@@ -52,5 +54,3 @@ from .shapes import Square as Square
 from .stimulus import Flicker as Flicker
 from .stimulus import Layer as Layer
 from .stimulus import Stimulus as Stimulus
-from .stimulus import contrast_limit as contrast_limit
-from .stimulus import fits_gamut as fits_gamut

@@ -66,7 +66,7 @@ def transform(matrix: Matrix, colours: Any) -> Any:
 
 def inverse(matrix: Matrix) -> Matrix:
     """Invert a matrix."""
-    return as_matrix(np.linalg.inv(np.asarray(matrix)))
+    return tuple(map(tuple, np.linalg.inv(matrix).tolist()))  # type: ignore[return-value]
 
 
 def as_matrix(array: Any) -> Matrix:

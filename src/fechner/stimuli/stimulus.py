@@ -1,22 +1,12 @@
-"""A stimulus: background + sum of contrast x pattern x direction, in linear light.
-
-And whether a display can show it, and up to which contrast, pixel by pixel. `gamut_limit` answers
-for patterns between -1 and 1 without drawing them. Noise goes beyond, and where several layers are
-added it matters whether their peaks meet, so here they are drawn.
-"""
+"""A stimulus: background + sum of contrast x pattern x direction, in linear light."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from fechner.stimuli.colour import Triple
-from fechner.stimuli.display import Display
-from fechner.stimuli.field import Field
-from fechner.stimuli.patterns import Pattern, drawn
+from fechner.stimuli.patterns import Pattern
 
 
 @dataclass(frozen=True)
@@ -92,75 +82,3 @@ class Stimulus:
         0.5
         """
         return replace(self, layers=tuple(layer.at(time_s) for layer in self.layers))
-
-
-Floats = NDArray[np.float64]
-
-
-def fits_gamut(stimulus: Stimulus, field: Field, display: Display) -> bool:
-    """Say whether every pixel of a still stimulus can be shown as meant.
-
-    Examples
-    --------
-    >>> from fechner.stimuli import ATD, OrientedNoise, display
-    >>> screen, field = display("decalogue"), Field.of(degrees=2, ppd=64)
-    >>> red_green = ATD.modulation_xyz("rg", 40.0)
-    >>> for contrast in (0.05, 0.3):
-    ...     layer = Layer(OrientedNoise(6.0), red_green, contrast)
-    ...     fits_gamut(Stimulus(ATD.background_xyz(40.0), (layer,)), field, screen)
-    True
-    False
-    """
-    low, high = _range(display)
-    light = asked_light(stimulus, field, display)
-    return bool(light.min() >= low and light.max() <= high)
-
-
-def contrast_limit(reference: Stimulus, target: Layer, field: Field, display: Display) -> float:
-    """Return the highest contrast of a target, added to a reference, that can be shown as meant.
-
-    Its own contrast does not matter. Minus infinity where the reference itself, background and
-    masks, cannot be shown, so that no contrast is below it.
-
-    Examples
-    --------
-    >>> from fechner.stimuli import ATD, Grating, display
-    >>> grey = Stimulus(ATD.background_xyz(40.0))
-    >>> grating = Layer(Grating(4.0, phase_deg=90), ATD.modulation_xyz("yb", 40.0), 1.0)
-    >>> round(contrast_limit(grey, grating, Field.of(pixels=65, ppd=64), display("decalogue")), 4)
-    0.3602
-    """
-    low, high = _range(display)
-    light = asked_light(reference, field, display)
-    if light.min() < low or light.max() > high:
-        return -math.inf
-    full = Layer(target.pattern, target.modulation_xyz, 1.0)
-    added = asked_light(Stimulus((0.0, 0.0, 0.0), (full,)), field, display)
-    room = np.where(added > 0, high - light, light - low)
-    changes = added != 0
-    return float((room[changes] / np.abs(added[changes])).min(initial=np.inf))
-
-
-def _range(display: Display) -> tuple[float, float]:
-    """Return what a display can show; missing it by a millionth of the peak is rounding."""
-    low, high = display.limits_cdm2()
-    return low - 1e-6 * high, high + 1e-6 * high
-
-
-def asked_light(stimulus: Stimulus, field: Field, display: Display) -> Floats:
-    """Return linear RGB as asked for, [3, h, w], before the display cuts any of it.
-
-    Examples
-    --------
-    >>> from fechner.stimuli import display
-    >>> light = asked_light(Stimulus((40.0, 40.0, 40.0)), Field.of(pixels=2, ppd=64),
-    ...                     display("encoders"))
-    >>> light[:, 0, 0].round(1).tolist()
-    [48.2, 37.9, 36.4]
-    """
-    background = np.asarray(display.linear_rgb(stimulus.background_xyz))
-    light: Floats = background[:, None, None] + np.zeros((3, field.height_px, field.width_px))
-    for layer in stimulus.layers:
-        modulation = layer.contrast * np.asarray(display.linear_rgb(layer.modulation_xyz))
-        light = light + modulation[:, None, None] * drawn(layer.pattern, field).numpy()
-    return light
