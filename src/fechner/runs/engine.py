@@ -15,7 +15,7 @@ from fechner.errors import BudgetError, FechnerError, ObserverError, RunFolderEr
 from fechner.observers import LIFTS, abilities
 from fechner.observers.abilities import Ability, lacks
 from fechner.observers.devices import fitting_batch_size, free_memory, limited_memory
-from fechner.observers.validation import validate
+from fechner.observers.validation import Validation, validate
 from fechner.observers.weights import hash_file
 from fechner.runs.backends import LOG, Backend, Lines, LocalBackend, Outcome, Setup, logged
 from fechner.runs.manifest import Manifest, ObserverRecord, Settings, parameters
@@ -29,6 +29,13 @@ from fechner.suites.base import may_ask, not_asked
 
 if TYPE_CHECKING:
     import xarray as xr
+
+
+#: Pictures per forward pass, on a CPU and on an accelerator: enough to keep them busy.
+_LARGEST_BATCH, _LARGEST_BATCH_ACCELERATOR = 8, 64
+
+#: Marks the fingerprint of a bare Python object.
+_BARE = "/process-"
 
 
 def execute(
@@ -130,9 +137,25 @@ class _Session:
             observer, dict.fromkeys(job.experiment.asks for job in self._plan)
         )
         processes = 1 if executor is None else settings.workers
-        self._observer = _record_observer(
-            manifest, self._name, observer, lifted, cannot, listener, processes
-        )
+        bare = f"{self._name}{_BARE}{time.time_ns()}"  # its answers hold for this process only
+        fingerprints = {str(asked): each.fingerprint or bare for asked, each in lifted.items()}
+        record = self._known_record(fingerprints)
+        if record is None:
+            listener.doing(f"{self._name}  first look")
+            if notice := getattr(observer, "notice", ""):
+                listener.say(notice)
+            found = validate(
+                observer,
+                readouts=manifest.readouts,
+                layers=manifest.layers,
+                device=manifest.device,
+                asks=next(iter(lifted)),
+                at_a_time=manifest.batch_size,
+            )
+            record = self._new_record(found, processes)
+        self._observer = manifest.observers[self._name] = record
+        record.fingerprints |= fingerprints
+        _describe(record, observer, lifted, cannot)
         self._record_tests()
         budget = Budget(settings.max_trials, settings.max_cost, settings.accept_invalid)
         with closing(Trials(self._folder / TRIALS, self._name, budget)) as trials:
@@ -147,6 +170,36 @@ class _Session:
             self._observer.warnings.append(warning)
             manifest.write(self._folder)
             listener.say(f"{self._name}: {warning}.")
+
+    def _known_record(self, fingerprints: Mapping[str, str]) -> ObserverRecord | None:
+        """Return what the manifest says of the observer, None if it is new or has changed."""
+        record = self._manifest.observers.get(self._name)
+        if record is None:
+            return None
+        if all(record.fingerprints.get(k, v) == v for k, v in fingerprints.items()):
+            return record
+        if _BARE not in record.fingerprint:
+            self._listener.say(
+                f"{self._name} has changed since it was measured here, so it is measured anew."
+            )
+        return None
+
+    def _new_record(self, found: Validation, processes: int) -> ObserverRecord:
+        """Return the record of an observer that was validated; ``processes`` share the memory."""
+        if found.problems:
+            raise ObserverError(f"{'; '.join(found.problems)}.")
+        if found.warnings:
+            self._listener.say(found.verdict)
+        device = self._manifest.device
+        fits = fitting_batch_size(
+            found.bytes_per_picture,
+            free_memory(device) // processes,
+            _LARGEST_BATCH if device.startswith("cpu") else _LARGEST_BATCH_ACCELERATOR,
+        )
+        record = ObserverRecord(self._manifest.batch_size or fits, {}, "", warnings=found.warnings)
+        if (counted := found.complexity) is not None:
+            record.complexity = {"parameters": counted.parameters, "gflops": counted.gflops}
+        return record
 
     def _record_tests(self) -> None:
         """Put the tests into the manifest, and leave out what the observer cannot be asked."""
@@ -316,76 +369,27 @@ class _Session:
         self._listener.say(note)
 
 
-#: Pictures per forward pass, on a CPU and on an accelerator: enough to keep them busy.
-_LARGEST_BATCH, _LARGEST_BATCH_ACCELERATOR = 8, 64
-
-#: Marks the fingerprint of a bare Python object.
-_BARE = "/process-"
-
-
-def _record_observer(
-    manifest: Manifest,
-    name: str,
-    observer: Any,
-    lifted: Mapping[Ability, Any],
-    cannot: Sequence[Ability],
-    listener: Listener,
-    processes: int,
-) -> ObserverRecord:
-    """Put an observer into the manifest; one that is new or has changed is validated first.
+def _describe(
+    record: ObserverRecord, observer: Any, lifted: Mapping[Ability, Any], cannot: Sequence[Ability]
+) -> None:
+    """Note what an observer hands on, lacks and declares of itself.
 
     Parameters
     ----------
     lifted, cannot
         The observer with every ability that is asked, and the abilities it cannot have.
-    processes
-        How many share the memory.
     """
-    bare = f"{name}{_BARE}{time.time_ns()}"  # its answers hold for this process only
-    fingerprints = {str(asked): each.fingerprint or bare for asked, each in lifted.items()}
-    record = manifest.observers.get(name)
-    if record and any(record.fingerprints.get(k, v) != v for k, v in fingerprints.items()):
-        if _BARE not in record.fingerprint:
-            listener.say(f"{name} has changed since it was measured here, so it is measured anew.")
-        record = None
-    # What earlier starts found out about abilities that nobody asks for now.
-    before = [n for n in record.lacks if n in LIFTS and n not in lifted] if record else []
-    asks, first = next(iter(lifted.items()))
-    if record is None:
-        listener.doing(f"{observer.name}  first look")
-        if notice := getattr(observer, "notice", ""):
-            listener.say(notice)
-        found = validate(
-            observer,
-            readouts=manifest.readouts,
-            layers=manifest.layers,
-            device=manifest.device,
-            asks=asks,
-            at_a_time=manifest.batch_size,
-        )
-        if found.problems:
-            raise ObserverError(f"{'; '.join(found.problems)}.")
-        if found.warnings:
-            listener.say(found.verdict)
-        on_cpu = manifest.device.partition(":")[0] == "cpu"
-        fits = fitting_batch_size(
-            found.bytes_per_picture,
-            free_memory(manifest.device) // processes,
-            _LARGEST_BATCH if on_cpu else _LARGEST_BATCH_ACCELERATOR,
-        )
-        record = ObserverRecord(manifest.batch_size or fits, {}, "", warnings=found.warnings)
-        if (counted := found.complexity) is not None:
-            record.complexity = {"parameters": counted.parameters, "gflops": counted.gflops}
-    record.fingerprints |= fingerprints
+    first = next(iter(lifted.values()))
+    reads = getattr(first, "reads", "nothing")
     # One that answers by itself is not looked into, and may never load what it encodes with.
-    inside = "encodes" in abilities(observer) and getattr(first, "reads", "nothing") == "nothing"
+    inside = "encodes" in abilities(observer) and reads == "nothing"
     record.output = str((observer if inside else first).layers[-1])
+    # What earlier starts found out about abilities that nobody asks for now.
+    before = [need for need in record.lacks if need in LIFTS and need not in lifted]
     record.lacks = list(dict.fromkeys([*lacks(first.wants), *before, *cannot]))
     if (about := getattr(observer, "about", None)) is not None:  # what a metric declares of itself
         record.about = {"kind": about.kind, "csf_based": about.csf_based}
     record.ppd = first.wants.ppd
-    if getattr(first, "reads", "") == "questions":  # so that `reread` can replay it
+    if reads == "questions":  # so that `reread` can replay it
         record.wants = asdict(first.wants)
         record.samples = bool(getattr(first, "samples", False))
-    manifest.observers[name] = record
-    return record
