@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -207,12 +208,8 @@ class Run:
         results: list[Result] = []
         problems = self.left_out
         self.entries()  # a damaged ledger is not the problem of each observer
-        places = [
-            (observer, test)
-            for observer in self.observers
-            for test in self.tests
-            if self.asked(observer, test)
-        ]
+        every = itertools.product(self.observers, self.tests)
+        places = [(observer, test) for observer, test in every if self.asked(observer, test)]
         for observer, test in followed(places, "scoring", progress):
             try:
                 data = self.data(observer, test.id)

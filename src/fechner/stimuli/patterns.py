@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Hashable
 from dataclasses import dataclass, fields, is_dataclass, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, cast
 
 from fechner.errors import FechnerError, raised
@@ -120,7 +121,7 @@ def share_inside(pattern: Pattern, field: Field) -> float:
 
 def parameters_of(pattern: Pattern) -> tuple[str, ...]:
     """Return the names of a pattern's fields, which an experiment may vary."""
-    return tuple(each.name for each in fields(pattern)) if is_dataclass(pattern) else ()
+    return tuple(map(attrgetter("name"), fields(pattern))) if is_dataclass(pattern) else ()
 
 
 def with_parameter(pattern: AnyPattern, name: str, value: Any) -> AnyPattern:
