@@ -165,73 +165,54 @@ class Asking:
         # A level of -1 stands where fewer trials were needed.
         level = np.full_like(yes, -1, np.int16)
         record = {"contrast": contrast, "level": level, "yes": yes}
-        field = self.scene.drawn_field(observer.wants)
+        layers, readouts = yes.shape[2:]
+        samples, chooses = presenter.samples, [name != GRADED for name in presenter.readouts]
+
+        def chain(asked: Sequence[int], place: tuple[int, int], along: NDArray[np.bool_]) -> Chain:
+            """Ask some prompts to the end of a track.
+
+            Answers of the layer and read-out ``place`` choose contrasts; all those of ``along`` are
+            measured.
+            """
+            track = self.placement.track(blanks=None if samples else 1)
+            trials, first = advance(track), 0
+            while trials:
+                shown = [(number, i, t) for number in asked for i, t in enumerate(trials, first)]
+                requests = [
+                    self._request(index, number, prompts[number], trial, samples)
+                    for number, _, trial in shown
+                ]
+                heard = yield requests
+                second = np.array([each.target for each in requests])[:, None, None]
+                said = np.where(second, 1 - heard.yes, heard.yes)
+                for (number, i, trial), found, own in zip(shown, heard.contrast, said, strict=True):
+                    level[number, i][along] = trial.level
+                    contrast[number, i][along] = found
+                    yes[number, i][along] = own[along]
+                first += len(trials)
+                trials = advance(track, said[:, *place].tolist())
+
+        def chains() -> Iterator[Chain]:
+            """Go through chains: of every prompt, layer and read-out where contrasts are chosen.
+
+            Read-outs of probabilities are measured along with the first choice of their layer.
+            """
+            if not self.placement.adaptive:  # all at once, so that prompts share pictures
+                yield chain(range(len(prompts)), (0, 0), np.ones((layers, readouts), bool))
+                return
+            own = np.flatnonzero(chooses).tolist()
+            for number, layer, readout in product(range(len(prompts)), range(layers), own):
+                along = np.zeros((layers, readouts), bool)
+                along[layer] = ~np.array(chooses) & (readout == own[0])
+                along[layer, readout] = True
+                yield chain([number], (layer, readout), along)
+
         return Interview(
             self.scene,
-            self._chains(index, prompts, record, presenter),
+            chains(),
             partial(self._found, index, prompts, presenter, record),
-            partial(_contrast_shown, field),
+            partial(_contrast_shown, self.scene.drawn_field(observer.wants)),
         )
-
-    def _chains(
-        self,
-        index: int,
-        prompts: Sequence[Prompt],
-        record: dict[str, NDArray[Any]],
-        presenter: Presenter,
-    ) -> Iterator[Chain]:
-        """Go through the chains of questions about one abscissa, for a record of their answers.
-
-        Where contrasts are chosen, every prompt, layer and read-out of choices has a chain of its
-        own; read-outs of probabilities are measured along with the first of their layer.
-        """
-        chain = partial(self._chain, index, prompts, record, presenter.samples)
-        layers, readouts, numbers = presenter.layers, presenter.readouts, range(len(prompts))
-        if not self.placement.adaptive:  # all at once, so that prompts share pictures
-            yield chain(numbers, (0, 0), np.ones((len(layers), len(readouts)), bool))
-            return
-        chooses = np.array([name != GRADED for name in readouts])
-        own = np.flatnonzero(chooses).tolist()
-        for prompt, layer, readout in product(numbers, range(len(layers)), own):
-            along = np.zeros((len(layers), len(readouts)), bool)
-            along[layer] = ~chooses & (readout == own[0])
-            along[layer, readout] = True
-            yield chain([prompt], (layer, readout), along)
-
-    def _chain(
-        self,
-        index: int,
-        prompts: Sequence[Prompt],
-        record: dict[str, NDArray[Any]],
-        samples: bool,
-        asked: Sequence[int],
-        place: tuple[int, int],
-        along: NDArray[np.bool_],
-    ) -> Chain:
-        """Ask some of the prompts to the end of a track.
-
-        Answers of the layer and read-out ``place`` choose contrasts; all those of ``along``
-        [layers, read-outs] are measured.
-        """
-        track = self.placement.track(blanks=None if samples else 1)
-        trials, first = advance(track), 0
-        while trials:
-            shown = [
-                (prompt, i, trial) for prompt in asked for i, trial in enumerate(trials, first)
-            ]
-            requests = [
-                self._request(index, prompt, prompts[prompt], trial, samples)
-                for prompt, _, trial in shown
-            ]
-            heard = yield requests
-            second = np.array([each.target for each in requests])[:, None, None]
-            yes = np.where(second, 1 - heard.yes, heard.yes)
-            for (prompt, i, trial), contrast, own in zip(shown, heard.contrast, yes, strict=True):
-                record["level"][prompt, i][along] = trial.level
-                record["contrast"][prompt, i][along] = contrast
-                record["yes"][prompt, i][along] = own[along]
-            first += len(trials)
-            trials = advance(track, yes[:, *place].tolist())
 
     def _request(
         self, index: int, number: int, prompt: Prompt, trial: Trial, samples: bool

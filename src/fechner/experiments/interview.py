@@ -306,7 +306,7 @@ class Conversation:
 
     def _more(self) -> tuple[Frames, Question] | None:
         """Return the next question that has no answer yet, None if all wait for others."""
-        while self._ready or self._begin_chain():
+        while self._ready or any(map(self._begin_chain, list(self._open.values()))):
             if not self._ready:
                 continue
             going, place = self._ready[0]
@@ -363,11 +363,7 @@ class Conversation:
                 if going.missing == 0:
                     self._go_on(going, going.heard)
 
-    def _begin_chain(self) -> bool:
-        """Begin another chain, of the first interview that has one; return whether one has."""
-        return any(self._begin_chain_of(of) for of in list(self._open.values()))
-
-    def _begin_chain_of(self, of: _Open) -> bool:
+    def _begin_chain(self, of: _Open) -> bool:
         """Begin the next chain of an interview, or finish it; return whether either was due."""
         chain = None
         try:
@@ -396,7 +392,7 @@ class Conversation:
             return
         of.going -= 1
         if of.going == 0:
-            self._begin_chain_of(of)
+            self._begin_chain(of)
 
     def _end(self, of: _Open, outcome: Any) -> None:
         """Close an interview with its result, or with what went wrong."""

@@ -13,24 +13,12 @@ from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from fechner import human
+from fechner import human, stimuli
 from fechner.experiments.base import abscissa, between
 from fechner.experiments.curves import Curve, Shown
 from fechner.experiments.patches import Brightness, Colour, SpectralSensitivity
 from fechner.observers.abilities import Need
-from fechner.stimuli import (
-    ATD,
-    Gabor,
-    Grating,
-    Layer,
-    OpponentSpace,
-    OrientedNoise,
-    Pattern,
-    Product,
-    RingNoise,
-    RoundWindow,
-    Stimulus,
-)
+from fechner.stimuli import ATD, Layer, OpponentSpace, Pattern, Stimulus
 from fechner.stimuli.colour import DIRECTION_NAMES, Triple
 from fechner.stimuli.contrast import Floats
 
@@ -135,7 +123,7 @@ class NoiseCurves:
     orientation_deg: float = 0.0
     test: Literal["noise", "grating", "gabor"] = "noise"
     chromatic_unit: Literal["cone", "opponent"] = "cone"
-    rings: tuple[RingNoise, RingNoise] | None = None
+    rings: tuple[stimuli.RingNoise, stimuli.RingNoise] | None = None
     masks: Literal["light", "encoded"] = "light"
     draws: Literal["shared", "own"] = "shared"
     step: float | None = None
@@ -274,11 +262,13 @@ class NoiseCurves:
 
     def _pattern(self, frequency_cpd: float, seeds: tuple[int, ...]) -> Pattern:
         if self.test == "gabor":
-            return Gabor(frequency_cpd, self.size_deg / 6, self.orientation_deg, phase_deg=90.0)
+            return stimuli.Gabor(
+                frequency_cpd, self.size_deg / 6, self.orientation_deg, phase_deg=90.0
+            )
         if self.test == "grating":
             phase = 360 * np.random.default_rng((self.seed, *seeds)).random()
-            carrier = Grating(frequency_cpd, self.orientation_deg, float(phase))
-            return Product(carrier, RoundWindow(self.size_deg))
+            carrier = stimuli.Grating(frequency_cpd, self.orientation_deg, float(phase))
+            return stimuli.Product(carrier, stimuli.RoundWindow(self.size_deg))
         return self._noise(0, frequency_cpd, self.orientation_deg, seeds)
 
     def _noise(self, of: Literal[0, 1], cpd: float, deg: float, seeds: tuple[int, ...]) -> Pattern:
@@ -287,7 +277,7 @@ class NoiseCurves:
         if self.rings is not None:
             return replace(self.rings[of], frequency_cpd=cpd, orientation_deg=deg, seed=seed)
         size_deg = (self.size_deg, self.mask_size_deg)[of]
-        return OrientedNoise(cpd, deg, size_deg=size_deg, seed=seed)
+        return stimuli.OrientedNoise(cpd, deg, size_deg=size_deg, seed=seed)
 
 
 #: What `Curves` measures.
