@@ -11,7 +11,7 @@ from photographs import write_album
 from suites.test_verbal import person
 
 from fechner import evaluate
-from fechner.observers.chat import endpoint, reading
+from fechner.observers.chat import endpoint, reply_parser
 from fechner.observers.torchvision_fix import import_torchvision
 from fechner.runs import Run, reread
 from fechner.runs.trials import Trials
@@ -124,7 +124,7 @@ def test_two_pictures_and_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
                 endpoint,
                 "parse",
                 lambda reply, *rest: (
-                    None if ":" in reply or "is" in reply else reading.parse(reply, *rest)
+                    None if ":" in reply or "is" in reply else reply_parser.parse(reply, *rest)
                 ),
             )
             run = asked(

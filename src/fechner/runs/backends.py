@@ -147,6 +147,7 @@ class Backend(Protocol):
         """Give up what is under way, and clean up."""
 
 
+@dataclass
 class Measurement:
     """A piece under way: the presenter to measure with, and how to put the outcome.
 
@@ -160,34 +161,29 @@ class Measurement:
         Where answers in words go.
     """
 
-    def __init__(
-        self,
-        experiment: Experiment,
-        observer: Any,
-        name: str,
-        batch_size: int,
-        device: str,
-        on_images: Callable[[int], None] = lambda images: None,
-        log: TrialLog | None = None,
-    ) -> None:
-        self._test = experiment.id
-        self._name = name
-        self._batch_size = batch_size
-        self._on_images = on_images
+    experiment: Experiment
+    observer: Any
+    name: str
+    batch_size: int
+    device: str
+    on_images: Callable[[int], None] = lambda images: None
+    log: TrialLog | None = None
+
+    def __post_init__(self) -> None:
         self._shown = 0
         self._started = time.perf_counter()
         self.presenter = Presenter(
-            observer,
-            batch_size=batch_size,
-            device=device,
+            self.observer,
+            batch_size=self.batch_size,
+            device=self.device,
             on_images=self._count,
-            log=log,
-            test=experiment.id,
+            log=self.log,
+            test=self.experiment.id,
         )
 
     def _count(self, images: int) -> None:
         self._shown += images
-        self._on_images(images)
+        self.on_images(images)
 
     def done(self, data: xr.Dataset) -> Outcome:
         """Return the outcome with its result file."""
@@ -198,12 +194,12 @@ class Measurement:
         """Return what went wrong, or raise what concerns the whole run."""
         if isinstance(error, BudgetError | RunFolderError):
             raise error
-        if is_out_of_memory(error) and self._batch_size > 1:
+        if is_out_of_memory(error) and self.batch_size > 1:
             return Outcome("too large", images=self._shown)
-        logging.getLogger("fechner").error("%s %s", self._name, self._test, exc_info=error)
+        logging.getLogger("fechner").error("%s %s", self.name, self.experiment.id, exc_info=error)
         message = str(error)
         if not isinstance(error, FechnerError):
-            message = f"observer '{self._name}' raised {type(error).__name__}: {error} (see {LOG})"
+            message = f"observer '{self.name}' raised {type(error).__name__}: {error} (see {LOG})"
         if isinstance(error, UnansweredError):
             message = (
                 f"{message.rstrip('.')}; answers are kept, and the same command asks the rest."
@@ -211,6 +207,7 @@ class Measurement:
         return Outcome("failed", images=self._shown, message=message)
 
 
+@dataclass
 class LocalBackend:
     """Measures in this process: one piece after the other, or questions of many pieces at once.
 
@@ -218,41 +215,36 @@ class LocalBackend:
     all others have one.
     """
 
-    def __init__(
-        self,
-        lifted: dict[Ability, Any],
-        device: str,
-        on_images: Callable[[int], None],
-        log: TrialLog,
-    ) -> None:
-        self._lifted = lifted
-        self._device = device
-        self._on_images = on_images
-        self._log = log
+    lifted: dict[Ability, Any]
+    device: str
+    on_images: Callable[[int], None]
+    log: TrialLog
+    slots: int = 1
+
+    def __post_init__(self) -> None:
         self._waiting: list[tuple[int, Job, Answers, Measurement]] = []
         self._asked: dict[int, Measurement] = {}
         self._failed: list[tuple[int, Outcome]] = []
         self._conversation: Any = None
-        self.slots = 1
-        for stream in lifted.values():
+        for stream in self.lifted.values():
             if isinstance(stream, AnswersStream):
                 from fechner.experiments.interview import Conversation
 
                 self._conversation = self._conversation or Conversation(stream)
                 self.slots = stream.most_under_way
                 if hasattr(stream, "batch_log"):
-                    stream.batch_log = log
+                    stream.batch_log = self.log
 
     def submit(self, number: int, job: Job, answers: Answers, batch_size: int) -> None:
         """Take a piece; questions about it are asked together with those about others."""
         measurement = Measurement(
             job.experiment,
-            self._lifted[job.experiment.asks],
+            self.lifted[job.experiment.asks],
             job.observer,
             batch_size,
-            self._device,
-            self._on_images,
-            self._log,
+            self.device,
+            self.on_images,
+            self.log,
         )
         interview = getattr(job.experiment, "interview", None)
         if interview is None or self._conversation is None:

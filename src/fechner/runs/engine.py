@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from logging import FileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,7 +68,7 @@ def execute(
 
             executor = stack.enter_context(WorkerPool())
         for name, plan in plans.items():
-            session = _Session(folder, manifest, name, plan, tests, listener)
+            session = _Session(folder, manifest, name, plan, {t.id: t for t in tests}, listener)
             handler = FileHandler(folder / LOG, encoding="utf-8", delay=True)
             with logged(handler, name) as printed, limited_memory(manifest.device):
                 try:
@@ -87,33 +87,25 @@ def execute(
                     listener.say(f"{name} was left out: {error}")
 
 
+@dataclass
 class _Session:
     """Measures what is missing of one observer, and is the only one who writes."""
 
-    #: What the manifest says of the observer, and the keys of its pieces by test and name.
-    _observer: ObserverRecord
-    _keys: dict[str, dict[str, str]]
+    folder: Path
+    manifest: Manifest
+    name: str
+    plan: list[Job]
+    tests: dict[str, Test]
+    listener: Listener
 
-    def __init__(
-        self,
-        folder: Path,
-        manifest: Manifest,
-        name: str,
-        plan: list[Job],
-        tests: Sequence[Test],
-        listener: Listener,
-    ) -> None:
-        self._folder = folder
-        self._manifest = manifest
-        self._name = name
-        self._plan = plan
-        self._tests = {test.id: test for test in tests}
-        self._listener = listener
-        self._ledger = Ledger(folder)
+    def __post_init__(self) -> None:
+        self._ledger = Ledger(self.folder)
         self._batch_sizes: dict[int, int] = {}  # of the pieces under way
         self._failures: dict[str, dict[int, Outcome]] = {}
         self._earlier: dict[str, xr.Dataset | None] = {}
         self._printed = 0
+        self._observer: ObserverRecord
+        self._keys: dict[str, dict[str, str]]  # by test and piece
 
     @contextmanager
     def begin(
@@ -128,20 +120,20 @@ class _Session:
         printed
             Counts the lines that it prints.
         """
-        manifest, listener = self._manifest, self._listener
-        listener.doing(f"{self._name}  loading")
+        manifest, listener = self.manifest, self.listener
+        listener.doing(f"{self.name}  loading")
         setup = Setup.of(manifest, settings.trust_remote_code)
         observer = setup.make(given)
         printed.lines = 0  # what it prints while it is loaded does not count
         lifted, cannot = setup.lift_all(
-            observer, dict.fromkeys(job.experiment.asks for job in self._plan)
+            observer, dict.fromkeys(job.experiment.asks for job in self.plan)
         )
         processes = 1 if executor is None else settings.workers
-        bare = f"{self._name}{_BARE}{time.time_ns()}"  # its answers hold for this process only
+        bare = f"{self.name}{_BARE}{time.time_ns()}"  # its answers hold for this process only
         fingerprints = {str(asked): each.fingerprint or bare for asked, each in lifted.items()}
         record = self._known_record(fingerprints)
         if record is None:
-            listener.doing(f"{self._name}  first look")
+            listener.doing(f"{self.name}  first look")
             if notice := getattr(observer, "notice", ""):
                 listener.say(notice)
             found = validate(
@@ -153,14 +145,14 @@ class _Session:
                 at_a_time=manifest.batch_size,
             )
             record = self._new_record(found, processes)
-        self._observer = manifest.observers[self._name] = record
+        self._observer = manifest.observers[self.name] = record
         record.fingerprints |= fingerprints
         _describe(record, observer, lifted, cannot)
         self._record_tests()
         budget = Budget(settings.max_trials, settings.max_cost, settings.accept_invalid)
-        with closing(Trials(self._folder / TRIALS, self._name, budget)) as trials:
+        with closing(Trials(self.folder / TRIALS, self.name, budget)) as trials:
             backend: Backend = LocalBackend(lifted, manifest.device, listener.images, trials)
-            if executor is not None and not all(map(self._is_recorded, self._plan)):
+            if executor is not None and not all(map(self._is_recorded, self.plan)):
                 backend = self._remote(executor, processes, setup, given, lifted) or backend
             del observer, lifted  # measured in other processes, it is not needed here
             with closing(backend):
@@ -168,19 +160,19 @@ class _Session:
         warning = f"it prints while it looks; that is in {LOG}"
         if (printed.lines or self._printed) and warning not in self._observer.warnings:
             self._observer.warnings.append(warning)
-            manifest.write(self._folder)
-            listener.say(f"{self._name}: {warning}.")
+            manifest.write(self.folder)
+            listener.say(f"{self.name}: {warning}.")
 
     def _known_record(self, fingerprints: Mapping[str, str]) -> ObserverRecord | None:
         """Return what the manifest says of the observer, None if it is new or has changed."""
-        record = self._manifest.observers.get(self._name)
+        record = self.manifest.observers.get(self.name)
         if record is None:
             return None
         if all(record.fingerprints.get(k, v) == v for k, v in fingerprints.items()):
             return record
         if _BARE not in record.fingerprint:
-            self._listener.say(
-                f"{self._name} has changed since it was measured here, so it is measured anew."
+            self.listener.say(
+                f"{self.name} has changed since it was measured here, so it is measured anew."
             )
         return None
 
@@ -189,38 +181,38 @@ class _Session:
         if found.problems:
             raise ObserverError(f"{'; '.join(found.problems)}.")
         if found.warnings:
-            self._listener.say(found.verdict)
-        device = self._manifest.device
+            self.listener.say(found.verdict)
+        device = self.manifest.device
         fits = fitting_batch_size(
             found.bytes_per_picture,
             free_memory(device) // processes,
             _LARGEST_BATCH if device.startswith("cpu") else _LARGEST_BATCH_ACCELERATOR,
         )
-        record = ObserverRecord(self._manifest.batch_size or fits, {}, "", warnings=found.warnings)
+        record = ObserverRecord(self.manifest.batch_size or fits, {}, "", warnings=found.warnings)
         if (counted := found.complexity) is not None:
             record.complexity = {"parameters": counted.parameters, "gflops": counted.gflops}
         return record
 
     def _record_tests(self) -> None:
         """Put the tests into the manifest, and leave out what the observer cannot be asked."""
-        lacking, tests = self._observer.lacks, self._manifest.tests
-        for name, test in self._tests.items():
+        lacking, tests = self._observer.lacks, self.manifest.tests
+        for name, test in self.tests.items():
             now = parameters(test.experiment)
             if tests.get(name, now) != now:
-                self._listener.say(
+                self.listener.say(
                     f"test '{name}' has changed since it was measured here: measured anew."
                 )
             tests[name] = now
-        self._manifest.write(self._folder)
-        for line in not_asked(self._name, list(self._tests.values()), lacking):
-            self._listener.say(line)
-        left = [job for job in self._plan if may_ask(job.test, lacking)]
-        work = [sum(job.piece.work for job in jobs) for jobs in (self._plan, left)]
-        self._listener.images(work[0] - work[1])
-        self._plan, self._schedule = left, Schedule(left)
+        self.manifest.write(self.folder)
+        for line in not_asked(self.name, list(self.tests.values()), lacking):
+            self.listener.say(line)
+        left = [job for job in self.plan if may_ask(job.test, lacking)]
+        work = [sum(job.piece.work for job in jobs) for jobs in (self.plan, left)]
+        self.listener.images(work[0] - work[1])
+        self.plan, self._schedule = left, Schedule(left)
         self._keys = {
-            name: piece_keys(test, self._tests, self._observer)
-            for name, test in self._tests.items()
+            name: piece_keys(test, self.tests, self._observer)
+            for name, test in self.tests.items()
             if may_ask(test, lacking)
         }
         self._done = {e.key: e for e in self._ledger.entries() if e.status == "done"}
@@ -236,21 +228,21 @@ class _Session:
         """Return a backend of other processes, or say why an observer is measured in this one."""
         from fechner.runs.workers import NotRemoteError, RemoteBackend
 
-        images = self._listener.images
+        images = self.listener.images
         try:
             return RemoteBackend(
-                executor, slots, self._folder, setup, self._name, given, lifted, self._plan, images
+                executor, slots, self.folder, setup, self.name, given, lifted, self.plan, images
             )
         except NotRemoteError as error:
-            self._listener.say(f"{self._name} is measured by one process: {error}.")
+            self.listener.say(f"{self.name} is measured by one process: {error}.")
             return None
 
     def submit_next(self, backend: Backend) -> bool:
         """Submit as many pieces as a backend takes; return whether any is under way."""
         running = self._batch_sizes
         while len(running) < backend.slots and (number := self._next()) is not None:
-            job, running[number] = self._plan[number], self._observer.batch_size
-            self._listener.piece(self._name, job.test.id)
+            job, running[number] = self.plan[number], self._observer.batch_size
+            self.listener.piece(self.name, job.test.id)
             answers = tuple(self._answers(name) for name in job.test.after)
             backend.submit(number, job, answers, running[number])
         return bool(running)
@@ -258,19 +250,19 @@ class _Session:
     def _next(self) -> int | None:
         """Return the next piece that is not there yet and can be measured."""
         while (number := self._schedule.next()) is not None:
-            job = self._plan[number]
+            job = self.plan[number]
             missing = [name for name in job.test.after if name in self._schedule.incomplete]
             if self._is_done(job):
-                self._listener.images(job.piece.work)
+                self.listener.images(job.piece.work)
                 self._schedule.finish(number, complete=True)
             elif not missing:
                 return number
             else:
                 self._schedule.finish(number, complete=False)
-                self._listener.images(job.piece.work)
+                self.listener.images(job.piece.work)
                 self._drop(job.test.id)
-                self._listener.say(
-                    f"{self._name} {job.test.id} is not measured: it comes after {missing[0]}, "
+                self.listener.say(
+                    f"{self.name} {job.test.id} is not measured: it comes after {missing[0]}, "
                     "which is not complete."
                 )
         return None
@@ -278,16 +270,16 @@ class _Session:
     def _drop(self, test: str) -> None:
         """Leave the rest of a test alone."""
         for number in self._schedule.drop(test):
-            self._listener.images(self._plan[number].piece.work)
+            self.listener.images(self.plan[number].piece.work)
 
     def _answers(self, test: str) -> xr.Dataset | None:
         """Return all answers to an earlier test, read once; None if it cannot be asked."""
         if test not in self._earlier:
             self._earlier[test] = (
                 read_answers(
-                    self._folder,
-                    self._tests[test],
-                    self._tests,
+                    self.folder,
+                    self.tests[test],
+                    self.tests,
                     self._observer,
                     self._ledger.entries(),
                 )
@@ -304,31 +296,31 @@ class _Session:
         entry = self._done.get(self._keys[job.test.id][job.piece.name])
         if entry is None:
             return False
-        path = self._folder / entry.file
+        path = self.folder / entry.file
         if path.is_file() and hash_file(path) == entry.sha256:
             return True
         state = "damaged" if path.is_file() else "missing"
-        self._listener.say(f"result file {path} is {state} and is measured anew.")
+        self.listener.say(f"result file {path} is {state} and is measured anew.")
         return False
 
     def record(self, number: int, outcome: Outcome) -> None:
         """Write down what came of a piece."""
-        job, batch_size = self._plan[number], self._batch_sizes.pop(number)
+        job, batch_size = self.plan[number], self._batch_sizes.pop(number)
         test = job.test.id
         if outcome.log:
-            with (self._folder / LOG).open("a", encoding="utf-8") as file:
+            with (self.folder / LOG).open("a", encoding="utf-8") as file:
                 file.write(outcome.log)
         self._printed += outcome.printed
         if outcome.status == "too large":
-            self._listener.images(-outcome.images)
+            self.listener.images(-outcome.images)
             self._schedule.retry(number)
             self._lower_batch_size(test, batch_size)
             return
         # Plans count tests only; references and points left out are counted here.
-        self._listener.images(job.piece.work - outcome.images)
+        self.listener.images(job.piece.work - outcome.images)
         self._schedule.finish(number, complete=outcome.status == "done")
         if outcome.status == "done":
-            digest = write_atomically(self._folder / job.file, outcome.content)
+            digest = write_atomically(self.folder / job.file, outcome.content)
             self._ledger.record(
                 replace(
                     self._entry(job),
@@ -341,32 +333,32 @@ class _Session:
             self._failures.setdefault(test, {})[number] = outcome
             self._drop(test)
         else:
-            self._listener.say(
-                f"{self._name} {test}: {outcome.message}; piece {job.piece.name} is lost, "
+            self.listener.say(
+                f"{self.name} {test}: {outcome.message}; piece {job.piece.name} is lost, "
                 "and the same command measures it again."
             )
         if test in self._failures and not self._schedule.is_running(test):
             # Of several failures, the first in the order of the plan, when none can follow.
             number, failure = min(self._failures.pop(test).items())
-            entry = self._entry(self._plan[number])
+            entry = self._entry(self.plan[number])
             self._ledger.record(replace(entry, status="failed", message=failure.message))
-            self._listener.say(f"{self._name} {test}: {failure.message}")
+            self.listener.say(f"{self.name} {test}: {failure.message}")
 
     def _entry(self, job: Job) -> Entry:
         key = self._keys[job.test.id][job.piece.name]
-        return Entry(key, self._name, job.test.id, job.piece.name, "done", job.file)
+        return Entry(key, self.name, job.test.id, job.piece.name, "done", job.file)
 
     def _lower_batch_size(self, test: str, used: int) -> None:
         if self._observer.batch_size != used:
             return  # another piece has met the same
         self._observer.batch_size = used // 2
         note = (
-            f"out of memory at {self._name} {test}: batch size lowered to {used // 2}; results "
+            f"out of memory at {self.name} {test}: batch size lowered to {used // 2}; results "
             "are no longer the same to the bit as in one go"
         )
-        self._manifest.notes.append(note)
-        self._manifest.write(self._folder)
-        self._listener.say(note)
+        self.manifest.notes.append(note)
+        self.manifest.write(self.folder)
+        self.listener.say(note)
 
 
 def _describe(
