@@ -12,7 +12,7 @@ import numpy as np
 
 from fechner.errors import FechnerError, check_names
 from fechner.report.contenders import Contender, at_output
-from fechner.report.tables import Summary, Table, crossed, interval, number
+from fechner.report.tables import Summary, crossed, interval, number, table_of
 from fechner.runs import Run
 from fechner.runs.manifest import parameters
 from fechner.runs.people import asked_of_people, checked_people, class_places
@@ -242,22 +242,21 @@ def summarise_consistency(found: Sequence[Agreement]) -> Summary:
 def summarise_people(trials: HumanTrials) -> Summary:
     """Return accuracies of people at every level, with 95 % intervals."""
     rows = [
-        [
-            point.test,
-            point.condition or f"{point.level:.4g}",
-            str(point.people),
-            str(point.trials),
-            str(point.right),
-            interval(point.accuracy, point.low, point.high),
-            number(point.chance),
-            interval(*point.corrected),
-        ]
+        {
+            "test": point.test,
+            "level": point.condition or f"{point.level:.4g}",
+            "people": str(point.people),
+            "trials": str(point.trials),
+            "right": str(point.right),
+            "accuracy": interval(point.accuracy, point.low, point.high),
+            "chance": number(point.chance),
+            "corrected": interval(*point.corrected),
+        }
         for point in human_points(trials)
     ]
-    header = ["test", "level", "people", "trials", "right", "accuracy", "chance", "corrected"]
     notes = [
         f"{len(trials)} trials of {len(trials.people)} people. Intervals are of 95 %, with people "
         "as clusters.",
         "Corrected: 0 at chance, 1 without error.",
     ]
-    return Summary([Table(header, rows)], notes=notes)
+    return Summary([table_of(rows)], notes=notes)

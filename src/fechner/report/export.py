@@ -132,7 +132,7 @@ class _Chosen:
         problems: list[str] = []
         anything = False
         for each, test in followed(self.places, doing, self.progress):
-            data = each.read(test, problems, frames.FOR_SCORES[self.what])
+            data = each.read(test, problems, frames.FOR_SCORES.get(self.what))
             if data is not None:
                 anything = True
                 yield each, test, data
@@ -215,7 +215,7 @@ def _frames(chosen: _Chosen) -> tuple[Schema, Iterable[tuple[Run, pd.DataFrame]]
 
     def parts() -> Iterator[tuple[Run, pd.DataFrame]]:
         for each, test in followed(complete, "writing", chosen.progress):
-            data = each.read(test, [], frames.FOR_SCORES[chosen.what])
+            data = each.read(test, [], frames.FOR_SCORES.get(chosen.what))
             if data is None:
                 raise FechnerError(f"{each.run.folder} was changed while it was read.")
             yield each.run, frames.answers_frame(each, test, data)

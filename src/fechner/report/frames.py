@@ -27,13 +27,8 @@ if TYPE_CHECKING:
 
 What = Literal["scores", "responses", "surfaces", "trials"]
 
-#: Which pieces of an experiment each kind needs; None for all that were measured.
-FOR_SCORES: dict[What, bool | None] = {
-    "scores": None,
-    "responses": True,
-    "surfaces": False,
-    "trials": None,
-}
+#: Whether a kind takes the pieces that scores need, or those for figures; all if it is not here.
+FOR_SCORES: dict[str, bool] = {"responses": True, "surfaces": False}
 
 _OBSERVER = dict.fromkeys(("observer", "suite", "mode", "test"), "str")
 
@@ -97,7 +92,7 @@ def to_dataframe(run: Run, what: What = "scores") -> pd.DataFrame:
             answers_frame(each, test, data)
             for each in contenders([run])
             for test in run.tests
-            if (data := each.read(test, [], FOR_SCORES[what])) is not None
+            if (data := each.read(test, [], FOR_SCORES.get(what))) is not None
         ]
     )
 

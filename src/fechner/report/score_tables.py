@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fechner.report.tables import FORMATS, Summary, Table, crossed, interval, number
+from fechner.report.tables import FORMATS, Summary, crossed, interval, number, table_of
 
 if TYPE_CHECKING:
     from fechner.runs import Result
@@ -137,15 +137,14 @@ def compare_seeds(runs: Sequence[Sequence[Result]]) -> str:
         known = not any(map(math.isnan, values))
         low, high = (min(values), max(values)) if known else (math.nan, math.nan)
         rows.append(
-            [
-                *place,
-                str(len(values)),
-                number(statistics.fmean(values)),
-                f"{statistics.pstdev(values):.4f}" if known else "n/a",
-                f"{number(low)} to {number(high)}",
-                f"[{number(first.low)}, {number(first.high)}]",
-                "yes" if first.low <= low and high <= first.high else "no",
-            ]
+            dict(zip(("observer", "test", "read-out"), place, strict=True))
+            | {
+                "seeds": str(len(values)),
+                "mean": number(statistics.fmean(values)),
+                "sd": f"{statistics.pstdev(values):.4f}" if known else "n/a",
+                "range": f"{number(low)} to {number(high)}",
+                "interval": f"[{number(first.low)}, {number(first.high)}]",
+                "inside": "yes" if first.low <= low and high <= first.high else "no",
+            }
         )
-    header = ["observer", "test", "read-out", "seeds", "mean", "sd", "range", "interval", "inside"]
-    return Summary([Table(header, rows)]).write()
+    return Summary([table_of(rows)]).write()

@@ -156,6 +156,18 @@ class Table:
     heading: str = ""
 
 
+def table_of(rows: Sequence[Mapping[str, str]], heading: str = "") -> Table:
+    """Return a table with a column for whatever any row has.
+
+    Examples
+    --------
+    >>> table_of([{"x": "1"}, {"x": "2", "note": "high"}])
+    Table(header=['x', 'note'], rows=[['1', ''], ['2', 'high']], heading='')
+    """
+    header = list(dict.fromkeys(name for row in rows for name in row))
+    return Table(header, [[row.get(name, "") for name in header] for row in rows], heading)
+
+
 def crossed(
     header: Sequence[str], cells: Mapping[tuple[str, ...], Mapping[str, str]], heading: str = ""
 ) -> Table:

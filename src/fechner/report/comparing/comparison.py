@@ -11,9 +11,9 @@ from typing import Any
 from fechner.errors import FechnerError
 from fechner.report import contenders
 from fechner.report.comparing import scoring
-from fechner.report.comparing.scoring import ScoredObserver, goal_of, p_header, p_values
+from fechner.report.comparing.scoring import ScoredObserver, goal_of, p_cells, p_name
 from fechner.report.contenders import Source
-from fechner.report.tables import Summary, Table, interval, number, signed
+from fechner.report.tables import Summary, Table, interval, number, p_value, signed, table_of
 from fechner.scores import comparisons, distance
 from fechner.scores.comparisons import LEVEL, Correction
 from fechner.suites import Test
@@ -266,7 +266,7 @@ def _asked_otherwise(scored: Sequence[ScoredObserver]) -> list[str]:
 
 def summarise_comparison(comparison: Comparison) -> Summary:
     """Put a comparison into sentences and tables."""
-    p, pairs, correction = p_header(comparison.correction), comparison.pairs, comparison.correction
+    pairs, correction = comparison.pairs, comparison.correction
     goal = goal_of(each.best for each, _ in comparison.distances)
     tables = [_differences(pair, correction) for pair in pairs if pair.findings]
     notes = list(comparison.notes)
@@ -282,31 +282,28 @@ def summarise_comparison(comparison: Comparison) -> Summary:
             comparison.distances, key=lambda each: (math.isnan(each[1].value), each[1].value)
         )
         means = [
-            [each.label, interval(mean.value, mean.low, mean.high), str(mean.n)]
+            {
+                "observer": each.label,
+                "mean [95 % over tests]": interval(mean.value, mean.low, mean.high),
+                "tests": str(mean.n),
+            }
             for each, mean in nearest
         ]
         over_tests = [
-            [
-                pair.first.label,
-                pair.second.label,
-                str(min(pair.alike.n)),
-                interval(pair.mean.value, pair.mean.low, pair.mean.high),
-                number(pair.alike.statistic),
-                *p_values(pair.alike.p, pair.alike_corrected, correction),
-            ]
+            {
+                "first": pair.first.label,
+                "second": pair.second.label,
+                "tests": str(min(pair.alike.n)),
+                "mean difference": interval(pair.mean.value, pair.mean.low, pair.mean.high),
+                "largest gap": number(pair.alike.statistic),
+                **p_cells(pair.alike.p, pair.alike_corrected, correction),
+            }
             for pair in pairs
         ]
+        of_pairs = "Two observers' distances over tests: paired means, and Kolmogorov-Smirnov"
         tables += [
-            Table(
-                ["observer", "mean [95 % over tests]", "tests"],
-                means,
-                f"Mean distance from {goal} over tests (0 is the best, 1 chance)",
-            ),
-            Table(
-                ["first", "second", "tests", "mean difference", "largest gap", *p],
-                over_tests,
-                "Two observers' distances over tests: paired means, and Kolmogorov-Smirnov",
-            ),
+            table_of(means, f"Mean distance from {goal} over tests (0 is the best, 1 chance)"),
+            table_of(over_tests, of_pairs),
         ]
         notes.append(
             "Mean difference: of distances, the first minus the second, with a 95 % interval over "
@@ -340,34 +337,30 @@ def _verdict(pair: Pair, correction: Correction) -> str:
         said.append(f"not told apart in {len(pair.tests(0))} of {len(pair.findings)} tests")
     if not pair.findings:
         apart = "" if pair.alike_corrected < LEVEL else "not "
-        p = p_values(pair.alike.p, pair.alike_corrected, correction)[-1]
         said.append(
             f"distances over {min(pair.alike.n)} tests {apart}told apart (Kolmogorov-Smirnov, "
-            f"{p_header(correction)[-1]} {p})"
+            f"{p_name(correction)} {p_value(pair.alike_corrected)})"
         )
     return f"{first} against {second}: {'; '.join(said)}."
 
 
 def _differences(pair: Pair, correction: Correction) -> Table:
     """Return the table of a pair; columns of numbers would be too wide with names above them."""
-    noted = any(finding.note for finding in pair.findings)
-    header = ["test", "score", "first", "second", "difference", *p_header(correction)]
-    header += [f"closer to {goal_of([pair.first.best])}", *(["note"] if noted else [])]
-    body = [
-        [
-            finding.test,
-            f"{found.first.name} {found.first.arrow}",
-            number(found.first.value),
-            number(found.second.value),
-            interval(found.value, found.low, found.high, signed),
-            *p_values(found.p, finding.corrected, correction),
-            {1: "first", -1: "second", 0: scoring.NOTHING}[finding.significant],
-            *([finding.note] if noted else []),
-        ]
-        for finding in pair.findings
-        for found in [finding.difference]
-    ]
-    return Table(header, body, f"{pair.first.label} (first) against {pair.second.label} (second)")
+    closer = {1: "first", -1: "second", 0: scoring.NOTHING}
+    rows = []
+    for finding in pair.findings:
+        found = finding.difference
+        row = {
+            "test": finding.test,
+            "score": f"{found.first.name} {found.first.arrow}",
+            "first": number(found.first.value),
+            "second": number(found.second.value),
+            "difference": interval(found.value, found.low, found.high, signed),
+            **p_cells(found.p, finding.corrected, correction),
+            f"closer to {goal_of([pair.first.best])}": closer[finding.significant],
+        }
+        rows.append(row | ({"note": finding.note} if finding.note else {}))
+    return table_of(rows, f"{pair.first.label} (first) against {pair.second.label} (second)")
 
 
 def _rows(comparison: Comparison) -> list[dict[str, Any]]:

@@ -139,20 +139,20 @@ def goal_of(each_best: Iterable[str]) -> str:
     return "people" if best <= {"human"} else best.pop() if len(best) == 1 else "the best"
 
 
-def p_header(correction: Correction) -> list[str]:
-    """Return the columns of p-values.
+def p_name(correction: Correction) -> str:
+    """Return what corrected p-values are called.
 
     Examples
     --------
-    >>> p_header("holm"), p_header("none")
-    (['p', 'p (Holm)'], ['p'])
+    >>> p_name("holm"), p_name("none")
+    ('p (Holm)', 'p')
     """
-    return ["p", *([f"p ({NAMES[correction]})"] if NAMES[correction] else [])]
+    return f"p ({NAMES[correction]})" if NAMES[correction] else "p"
 
 
-def p_values(p: float, corrected: float, correction: Correction) -> list[str]:
-    """Return the cells of p-values."""
-    return [p_value(p), *([p_value(corrected)] if NAMES[correction] else [])]
+def p_cells(p: float, corrected: float, correction: Correction) -> dict[str, str]:
+    """Return the cells of p-values by their columns."""
+    return {"p": p_value(p), p_name(correction): p_value(corrected)}
 
 
 def correction_note(correction: Correction, tested: int, what: str) -> str:
@@ -165,6 +165,6 @@ def correction_note(correction: Correction, tested: int, what: str) -> str:
     """
     corrected = "corrected" if NAMES[correction] else "not corrected"
     return (
-        f"{p_header(correction)[-1]} is {corrected} for the {tested} {what} tested; {NOTHING} "
+        f"{p_name(correction)} is {corrected} for the {tested} {what} tested; {NOTHING} "
         f"stands where it is {LEVEL:g} or more."
     )

@@ -16,9 +16,9 @@ import numpy as np
 
 from fechner.errors import FechnerError, check_names, listed
 from fechner.report.comparing import scoring
-from fechner.report.comparing.scoring import ScoredObserver, goal_of, p_header, p_values
+from fechner.report.comparing.scoring import ScoredObserver, goal_of, p_cells
 from fechner.report.contenders import Entrant, Source, choose, choose_tests, entrants
-from fechner.report.tables import Summary, Table, interval, signed
+from fechner.report.tables import Summary, Table, interval, signed, table_of
 from fechner.scores import Score
 from fechner.scores.comparisons import LEVEL, Correction, Regression, corrected, regress
 from fechner.scores.panels import Floats
@@ -307,30 +307,23 @@ def _verdict(figure: str, trends: list[Trend]) -> str:
 
 
 def _table(figure: str, trends: list[Trend], found: Trends) -> Table:
-    noted = any(each.regression.note for each in trends)
-    header = ["test", "score", "n", "r", *p_header(found.correction), "slope"]
-    header += [f"with more {trends[0].figure}", *(["note"] if noted else [])]
-    body = []
+    rows = []
     for each in trends:
         line, goal = each.regression, goal_of([one.best for one in each.observers[:1]])
-        body.append(
-            [
-                each.test,
-                f"{each.score.name} {each.score.arrow}",
-                str(line.n),
-                interval(line.r, line.low, line.high, signed),
-                *p_values(line.p, each.corrected, found.correction),
-                interval(
-                    line.slope, line.slope_low, line.slope_high, partial(signed, digits=".3g")
-                ),
-                {1: f"closer to {goal}", -1: f"farther from {goal}", 0: scoring.NOTHING}[
-                    each.significant
-                ],
-                *([line.note] if noted else []),
-            ]
-        )
+        where = {1: f"closer to {goal}", -1: f"farther from {goal}", 0: scoring.NOTHING}
+        slope = partial(signed, digits=".3g")
+        row = {
+            "test": each.test,
+            "score": f"{each.score.name} {each.score.arrow}",
+            "n": str(line.n),
+            "r": interval(line.r, line.low, line.high, signed),
+            **p_cells(line.p, each.corrected, found.correction),
+            "slope": interval(line.slope, line.slope_low, line.slope_high, slope),
+            f"with more {each.figure}": where[each.significant],
+        }
+        rows.append(row | ({"note": line.note} if line.note else {}))
     source = "" if trends[0].log else f" of {found.file}"
-    return Table(header, body, f"Scores against {figure}{source}")
+    return table_of(rows, f"Scores against {figure}{source}")
 
 
 def _row(each: Trend) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fechner.errors import FechnerError
 from fechner.report.comparing.comparison import Comparison, Pair
-from fechner.report.comparing.scoring import goal_of, p_header
+from fechner.report.comparing.scoring import goal_of, p_name
 from fechner.report.comparing.trends import Trend, Trends
 from fechner.report.figures.grid import Cell, draw_grid
 from fechner.report.figures.marks import line_sample
@@ -134,7 +134,7 @@ def trend_figure(found: Trends, columns: int = 2, dpi: float = 300.0) -> Figure:
     if any(np.isfinite(trend.regression.low) for trend in found.trends):
         label += " with its 95 % band"
     if any(trend.significant for trend in found.trends):
-        label += f"; * {p_header(found.correction)[-1]} < {LEVEL:g}"
+        label += f"; * {p_name(found.correction)} < {LEVEL:g}"
     families, several = families_of(found), len(found.figures) > 1
     trends = [each for name in found.figures for each in found.trends if each.title == name]
     cells = [
