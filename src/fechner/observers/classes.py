@@ -333,10 +333,8 @@ def _members(text: str, source: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
             raise FechnerError(f"class {number} of {source} has no name or no category.")
         for key in _keys(label):
             if category_of.setdefault(key, category) != category:
-                raise FechnerError(
-                    f"{source} puts {label} into {category_of[key]} and into {category}; choose "
-                    "one."
-                )
+                both = f"{category_of[key]} and into {category}"
+                raise FechnerError(f"{source} puts {label} into {both}; choose one.")
         if label not in found.setdefault(category, []):
             found[category].append(label)
     if len(found) < 2:
@@ -422,8 +420,7 @@ def choices_for(
         wanted = categories.categories_of(shown)
         if lost := [label for label, name in zip(shown, wanted, strict=True) if not name]:
             raise ObserverError(
-                f"{_listed(lost)} belong to no category of '{categories.name}'; leave them out of "
-                "the pictures."
+                f"{_listed(lost)} belong to no category of '{categories.name}'; leave them out."
             )
         names = tuple(dict.fromkeys(wanted)) if own is None else categories.names
         groups = None if own is None else tuple(map(tuple, categories.indices(own).values()))

@@ -95,8 +95,7 @@ def observe(
         given = (name, wants, mean, std, read, higher_is_better, best, classes, version)
         if given != (None, None, 0.0, 1.0, None, False, None, None, None):
             raise ObserverError(
-                f"'{thing}' is a name; its settings follow it, as in {thing}@normalise=none, and "
-                "nothing else can be set."
+                f"'{thing}' is a name, whose settings follow it, as in {thing}@normalise=none."
             )
         return resolve(thing, device=device)
     if abilities(thing):
@@ -201,10 +200,8 @@ def _module(
 def _check_channels(normalise: Normalisation, wants: Wants, name: str) -> None:
     for what, values in (("mean", normalise.mean), ("std", normalise.std)):
         if np.size(values) not in (1, wants.channels):
-            raise ObserverError(
-                f"{what} of '{name}' is one number or {wants.channels}, for the channels, not "
-                f"{values}."
-            )
+            allowed = f"one number or {wants.channels}"
+            raise ObserverError(f"{what} of '{name}' is {allowed}, not {values}.")
 
 
 def _takes_one_channel(module: nn.Module, wants: Wants, look: Callable[[Frames], object]) -> bool:

@@ -54,19 +54,16 @@ def dropping(observer: Any, dropout: Dropout, seeds: Sequence[tuple[int, ...]]) 
         module = getattr(inner, "module", None)
         inner = getattr(inner, "classifier", getattr(inner, "encoder", None))
     if module is None:
-        raise ObserverError(
-            f"observer '{observer.name}' is no torch network, so nothing in it can be dropped; "
-            "leave --dropout out."
-        )
+        raise ObserverError(f"observer '{observer.name}' is no torch network: leave --dropout out.")
     parts: dict[str, nn.Module] = {name: part for name, part in module.named_modules() if name}
 
     def drop(number: int, part: nn.Module, arguments: Any, output: Tensor) -> Tensor:
         import torch
 
         if not isinstance(output, torch.Tensor) or len(output) != len(seeds):
+            kind = type(part).__name__
             raise ObserverError(
-                f"what '{type(part).__name__}' of observer '{observer.name}' hands on is not one "
-                "row for each picture, so nothing of it can be dropped."
+                f"'{kind}' of '{observer.name}' has no row for each picture to drop."
             )
         kept = []
         for seed in seeds:

@@ -154,12 +154,11 @@ class FunctionComparer(FunctionObserver):
         if len(scores) != len(test):
             shape = getattr(output, "shape", None)
             what = f"a {type(output).__name__}" if shape is None else f"shape {tuple(shape)}"
-            single = "; one that takes a pair at a time has wants=fechner.Wants(layout='chw')"
-            raise ObserverError(
-                f"observer '{self.name}' returned {what} for {len(test)} pairs; a metric returns "
-                "one number for each pair, as a tensor, an array or a list"
-                f"{single if len(scores) == 1 and self.wants.batched else ''}."
-            )
+            problem = f"observer '{self.name}' returned {what} for {len(test)} pairs"
+            advice = "a metric returns one number for each pair, as a tensor, an array or a list"
+            if len(scores) == 1 and self.wants.batched:
+                advice += "; one that takes a pair at a time has wants=fechner.Wants(layout='chw')"
+            raise ObserverError(f"{problem}; {advice}.")
         return scores.to(test.device).double()
 
 

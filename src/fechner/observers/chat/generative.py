@@ -55,10 +55,9 @@ class Decoding:
 
     def __post_init__(self) -> None:
         if self.max_tokens < 1 or self.temperature < 0:
+            given = f"max_tokens={self.max_tokens},temperature={self.temperature:g}"
             raise ObserverError(
-                "replies have at least one token (max_tokens=16) and a temperature of 0 or more "
-                f"(temperature=0), not max_tokens={self.max_tokens}, "
-                f"temperature={self.temperature:g}."
+                f"replies have at least one token and a temperature of 0 or more, not {given}."
             )
 
     def __str__(self) -> str:

@@ -103,10 +103,7 @@ class Processor:
             found = self._templated(pictures, text)
             one = self._templated(1, text) if pictures > 1 else ""
         if pictures > 1 and found == one:
-            raise ObserverError(
-                f"'{self.name}' takes one picture at a time, so it cannot choose between several; "
-                "ask it about single ones."
-            )
+            raise ObserverError(f"'{self.name}' takes one picture at a time; ask about one.")
         return found
 
     def _templated(self, pictures: int, text: str) -> str:
@@ -116,10 +113,8 @@ class Processor:
         try:
             return str(self.processor.apply_chat_template([turn], **how))
         except Exception as error:
-            raise ObserverError(
-                f"the chat template of '{self.name}' takes no question about {pictures} "
-                f"picture{'s' if pictures > 1 else ''} ({cause_of(error)})."
-            ) from error
+            problem = f"the chat template of '{self.name}' does not take {pictures} picture(s)"
+            raise ObserverError(f"{problem} ({cause_of(error)}).") from error
 
     @property
     def identity(self) -> str:
