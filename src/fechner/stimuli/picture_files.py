@@ -170,10 +170,7 @@ class FolderPictures(FileSet):
 def open_folder(folder: Path) -> FolderPictures:
     """List a folder: names and sizes, one class after the other."""
     folder = folder.absolute()
-    try:
-        top = list_folder(folder)
-    except OSError as error:
-        raise closed(folder, error) from None
+    top = list_folder(folder)
     no_classes, no_pictures = [], []
     counts, marks = {}, []
     for label in top.folders:

@@ -66,25 +66,10 @@ class Part:
         return self.opacity * alpha > _OPAQUE
 
 
-@dataclass(frozen=True, eq=False)
-class Mesh:
-    """Triangles by material, centred and scaled so that they just fit into a sphere of radius 1."""
+def read_mesh(path: Path, name: str = "") -> tuple[Part, ...]:
+    """Read a mesh, by material; raise `PictureError` if there is nothing to show.
 
-    parts: tuple[Part, ...]
-
-    @property
-    def triangles(self) -> int:
-        """How many there are."""
-        return sum(len(part.positions) for part in self.parts)
-
-    @property
-    def is_opaque(self) -> bool:
-        """Whether nothing is seen through any part."""
-        return all(part.is_opaque for part in self.parts)
-
-
-def read_mesh(path: Path, name: str = "") -> Mesh:
-    """Read a mesh; raise `PictureError` if there is nothing to show.
+    It is centred and scaled so that it just fits into a sphere of radius 1.
 
     Normals are those of the file where it has some; elsewhere edges sharper than 40 degrees are
     sharp and others are smooth. Colours are taken as sRGB, but for factors of GLB, which are linear
@@ -138,7 +123,7 @@ def read_mesh(path: Path, name: str = "") -> Mesh:
         given = mesh.vertex_normals[mesh.faces] if "vertex_normals" in mesh._cache else None
         normals = corner_normals(placed, given).astype(np.float32)
         parts.append(Part(placed.astype(np.float32), normals, **_look(mesh.visual, mesh.faces)))
-    return Mesh(tuple(parts))
+    return tuple(parts)
 
 
 def _look(visual: Any, faces: NDArray[np.int64]) -> dict[str, Any]:

@@ -249,11 +249,12 @@ class View(Picture):
             except PictureError as error:
                 found = error
             else:
-                size = mesh.triangles
+                size = sum(len(part.positions) for part in mesh)
+                is_opaque = all(part.is_opaque for part in mesh)
                 # The usual one lets a pane of glass cast the shadow of a wall.
-                follows = "path" if mesh.is_opaque else "volpath"
+                follows = "path" if is_opaque else "volpath"
                 parts: dict[str, Any] = {
-                    f"part{number}": _shape(mi, part) for number, part in enumerate(mesh.parts)
+                    f"part{number}": _shape(mi, part) for number, part in enumerate(mesh)
                 }
                 lights = {
                     # Rays that leave a matt surface at random find the sky as often as it lights
@@ -264,7 +265,7 @@ class View(Picture):
                 # Light meets so many surfaces on its way, counting panes of glass.
                 integrator = {"type": follows, "max_depth": 6, "hide_emitters": True}
                 scene = {"type": "scene", "integrator": integrator, **lights, **parts}
-                found = mi.load_dict(scene), mesh.is_opaque
+                found = mi.load_dict(scene), is_opaque
             _SCENES.keep(key, found, size)
         if isinstance(found, PictureError):
             raise PictureError(str(found), found.problem)
