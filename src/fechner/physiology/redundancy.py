@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -221,9 +221,7 @@ def measure_redundancy(
     """
     if len(photographs) < 2:
         raise FechnerError(f"give at least two photographs, not {len(photographs)}.")
-    asked = conditions or Conditions()
-    seen = Conditions(asked.field, asked.display, asked.luminance_cdm2, "pixels")
-    seen = seen.seen_by(encoder.wants)
+    seen = replace(conditions or Conditions(), of="pixels").seen_by(encoder.wants)
     sites = find_sites(encoder, layers, seen, None, device)
     height = seen.field.height_px
     maps, steps, left_out = {}, {}, []

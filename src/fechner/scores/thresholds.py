@@ -352,7 +352,7 @@ def d_primes(found: Thresholds, contrast: float, guess: float | None) -> DPrimes
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # where nothing was asked there is no d'
             between = np.nanpercentile(others, (2.5, 97.5), axis=-1)
-        low, high = np.minimum(low, between[0]), np.maximum(high, between[1])
+        low, high = np.fmin(low, between[0]), np.fmax(high, between[1])
     abscissae = np.concatenate([[np.nan], found.abscissae[there]])
     k, n = counts[:2].sum(axis=-1)
     return DPrimes(abscissae, own.d_prime, low, high, own.criterion, k, n)
