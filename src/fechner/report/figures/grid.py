@@ -12,22 +12,8 @@ import numpy as np
 
 from fechner.errors import FechnerError
 from fechner.experiments import Experiment
-from fechner.report.figures import marks
+from fechner.report.figures import marks, style
 from fechner.report.figures.axes import Scale, number_ticks, scales, set_axis
-from fechner.report.figures.style import (
-    CHARACTER_MM,
-    COLUMNS_MM,
-    HEIGHT_MM,
-    LINE_MM,
-    check_columns,
-    finish,
-    fit_height,
-    new_page,
-    shortened,
-    size_mm,
-    units,
-    wrapped,
-)
 from fechner.report.panels import Which, has_surface
 from fechner.report.tiles import Pixels, tile_rows
 from fechner.scores.panels import Panel, Surface
@@ -108,11 +94,11 @@ def draw_grid(
         Whose stimuli stand below the panels that ask for them: photographs may be resampled,
         patterns may not, so panels without ``rows`` have none in print.
     """
-    page = check_columns(columns)
+    page = style.check_columns(columns)
     panels = [cell.panel for cell in cells if cell.panel is not None]
     legends, norms = marks.legends_of(panels), marks.colour_norms(panels)
     grid = _arrange(cells, columns, panels, legends)
-    figure = new_page(page, dpi)
+    figure = style.new_page(page, dpi)
     host = draw_legends(figure, legends)
     gridspec = host.add_gridspec(grid.rows, grid.across)
     placed: dict[int, Axes] = {}
@@ -136,13 +122,13 @@ def draw_grid(
     for axis, norm in norms.items():
         bar = _draw_colour_bar(host, list(placed.values()), norm)
         number_ticks(bar.ax.yaxis, Scale(axis, norm.vmin, norm.vmax), 0.5 * grid.height_mm)
-        bar.set_label(wrapped(units(axis.label), 0.8 * grid.height_mm))
+        bar.set_label(style.wrapped(style.units(axis.label), 0.8 * grid.height_mm))
     if experiment is not None and any(panel.rows for panel in panels):
         tiles = tile_rows(experiment)
         for k in numbered_below:
             _draw_strips(grid, k, placed[k], experiment, tiles)
-    fit_height(figure, grid.rows, height_mm=grid.height_mm)
-    finish(figure)
+    style.fit_height(figure, grid.rows, height_mm=grid.height_mm)
+    style.finish(figure)
     for k, axes in placed.items():
         marks.write_cells(grid.cells[k].panel, axes)
     return figure
@@ -175,21 +161,23 @@ def _arrange(
 
     Cells with headings fill rows; if these do not fit on a page, each stands for itself.
     """
-    strip = LINE_MM + _STRIP_MM + 0.8 if any(map(has_surface, panels)) else 0.0
-    header = LINE_MM + 1.8 + strip
+    strip = style.LINE_MM + _STRIP_MM + 0.8 if any(map(has_surface, panels)) else 0.0
+    header = style.LINE_MM + 1.8 + strip
     lines = sum(bool(heading) + math.ceil(len(found) / 4) for heading, found in legends)
     stimuli = max((len(panel.rows) for panel in panels), default=0)
-    footer = (lines + 4) * LINE_MM + stimuli * _ROW_MM
+    footer = (lines + 4) * style.LINE_MM + stimuli * _ROW_MM
     names = [len(name) for panel in panels for name in panel.y.ticks]
-    names_mm = LINE_MM * max((len(panel.y.ticks) for panel in panels), default=0)
-    left = max(_LEFT_MM, 7.0 + min(max(names, default=0), _LONGEST) * CHARACTER_MM)
-    free = COLUMNS_MM[columns] - left - _BAR_MM * len(marks.colour_norms(panels))
+    names_mm = style.LINE_MM * max((len(panel.y.ticks) for panel in panels), default=0)
+    left = max(_LEFT_MM, 7.0 + min(max(names, default=0), _LONGEST) * style.CHARACTER_MM)
+    free = style.COLUMNS_MM[columns] - left - _BAR_MM * len(marks.colour_norms(panels))
 
     def fit(cells: Sequence[Cell], counts: Iterable[int], header: float) -> _Grid | None:
         for beside in counts:
             width = free / beside - _BETWEEN_MM
             wanted = min(max(_ASPECT * width, names_mm), _HIGHEST_MM)
-            height = min((HEIGHT_MM - footer) / math.ceil(len(cells) / beside) - header, wanted)
+            height = min(
+                (style.HEIGHT_MM - footer) / math.ceil(len(cells) / beside) - header, wanted
+            )
             if width >= _NARROWEST_MM and height >= max(_LOWEST_MM, _FLATTENED * wanted):
                 return _Grid(cells, beside, width, height)
         return None
@@ -202,7 +190,7 @@ def _arrange(
             row += [Cell("", None, nothing="", heading=row[0].heading)] * (block - len(row))
         together = [cell for row in rows for cell in row]
         counts = range(block, len(together) + 1, block)
-        found = fit(together, counts, header + 2 * LINE_MM)
+        found = fit(together, counts, header + 2 * style.LINE_MM)
         if found is not None:
             return found
         cells = [
@@ -215,12 +203,13 @@ def _arrange(
     found = fit(cells, range(first, n + 1), header)
     if found is None:
         most = int(free / (_NARROWEST_MM + _BETWEEN_MM)) * int(
-            (HEIGHT_MM - footer) / (_LOWEST_MM + header)
+            (style.HEIGHT_MM - footer) / (_LOWEST_MM + header)
         )
-        wider = " or take two columns" if columns == 1 else ""
+        fewer = f"choose at most {max(most // block, 1)} observers"
         raise FechnerError(
-            f"{n} panels do not fit on a page of {COLUMNS_MM[columns]:g} x {HEIGHT_MM:g} mm at a "
-            f"size that can be read; choose at most {max(most // block, 1)} observers{wider}."
+            f"{n} panels do not fit on a page of {style.COLUMNS_MM[columns]:g} x "
+            f"{style.HEIGHT_MM:g} mm at a size that can be read; {fewer}"
+            f"{' or take two columns' if columns == 1 else ''}."
         )
     return found
 
@@ -228,12 +217,12 @@ def _arrange(
 def _write_titles(grid: _Grid, placed: dict[int, Axes]) -> None:
     """Write titles in about three lines, and headings above the first of their panels."""
     room, headed = 0.95 * grid.width_mm, ""
-    names = shortened([cell.title for cell in grid.cells], 3 * room)
-    headings = shortened([cell.heading for cell in grid.cells], 3 * room)
+    names = style.shortened([cell.title for cell in grid.cells], 3 * room)
+    headings = style.shortened([cell.heading for cell in grid.cells], 3 * room)
     for k, axes in placed.items():
         above = headings[k] if headings[k] != headed else ""
         headed = headings[k]
-        lines = (wrapped(text, room) for text in (above, names[k]) if text)
+        lines = (style.wrapped(text, room) for text in (above, names[k]) if text)
         axes.set_title("\n".join(lines))
 
 
@@ -252,13 +241,13 @@ def _set_sides(host: Figure | SubFigure, grid: _Grid, placed: dict[int, Axes]) -
     which: Which
     for which, room, whole in (
         ("x", grid.width_mm, grid.across * grid.width_mm),
-        ("y", grid.height_mm, grid.rows * (grid.height_mm + 2 * LINE_MM)),
+        ("y", grid.height_mm, grid.rows * (grid.height_mm + 2 * style.LINE_MM)),
     ):
         found = scales(shown, which, together)
-        words = {k: units(scale.axis.label) for k, scale in found.items()}
+        words = {k: style.units(scale.axis.label) for k, scale in found.items()}
         once = len(set(words.values())) == 1
         if once:
-            label = wrapped(next(iter(words.values())), whole)
+            label = style.wrapped(next(iter(words.values())), whole)
             (host.supxlabel if which == "x" else host.supylabel)(label)
         for k, scale in found.items():
             beside = k + grid.across if which == "x" else k - 1 if k % grid.across else -1
@@ -268,7 +257,7 @@ def _set_sides(host: Figure | SubFigure, grid: _Grid, placed: dict[int, Axes]) -
             elif which == "x":
                 numbered_below.append(k)
             if not once and words.get(beside) != words[k]:
-                placed[k].set(**{f"{which}label": wrapped(words[k], room)})
+                placed[k].set(**{f"{which}label": style.wrapped(words[k], room)})
     return numbered_below
 
 
@@ -277,15 +266,15 @@ def draw_legends(figure: Figure, legends: marks.Legends) -> Figure | SubFigure:
     from matplotlib.legend_handler import HandlerTuple
 
     host: Figure | SubFigure = figure
-    room = size_mm(figure)[0] - 2.0
+    room = style.size_mm(figure)[0] - 2.0
     for heading, found in reversed(legends):
         if not found:
             continue
-        words = [wrapped(name, room - _SAMPLE_MM) for name in found]
+        words = [style.wrapped(name, room - _SAMPLE_MM) for name in found]
         host.legend(
             list(found.values()),
             words,
-            title=wrapped(heading, room) or None,
+            title=style.wrapped(heading, room) or None,
             loc="outside lower center",
             ncols=_beside(words, room),
             handler_map={tuple: HandlerTuple(ndivide=None, pad=0)},
@@ -296,7 +285,7 @@ def draw_legends(figure: Figure, legends: marks.Legends) -> Figure | SubFigure:
 
 def _beside(words: Sequence[str], room_mm: float) -> int:
     """Return how many entries fit beside each other; they fill columns from top to bottom."""
-    widths = np.array([len(each) * CHARACTER_MM + _SAMPLE_MM for each in words])
+    widths = np.array([len(each) * style.CHARACTER_MM + _SAMPLE_MM for each in words])
     for across in range(len(widths), 1, -1):
         if sum(column.max() for column in np.array_split(widths, across)) <= room_mm:
             return across
@@ -328,7 +317,7 @@ def _draw_strips(
     samples = experiment.samples()
     rows = [row for row in panel.rows if row < len(tiles)] if panel.stimuli else []
     other = panel.x.named[0][0] if panel.x.named else math.nan
-    down = LINE_MM + 2.6 + _STIMULUS_MM / 2
+    down = style.LINE_MM + 2.6 + _STIMULUS_MM / 2
     below: Any = {"xycoords": axes.get_xaxis_transform(), "boxcoords": "offset points"}
     for row in rows:
         high, wide = tiles[row].shape[1:3]
@@ -346,7 +335,7 @@ def _draw_strips(
                 box = AnnotationBbox(picture, (at[n], 0.0), place, frameon=False, pad=0.0, **below)
                 axes.add_artist(box)
         if k % grid.across == 0 and len(rows) > 1:
-            (name,) = shortened([samples[row][0].y], _ROW_NAME_MM)
+            (name,) = style.shortened([samples[row][0].y], _ROW_NAME_MM)
             left = (-(side / 2 + 1.0) * _POINTS_PER_MM, -down * _POINTS_PER_MM)
             how: Any = {"xycoords": "axes fraction", "textcoords": "offset points"}
             axes.annotate(name, (0.0, 0.0), left, ha="right", va="center", **how)

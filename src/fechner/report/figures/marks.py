@@ -360,15 +360,28 @@ def legends_of(panels: Sequence[Panel]) -> Legends:
     left_out = measured if both else set()
     several = (both or any(panel.ordered for panel in panels)) and len({m.group for m in lines}) > 1
     common = _common(panels, both)
-    alike = _alike(panels)
-    if len(alike) < 2:
-        heading = panels[0].groups or panels[0].title if several else ""
-        return [(heading, _of_lines(panels, left_out) | common)]
+    # Panels together that draw every name in one colour.
+    alike: list[tuple[list[Panel], dict[str, Style]]] = []
+    for panel in panels:
+        own = _line_styles(panel, left_out)
+        for together, styles in alike:
+            if all(styles.get(name, look)["color"] == look["color"] for name, look in own.items()):
+                together.append(panel)
+                styles.update(own | styles)
+                break
+        else:
+            alike.append(([panel], own))
     found = []
-    for own in alike:
-        names = ", ".join(dict.fromkeys(panel.name or panel.title for panel in own))
-        what = own[0].groups if several else ""
-        found.append((f"{what} ({names})" if what else names, _of_lines(own, left_out)))
+    for together, styles in alike:
+        heading = together[0].groups if several else ""
+        if len(alike) > 1:
+            names = ", ".join(dict.fromkeys(panel.name or panel.title for panel in together))
+            heading = f"{heading} ({names})" if heading else names
+        elif several:
+            heading = heading or panels[0].title
+        found.append((heading, {name: line_sample(**look) for name, look in styles.items()}))
+    if len(found) == 1:
+        return [(found[0][0], found[0][1] | common)]
     return [*found, ("", common)] if common else found
 
 
@@ -377,39 +390,20 @@ def _curves(panel: Panel) -> list[Line]:
     return [mark for mark in panel.marks if isinstance(mark, Line) and not mark.style]
 
 
-def _alike(panels: Sequence[Panel]) -> list[list[Panel]]:
-    """Return panels together that draw every name in one way."""
-    looks: list[dict[str, Any]] = []
-    found: list[list[Panel]] = []
-    for panel in panels:
-        own: dict[str, Any] = {}
-        for line in (line for line in _curves(panel) if line.label):
-            own.setdefault(line.label, (style_of(line, panel)["color"], line.group))
-        for look, group in zip(looks, found, strict=True):
-            if all(look.get(label, style) == style for label, style in own.items()):
-                look.update(own)
-                group.append(panel)
-                break
-        else:
-            looks.append(own)
-            found.append([panel])
-    return found
+def _line_styles(panel: Panel, left_out: set[int]) -> dict[str, Style]:
+    """Return how lines look by their names, without people's of some groups.
 
-
-def _of_lines(panels: Sequence[Panel], left_out: set[int]) -> dict[str, Any]:
-    """Return samples of lines, without people's of some groups."""
-    found: dict[str, Any] = {}
-    for panel in panels:
-        # Lines that look the same are named together.
-        named: dict[int, dict[str, Line]] = {}
-        for line in _curves(panel):
-            if line.label and not (line.human and line.group in left_out):
-                same = line.group if panel.palette else len(named)
-                named.setdefault(same, {}).setdefault(line.label, line)
-        for _, own in sorted(named.items()):
-            style = style_of(next(iter(own.values())), panel)
-            found.setdefault(", ".join(own), line_sample(**style))
-    return found
+    Lines of one colour that stands for something are named together.
+    """
+    named: dict[int, dict[str, Line]] = {}
+    for line in _curves(panel):
+        if line.label and not (line.human and line.group in left_out):
+            same = line.group if panel.palette else len(named)
+            named.setdefault(same, {}).setdefault(line.label, line)
+    return {
+        ", ".join(own): style_of(next(iter(own.values())), panel)
+        for _, own in sorted(named.items())
+    }
 
 
 def _common(panels: Sequence[Panel], both: bool) -> dict[str, Any]:

@@ -12,21 +12,7 @@ import numpy as np
 
 from fechner.errors import FechnerError
 from fechner.experiments import Experiment, Scene
-from fechner.report.figures.style import (
-    CHARACTER_MM,
-    COLUMNS_MM,
-    HEIGHT_MM,
-    LINE_MM,
-    SMALL_PT,
-    check_columns,
-    finish,
-    fit_height,
-    new_page,
-    plain,
-    shortened,
-    units,
-    wrapped,
-)
+from fechner.report.figures import style
 from fechner.report.tiles import GONE, Pixels, draw_picture, tile_rows, view_of
 from fechner.scores.panels import Item, Panel
 
@@ -55,7 +41,7 @@ def draw_galleries(
     blocks
         Names of observers with the panels that hold their pictures.
     """
-    page = check_columns(columns)
+    page = style.check_columns(columns)
     aspect = scene.field.height_px / scene.field.width_px
     galleries = [
         (f"{name}: {panel.title}" if panel.title else name, panel.gallery.items)
@@ -65,21 +51,21 @@ def draw_galleries(
     for across in _ACROSS[columns]:
         side = (page - 2.0) / across - _BETWEEN_MM
         rows = [
-            (shortened([name * (k == 0)], page)[0], items[k : k + across])
+            (style.shortened([name * (k == 0)], page)[0], items[k : k + across])
             for name, items in galleries
             for k in range(0, len(items), across)
         ]
         captions = [[_caption(item, side) for item in items] for _, items in rows]
         lines = sum(max(text.count("\n") + 1 for text in row) for row in captions)
-        height = len(rows) * (side * aspect + 2.0) + lines * LINE_MM + 5.0 * len(blocks)
-        if height <= HEIGHT_MM:
+        height = len(rows) * (side * aspect + 2.0) + lines * style.LINE_MM + 5.0 * len(blocks)
+        if height <= style.HEIGHT_MM:
             break
     else:
-        most = max(1, math.floor(len(blocks) * HEIGHT_MM / height))
+        most = max(1, math.floor(len(blocks) * style.HEIGHT_MM / height))
         wider = " or take two columns" if columns == 1 else ""
         raise FechnerError(
             f"the pictures of {len(blocks)} observers do not fit on a page of "
-            f"{COLUMNS_MM[columns]:g} x {HEIGHT_MM:g} mm; choose at most {most}{wider}."
+            f"{style.COLUMNS_MM[columns]:g} x {style.HEIGHT_MM:g} mm; choose at most {most}{wider}."
         )
     pixels_of = cache(partial(draw_picture, scene=scene))
     drawn: list[PictureRow] = []
@@ -98,7 +84,7 @@ def draw_rows(
     dpi: float,
 ) -> Figure:
     """Draw pictures in rows with headings above; each draws itself, with its caption as label."""
-    figure = new_page(page, dpi)
+    figure = style.new_page(page, dpi)
     grid = figure.add_gridspec(len(rows), across)
     for k, (heading, pictures) in enumerate(rows):
         for column in range(max(len(pictures), 1)):
@@ -113,22 +99,22 @@ def draw_rows(
                 text.set_in_layout(False)
             if column < len(pictures):
                 pictures[column](axes)
-    fit_height(figure, len(rows), aspect=aspect)
-    return finish(figure)
+    style.fit_height(figure, len(rows), aspect=aspect)
+    return style.finish(figure)
 
 
 def _caption(item: Item, room_mm: float) -> str:
     lines = textwrap.wrap(
-        plain(item.text), int(room_mm / CHARACTER_MM), max_lines=3, placeholder="…"
+        style.plain(item.text), int(room_mm / style.CHARACTER_MM), max_lines=3, placeholder="…"
     )
-    return "\n".join([*shortened([item.title], room_mm), *lines])
+    return "\n".join([*style.shortened([item.title], room_mm), *lines])
 
 
 def _show(axes: Axes, pixels: Pixels | None, words: str, side_mm: float) -> None:
-    axes.set_xlabel(words, loc="left", fontsize=SMALL_PT)
+    axes.set_xlabel(words, loc="left", fontsize=style.SMALL_PT)
     if pixels is None:
         axes.spines[:].set_visible(True)
-        gone = wrapped(GONE, side_mm)
+        gone = style.wrapped(GONE, side_mm)
         axes.text(0.5, 0.5, gone, ha="center", va="center", transform=axes.transAxes)
     else:
         axes.imshow(pixels, interpolation="none", aspect="auto")
@@ -154,30 +140,31 @@ def _block(experiment: Experiment) -> Pixels:
 
 def draw_stimuli(experiments: Sequence[Experiment], columns: int) -> Figure:
     """Draw the stimuli of tests; the resolution of the figure is that of the stimuli."""
-    page = check_columns(columns)
+    page = style.check_columns(columns)
     blocks = [_block(experiment) for experiment in experiments]
     smallest = min(view_of(experiment).width_px for experiment in experiments)
     widest = max(block.shape[1] for block in blocks)
     names = [len(row[0].y) for experiment in experiments for row in experiment.samples()]
-    left = _LEFT_MM + max(names) * CHARACTER_MM
+    left = _LEFT_MM + max(names) * style.CHARACTER_MM
     for across in range(1, min(len(blocks), int(page / _NARROWEST_MM)) + 1):
         # As many dots as the widest block has pixels; a whole number of them over the page.
         wide = page / across - left - 1.5
         dots = math.ceil(page * widest / wide)
         pixel = page / dots
         words = [_axis_words(experiment, wide) for experiment in experiments]
-        below = _BELOW_MM + LINE_MM * max(text.count("\n") + 1 for text in words)
+        below = _BELOW_MM + style.LINE_MM * max(text.count("\n") + 1 for text in words)
         rows = [blocks[k : k + across] for k in range(0, len(blocks), across)]
         heights = [max(block.shape[0] for block in row) * pixel for row in rows]
         height = math.ceil((sum(heights) + len(rows) * (_ABOVE_MM + below)) / pixel)
-        if smallest * pixel >= _SMALLEST_MM and height * pixel <= HEIGHT_MM:
+        if smallest * pixel >= _SMALLEST_MM and height * pixel <= style.HEIGHT_MM:
             break
     else:
         raise FechnerError(
             f"the stimuli of {len(blocks)} tests do not fit on a page of {page:g} x "
-            f"{HEIGHT_MM:g} mm at a size that can be seen; name one test, or take two columns."
+            f"{style.HEIGHT_MM:g} mm at a size that can be seen; name one test, or take two "
+            "columns."
         )
-    figure = new_page((dots + 0.01) * pixel, 25.4 / pixel, (height + 0.01) * pixel)
+    figure = style.new_page((dots + 0.01) * pixel, 25.4 / pixel, (height + 0.01) * pixel)
     figure.set_layout_engine("none")
     for k, (experiment, block) in enumerate(zip(experiments, blocks, strict=True)):
         row, column = divmod(k, across)
@@ -194,7 +181,7 @@ def draw_stimuli(experiments: Sequence[Experiment], columns: int) -> Figure:
 def _axis_words(experiment: Experiment, room_mm: float) -> str:
     """Return what stands below stimuli: what varies, and how they differ from those shown."""
     note = view_of(experiment).note
-    return wrapped("; ".join(filter(None, (units(experiment.axes[0]), note))), room_mm)
+    return style.wrapped("; ".join(filter(None, (style.units(experiment.axes[0]), note))), room_mm)
 
 
 def _name_stimuli(axes: Axes, experiment: Experiment, below: str, pixel_mm: float) -> None:
@@ -203,17 +190,17 @@ def _name_stimuli(axes: Axes, experiment: Experiment, below: str, pixel_mm: floa
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0, pad=1.5)
     wide, high = view.width_px + _GAP_PX, view.height_px + _GAP_PX
-    columns = [plain(sample.x) for sample in samples[0]]
-    longest = (max(map(len, columns)) + 0.5) * CHARACTER_MM
+    columns = [style.plain(sample.x) for sample in samples[0]]
+    longest = (max(map(len, columns)) + 0.5) * style.CHARACTER_MM
     every = min(math.ceil(longest / (wide * pixel_mm)), len(columns))
     kept = range((len(columns) - 1) % every, len(columns), every)
     axes.set_xticks([k * wide + view.width_px / 2 for k in kept], [columns[k] for k in kept])
     middles = [k * high + view.height_px / 2 for k in range(len(samples))]
-    axes.set_yticks(middles, [plain(row[0].y) for row in samples])
-    axes.set_xlabel(below, fontsize=SMALL_PT)
+    axes.set_yticks(middles, [style.plain(row[0].y) for row in samples])
+    axes.set_xlabel(below, fontsize=style.SMALL_PT)
     room = max(len(samples) * high * pixel_mm, 10.0)
-    axes.set_ylabel(wrapped(units(experiment.axes[1]), room), fontsize=SMALL_PT)
-    axes.set_title(shortened([experiment.id], len(columns) * wide * pixel_mm)[0])
+    axes.set_ylabel(style.wrapped(style.units(experiment.axes[1]), room), fontsize=style.SMALL_PT)
+    axes.set_title(style.shortened([experiment.id], len(columns) * wide * pixel_mm)[0])
 
 
 #: Space around a contact sheet; room for the title of a block, and for names below it.

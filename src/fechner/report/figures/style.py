@@ -31,16 +31,7 @@ LINE_MM, CHARACTER_MM = 3.4, 1.45
 
 #: Okabe & Ito's colours, told apart by the colour-blind; grey in the place of yellow, which
 #: vanishes on white.
-PALETTE = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#000000",
-    "#8A8A8A",
-)
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A8A8A")
 #: One more than there are colours: 72 pairs before any comes again.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "*")
 INK = "#222222"
