@@ -72,18 +72,13 @@ def test_without_a_slope_there_are_points_only(trends: Trends) -> None:
 def test_a_figure_has_r_in_every_panel(trends: Trends, tmp_path: Path) -> None:
     figure = trend_figure(trends, dpi=80)
     assert len(figure.axes) == 4
-    written = [axes.get_legend() for axes in figure.axes]
-    found = [[text.get_text() for text in each.get_texts()] if each else [] for each in written]
+    found = [axes.get_title("left").replace("\n", " ") for axes in figure.axes]
     line = trends.trends[1].regression
-    assert found[1] == [f"r {line.r:.2f} [{line.low:.2f}, {line.high:.2f}] *"]
-    assert found[2] == []  # where there is none, nothing is written
+    assert f": r {line.r:.2f} [{line.low:.2f}, {line.high:.2f}] *" in found[1]
+    assert found[2].endswith("frequency-rg")  # where there is none, nothing is written
     (legend,) = legends(figure)
     words = [text.get_text() for text in legend.get_texts()]
     assert words == ["regression line with its 95 % band; * p (Holm) < 0.05", *FAMILIES]
-    for axes in figure.axes[:2]:  # within its panel
-        inside, box = axes.get_legend().get_window_extent(), axes.get_window_extent()
-        assert box.x0 <= inside.x0 < inside.x1 <= box.x1
-        assert box.y0 <= inside.y0 < inside.y1 <= box.y1
     for name in ("it.png", "it.pdf", "it.svg"):
         save(figure, tmp_path / name)
         assert (tmp_path / name).stat().st_size > 1000

@@ -13,7 +13,6 @@ from fechner.report.comparing.comparison import Comparison, Pair
 from fechner.report.comparing.scoring import goal_of, p_name
 from fechner.report.comparing.trends import Trend, Trends
 from fechner.report.figures.grid import Cell, draw_grid
-from fechner.report.figures.marks import line_sample
 from fechner.report.figures.style import paper_style
 from fechner.report.tables import interval
 from fechner.scores import Panel
@@ -129,34 +128,29 @@ def families_of(found: Trends) -> dict[str, str]:
 
 
 def trend_figure(found: Trends, columns: int = 2, dpi: float = 300.0) -> Figure:
-    """Draw all trends for a paper, a panel for each; every figure begins a new row."""
+    """Draw all trends for a paper, a panel for each with r; every figure begins a new row."""
     label = "regression line"
     if any(np.isfinite(trend.regression.low) for trend in found.trends):
         label += " with its 95 % band"
     if any(trend.significant for trend in found.trends):
         label += f"; * {p_name(found.correction)} < {LEVEL:g}"
-    families, several = families_of(found), len(found.figures) > 1
-    trends = [each for name in found.figures for each in found.trends if each.title == name]
-    cells = [
-        Cell(
-            each.test,
-            trend_panel(each, families, label) if each.regression.n else None,
-            heading=each.title if several else "",
-        )
-        for each in trends
-    ]
-    with paper_style():
-        figure = draw_grid(cells, columns, dpi)
-        for axes, trend in zip(figure.axes, trends, strict=False):
-            line = trend.regression
+    families = families_of(found)
+    cells = []
+    for name in found.figures:
+        own = [each for each in found.trends if each.title == name]
+        named = len(found.figures) > 1
+        # Under a heading, if they fit beside each other at a size at which points are seen.
+        in_row = named and len(own) <= 2 * columns
+        for each in own:
+            line = each.regression
+            title = f"{each.test}, {each.figure}" if named and not in_row else each.test
             if np.isfinite(line.r):
-                # Where it hides the fewest points.
-                words = f"r {interval(line.r, line.low, line.high, _two_digits)}"
-                words += " *" if trend.significant else ""
-                bare = {"handlelength": 0.0, "handletextpad": 0.0, "borderaxespad": 0.2}
-                own = axes.legend([line_sample(linestyle="")], [words], loc="best", **bare)
-                own.set_zorder(1.5)
-    return figure
+                title += f": r {interval(line.r, line.low, line.high, _two_digits)}"
+                title += " *" if each.significant else ""
+            panel = trend_panel(each, families, label) if line.n else None
+            cells.append(Cell(title, panel, heading=name if in_row else ""))
+    with paper_style():
+        return draw_grid(cells, columns, dpi)
 
 
 def _two_digits(value: float) -> str:

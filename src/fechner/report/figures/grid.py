@@ -217,8 +217,8 @@ def _arrange(
 def _write_titles(grid: _Grid, placed: dict[int, Axes]) -> None:
     """Write titles in about three lines, and headings above the first of their panels."""
     room, headed = 0.95 * grid.width_mm, ""
-    names = style.shortened([cell.title for cell in grid.cells], 3 * room)
-    headings = style.shortened([cell.heading for cell in grid.cells], 3 * room)
+    names = style.shortened([cell.title for cell in grid.cells], 2.8 * room)
+    headings = style.shortened([cell.heading for cell in grid.cells], 2.8 * room)
     for k, axes in placed.items():
         above = headings[k] if headings[k] != headed else ""
         headed = headings[k]
@@ -285,7 +285,9 @@ def draw_legends(figure: Figure, legends: marks.Legends) -> Figure | SubFigure:
 
 def _beside(words: Sequence[str], room_mm: float) -> int:
     """Return how many entries fit beside each other; they fill columns from top to bottom."""
-    widths = np.array([len(each) * style.CHARACTER_MM + _SAMPLE_MM for each in words])
+    widths = np.array(
+        [max(map(len, each.split("\n"))) * style.CHARACTER_MM + _SAMPLE_MM for each in words]
+    )
     for across in range(len(widths), 1, -1):
         if sum(column.max() for column in np.array_split(widths, across)) <= room_mm:
             return across

@@ -173,7 +173,12 @@ def wrapped(text: str, room_mm: float) -> str:
     >>> wrapped("masking-incoherent ↑", room_mm=20)
     'masking-\nincoherent ↑'
     """
-    return textwrap.fill(plain(text), max(int(room_mm / CHARACTER_MM), 3))
+    width = max(int(room_mm / CHARACTER_MM), 3)
+    lines = textwrap.wrap(plain(text), width, break_long_words=False)
+    # A word is broken only if it is much too long.
+    if max(map(len, lines), default=0) > 1.15 * width:
+        lines = textwrap.wrap(plain(text), width)
+    return "\n".join(lines)
 
 
 def shortened(names: Sequence[str], room_mm: float) -> list[str]:
