@@ -198,13 +198,7 @@ def _octaves(number: float) -> str:
 
 
 def octave_edges(frequency_cpd: float, octaves: float = 1.0) -> tuple[float, float]:
-    """Return the edges of a band of some octaves around a frequency.
-
-    Examples
-    --------
-    >>> octave_edges(4.0, octaves=2.0)
-    (2.0, 8.0)
-    """
+    """Return the edges of a band of some octaves around a frequency."""
     half = math.pow(2.0, octaves / 2)
     return frequency_cpd / half, frequency_cpd * half
 

@@ -301,14 +301,10 @@ class PictureFile(Picture):
     def draw(self, field: Field, bits: int | None, device: str) -> Tensor:
         """Decode it, [3, h, w]."""
         size_px = (field.height_px, field.width_px)
+        # Before it is opened, for a pipe would never end.
+        if self.size_bytes < 0 or file_size(Path(self.path)) != self.size_bytes:
+            raise unreadable(self.name, "is no file, or has changed since it was listed")
         try:
-            found = Path(self.path).stat()  # before it is opened, for a pipe would never end
-            if not stat.S_ISREG(found.st_mode):
-                raise unreadable(self.name, "is no file")
-            if found.st_size == 0:
-                raise unreadable(self.name, "is empty")
-            if found.st_size != self.size_bytes:
-                raise unreadable(self.name, "has changed since it was listed")
             with Path(self.path).open("rb") as file:
                 if self.path.endswith(ARRAY):
                     values = fitted(np.load(file, allow_pickle=False), self.name, size_px)

@@ -164,13 +164,7 @@ class Source(NamedTuple):
 
 @cache
 def sources() -> tuple[Source, ...]:
-    """Return the objects of the table.
-
-    Examples
-    --------
-    >>> sorted({source.package for source in sources()})
-    ['pybullet', 'sweethome3d-furniture']
-    """
+    """Return the objects of the table."""
     text = (resources.files("fechner.stimuli.objects") / "data/objects.csv").read_text("utf-8")
     rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
     columns = ("package", "archive", "path", "class", "author", "licence")

@@ -75,13 +75,7 @@ class Studio:
 
     @property
     def distance(self) -> float:
-        """How far away the camera is, in radii.
-
-        Examples
-        --------
-        >>> round(Studio().distance, 3)
-        3.864
-        """
+        """How far away the camera is, in radii."""
         return 1 / math.sin(math.radians(self.angle_deg) / 2)
 
     @property
