@@ -71,8 +71,7 @@ def draw_function(
         points: dict[str, Any] = {"alpha": 0.75, "lw": 0, "zorder": 3, "clip_on": False}
         axes.scatter(np.where(zero, nothing, levels), k / n, area, INK, **points)
         ends = np.array([low - 3 * beyond if zero.any() else low, high])
-        if fit.scale == "log":
-            _log_axis(axes, "x", float(fine[0]), float(fine[-1]))
+        _set_scale(axes, "x", fit, "threshold", fine)
         axes.set(xlim=from_axis(ends, fit.scale), ylim=(-0.02, 1.02), xlabel=label, ylabel=answer)
         if zero.any():
             apart = float(from_axis(np.array(low - beyond), fit.scale))
@@ -93,11 +92,27 @@ def draw_marginals(fit: Fit, *, label: str = "level") -> Figure:
     slopes), the highest point of the posterior at 1; the shaded part is the credible interval.
     """
     _check_one(fit)
-    names = _estimated(fit)
+    every: list[Name] = ["threshold", "slope", "guess", "lapse", "overdispersion"]
+    free = fit.ends[:, 1] > fit.ends[:, 0]
+    names = [name for name, estimated in zip(every, free, strict=False) if estimated]
+    if fit.equal_asymptotes and "guess" in names:
+        names.remove("guess")
     with paper_style():
         figure, panels = _figure(len(names))
         for axes, name in zip(panels, names, strict=True):
-            _marginal(axes, fit, name)
+            values, log_density = fit.marginal(name)
+            density = np.exp(log_density - log_density.max())
+            low, high = (
+                fit.overdispersion[1:]
+                if name == "overdispersion"
+                else (getattr(end, name) for end in (fit.low, fit.high))
+            )
+            inside = np.where((values >= low) & (values <= high), density, np.nan)
+            axes.fill_between(values, 0, inside, color=_CURVE, alpha=0.2, lw=0)
+            axes.plot(values, density, color=_CURVE)
+            axes.axvline(_value(fit, name), color=PALETTE[1], lw=0.8)
+            axes.plot(values, _prior(fit, name, values, log_density), color=_PRIOR, lw=0.8, ls="--")
+            _set_scale(axes, "x", fit, name, values)
             axes.set(xlabel=label if name == "threshold" else name, yticks=[], ylim=(0, 1.08))
             axes.spines[["top", "right", "left"]].set_visible(False)
         panels[0].set_ylabel("density")
@@ -125,10 +140,8 @@ def draw_joint(
             axes.contour(x, y, density.T, heights, colors=INK, linewidths=0.7)
         at = [_value(fit, name) for name in (first, second)]
         axes.plot(*at, marker="+", color=PALETTE[1], ms=6, mew=1.2)
-        if _is_log(fit, first):
-            _log_axis(axes, "x", x[0], x[-1])
-        if _is_log(fit, second):
-            _log_axis(axes, "y", y[0], y[-1])
+        _set_scale(axes, "x", fit, first, x)
+        _set_scale(axes, "y", fit, second, y)
         axes.set(xlabel=first, ylabel=second)
         return finish(figure) if given is None else figure
 
@@ -142,9 +155,11 @@ def _figure(panels: int, given: Axes | None = None) -> tuple[Figure, list[Axes]]
     return figure, list(figure.subplots(1, panels, squeeze=False)[0])
 
 
-def _log_axis(axes: Axes, which: Which, low: float, high: float) -> None:
-    """Make an axis logarithmic, with a few round numbers as they are written."""
-    set_axis(axes, which, Scale(Axis("", log=True), low, high), 35.0)
+def _set_scale(axes: Axes, which: Which, fit: Fit, name: Name, values: Floats) -> None:
+    """Make the axis of a parameter logarithmic if it is, with a few round numbers."""
+    if name == "slope" or (name == "threshold" and fit.scale == "log"):
+        ends = float(values[0]), float(values[-1])
+        set_axis(axes, which, Scale(Axis("", log=True), *ends), 35.0)
 
 
 def _threshold(axes: Axes, fit: Fit) -> None:
@@ -160,23 +175,6 @@ def _threshold(axes: Axes, fit: Fit) -> None:
     how: dict[str, Any] = {"color": PALETTE[1], "solid_capstyle": "butt", "zorder": 2.5}
     axes.plot([fit.threshold] * 2, [-0.02, half], lw=0.8, **how)
     axes.plot([fit.low.threshold, fit.high.threshold], [half, half], lw=1.6, **how)
-
-
-def _marginal(axes: Axes, fit: Fit, name: Name) -> None:
-    values, log_density = fit.marginal(name)
-    density = np.exp(log_density - log_density.max())
-    low, high = (
-        fit.overdispersion[1:]
-        if name == "overdispersion"
-        else (getattr(end, name) for end in (fit.low, fit.high))
-    )
-    inside = (values >= low) & (values <= high)
-    axes.fill_between(values, 0, np.where(inside, density, np.nan), color=_CURVE, alpha=0.2, lw=0)
-    axes.plot(values, density, color=_CURVE)
-    axes.axvline(_value(fit, name), color=PALETTE[1], lw=0.8)
-    axes.plot(values, _prior(fit, name, values, log_density), color=_PRIOR, lw=0.8, ls="--")
-    if _is_log(fit, name):
-        _log_axis(axes, "x", values[0], values[-1])
 
 
 def _prior(fit: Fit, name: Name, values: Floats, log_density: Floats) -> Floats:
@@ -196,23 +194,11 @@ def _prior(fit: Fit, name: Name, values: Floats, log_density: Floats) -> Floats:
     return np.asarray(density * per / np.exp(log_density.max()))
 
 
-def _estimated(fit: Fit) -> list[Name]:
-    names: list[Name] = ["threshold", "slope", "guess", "lapse", "overdispersion"]
-    free = fit.ends[:, 1] > fit.ends[:, 0]
-    if fit.equal_asymptotes:
-        free = free & (np.arange(len(free)) != 2)
-    return [name for name, each in zip(names, free, strict=False) if each]
-
-
 def _value(fit: Fit, name: Name) -> float:
     at = float(fit.mode[fit.axis(name)])
     if name == "threshold":
         return float(from_axis(np.array(at), fit.scale))
     return float(np.exp(at)) if name == "slope" else at
-
-
-def _is_log(fit: Fit, name: Name) -> bool:
-    return name == "slope" or (name == "threshold" and fit.scale == "log")
 
 
 def _check_one(fit: Fit) -> None:
