@@ -94,6 +94,8 @@ def draw_grid(
         Whose stimuli stand below the panels that ask for them: photographs may be resampled,
         patterns may not, so panels without ``rows`` have none in print.
     """
+    from matplotlib.cm import ScalarMappable
+
     page = style.check_columns(columns)
     panels = [cell.panel for cell in cells if cell.panel is not None]
     legends, norms = marks.legends_of(panels), marks.colour_norms(panels)
@@ -120,7 +122,8 @@ def draw_grid(
     numbered_below = _set_sides(host, grid, placed)
     norm: Any
     for axis, norm in norms.items():
-        bar = _draw_colour_bar(host, list(placed.values()), norm)
+        shades = ScalarMappable(norm, "viridis")
+        bar = host.colorbar(shades, ax=list(placed.values()), aspect=18, pad=0.02, shrink=0.9)
         number_ticks(bar.ax.yaxis, Scale(axis, norm.vmin, norm.vmax), 0.5 * grid.height_mm)
         bar.set_label(style.wrapped(style.units(axis.label), 0.8 * grid.height_mm))
     if experiment is not None and any(panel.rows for panel in panels):
@@ -285,22 +288,12 @@ def draw_legends(figure: Figure, legends: marks.Legends) -> Figure | SubFigure:
 
 def _beside(words: Sequence[str], room_mm: float) -> int:
     """Return how many entries fit beside each other; they fill columns from top to bottom."""
-    widths = np.array(
-        [max(map(len, each.split("\n"))) * style.CHARACTER_MM + _SAMPLE_MM for each in words]
-    )
+    longest = np.array([max(map(len, each.split("\n"))) for each in words])
+    widths = longest * style.CHARACTER_MM + _SAMPLE_MM
     for across in range(len(widths), 1, -1):
         if sum(column.max() for column in np.array_split(widths, across)) <= room_mm:
             return across
     return 1
-
-
-def _draw_colour_bar(host: Figure | SubFigure, axes: list[Axes], norm: Any) -> Any:
-    """Draw what colours of points mean, once for all panels."""
-    from matplotlib.cm import ScalarMappable
-
-    bar = host.colorbar(ScalarMappable(norm, "viridis"), ax=axes, aspect=18, pad=0.02, shrink=0.9)
-    bar.minorticks_off()
-    return bar
 
 
 def _draw_strips(
