@@ -51,7 +51,7 @@ def draw_galleries(
     for across in _ACROSS[columns]:
         side = (page - 2.0) / across - _BETWEEN_MM
         rows = [
-            (style.shortened([name * (k == 0)], page)[0], items[k : k + across])
+            (style.wrapped(name * (k == 0), page), items[k : k + across])
             for name, items in galleries
             for k in range(0, len(items), across)
         ]
