@@ -15,6 +15,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -80,10 +81,10 @@ class _Masking(NamedTuple):
 
 
 _ACHROMATIC = _Masking(
-    _steps(0.03, 0.3, 10), (0.0, 0.075, 0.15, 0.225, 0.3), 0.2, {"low": 3.0, "high": 12.0}
+    _steps(0.03, 0.3, 10), (0.075, 0.15, 0.225, 0.3), 0.2, {"low": 3.0, "high": 12.0}
 )
 _CHROMATIC = _Masking(
-    _steps(0.006, 0.06, 10), (0.0, 0.02, 0.04, 0.06, 0.08), 0.06, {"low": 3.0, "high": 6.0}
+    _steps(0.006, 0.06, 10), (0.02, 0.04, 0.06, 0.08), 0.06, {"low": 3.0, "high": 6.0}
 )
 _MASKING = {"ach": _ACHROMATIC, "rg": _CHROMATIC, "yb": _CHROMATIC}
 
@@ -122,59 +123,51 @@ def _adaptation(channel: str) -> NoiseCurves:
     )
 
 
-_UNMASKED = {"mask_contrast": 0.0, "label": "no mask", "known": True, "ranked": False}
-
-
-def _masks(by: str, at: _Masking, cpd: float) -> list[dict[str, Any]]:
-    """Return the masks of a series: by their contrast, frequency or orientation."""
+def _masked(by: str, channel: str, group: str, cpd: float) -> list[Condition]:
+    """Return the masks of a series at one frequency: by their contrast, frequency or angle."""
+    at = _MASKING[channel]
+    unmasked = partial(Condition, channel, cpd, group=group, label="no mask")
+    masked = partial(Condition, channel, cpd, group=group, known=False)
     if by == "contrast":
+        same = partial(masked, mask_frequency_cpd=cpd)
         return [
-            {
-                "mask_contrast": mask,
-                "label": f"mask {mask:g}" if mask else "no mask",
-                "level": mask,
-                "place": -mask,
-                "known": not mask,
-            }
-            for mask in at.masks
+            unmasked(mask_frequency_cpd=cpd, place=-0.0),
+            *(
+                same(mask_contrast=mask, label=f"mask {mask:g}", level=mask, place=-mask)
+                for mask in at.masks
+            ),
         ]
+    masked = partial(masked, mask_contrast=at.mask)
     if by == "frequency":
-        masks = [
-            {
-                "mask_frequency_cpd": mask,
-                "mask_contrast": at.mask,
-                "label": f"mask {mask:g} cpd",
-                "level": mask,
-                # The nearer in frequency, the lower; rounded: octaves to both sides are tied.
-                "place": round(abs(math.log2(cpd / mask)), 6),
-                "known": False,
-            }
-            for mask in _TESTED_CPD
+        # The nearer in frequency, the lower; rounded, so that octaves to both sides are tied.
+        places = {mask: round(abs(math.log2(cpd / mask)), 6) for mask in _TESTED_CPD}
+        return [
+            unmasked(ranked=False),
+            *(
+                masked(mask_frequency_cpd=mask, label=f"mask {mask:g} cpd", level=mask, place=place)
+                for mask, place in places.items()
+            ),
         ]
-        return [{**_UNMASKED, "mask_frequency_cpd": 0.0, "level": 0.0}, *masks]
-    masks = [
-        {
-            "mask_contrast": at.mask,
-            "mask_angle_deg": angle,
-            "label": f"mask at {angle:g} deg",
-            "level": angle,
-            "place": min(angle, 180 - angle),
-            "known": False,
-        }
-        for angle in _steps(0, 157.5, 8)
+    return [
+        unmasked(mask_frequency_cpd=cpd, level=-1.0, ranked=False),
+        *(
+            masked(
+                mask_frequency_cpd=cpd,
+                mask_angle_deg=angle,
+                label=f"mask at {angle:g} deg",
+                level=angle,
+                place=min(angle, 180 - angle),
+            )
+            for angle in _steps(0, 157.5, 8)
+        ),
     ]
-    return [{**_UNMASKED, "level": -1.0}, *masks]
 
 
 def _masking(by: str, channel: str) -> NoiseCurves:
     """Return curves over contrast at the tested frequencies, one for each mask of a series."""
     at = _MASKING[channel]
-    conditions = tuple(
-        Condition(channel, cpd, group=group, **{"mask_frequency_cpd": cpd, **mask})
-        for group, cpd in at.tested_cpd.items()
-        for mask in _masks(by, at, cpd)
-    )
-    return NoiseCurves("contrast", at.contrasts, conditions, seeds=5)
+    series = [_masked(by, channel, group, cpd) for group, cpd in at.tested_cpd.items()]
+    return NoiseCurves("contrast", at.contrasts, tuple(chain(*series)), seeds=5)
 
 
 #: Colours of light, with their temperatures; the equal-energy white is near daylight of 5455 K.
@@ -222,21 +215,18 @@ _FOG = NoiseCurves(
 _BRIGHTNESS_GALLERY = replace(_BRIGHTNESS, abscissae=_steps(0.5, 120, 8))
 _COLOUR_GALLERY = replace(_COLOUR, abscissae=_steps(-20, 20, 9))
 _MASKED_GALLERY = partial(NoiseCurves, "contrast", _steps(0, 0.3, 7), luminance_cdm2=50.0, seeds=1)
-_MASKS_SHOWN = _steps(0, 0.25, 6)
-_MASK_4, _MASK_6 = (
-    partial(Condition, frequency_cpd=cpd, mask_frequency_cpd=cpd) for cpd in (4.0, 6.0)
-)
 _ENERGY_GALLERY = _MASKED_GALLERY(
-    tuple(_MASK_4(mask_contrast=m, label=f"mask {m:g}" if m else "no mask") for m in _MASKS_SHOWN),
+    tuple(
+        Condition("ach", 4.0, 4.0, mask, label=f"mask {mask:g}" if mask else "no mask")
+        for mask in _steps(0, 0.25, 6)
+    ),
     # Of the first draws, the one whose test and mask are least alike.
     seed=8,
     size_deg=1.0,
 )
 _ORIENTATION_GALLERY = _MASKED_GALLERY(
     tuple(
-        _MASK_6(
-            mask_contrast=_ACHROMATIC.mask, mask_angle_deg=angle, label=f"mask at {angle:g} deg"
-        )
+        Condition("ach", 6.0, 6.0, _ACHROMATIC.mask, angle, label=f"mask at {angle:g} deg")
         for angle in _steps(90, -90, 7)
     ),
     size_deg=1.5,

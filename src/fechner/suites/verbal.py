@@ -17,28 +17,12 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
+from fechner import experiments, scores
 from fechner.errors import FechnerError
-from fechner.experiments import (
-    AdaptiveLevels,
-    Asking,
-    BandRobustness,
-    Detection,
-    EveryLevel,
-)
-from fechner.experiments.base import Scene
 from fechner.experiments.recognition import Kind
 from fechner.human import StandardSpatialObserver
 from fechner.observers.questions import Prompt
-from fechner.scores import BandAccuracy, BandPanels, ContrastSensitivity, SensitivityPanels
-from fechner.stimuli import (
-    OPPONENT,
-    Album,
-    Field,
-    NaturalBand,
-    OctaveNoise,
-    display,
-    open_album,
-)
+from fechner.stimuli import OPPONENT, Album, Field, NaturalBand, OctaveNoise, display, open_album
 from fechner.suites.base import Suite, Test
 from fechner.suites.options import DisplayOptions, PlacementOptions, option, spaced
 
@@ -140,8 +124,10 @@ _FREQUENCIES = spaced(0.5, 32, 10)
 _CONTRASTS = (0.0, *spaced(0.001, 0.8, 30))
 _PUBLISHED_CONTRASTS = tuple(float(c) for c in np.linspace(0, 0.8, 160))
 
-_TASK = Detection("frequency_cpd", _FREQUENCIES, _CONTRASTS, OctaveNoise(2.0), luminance_cdm2=40.0)
-_SCENE = Scene(Field(256, 256, 64.0), display("verbal"), OPPONENT)
+_TASK = experiments.Detection(
+    "frequency_cpd", _FREQUENCIES, _CONTRASTS, OctaveNoise(2.0), luminance_cdm2=40.0
+)
+_SCENE = experiments.Scene(Field(256, 256, 64.0), display("verbal"), OPPONENT)
 _SCENE_PUBLISHED = replace(_SCENE, display=display("verbal-published"), resize=True)
 
 _TRIALS = 64
@@ -223,15 +209,17 @@ def tests(options: VerbalOptions) -> list[Test]:
     prompts = published_prompts()
     if (own := options.prompts) is not None:
         prompts = Prompts(tuple(p for p in own if p.text), tuple(p for p in own if not p.text))
-    scorer = ContrastSensitivity(published=published)
+    scorer = scores.ContrastSensitivity(published=published)
 
     def asking(test: str, title: str, guess: float | None, **more: Any) -> Test:
         placement = (
-            AdaptiveLevels(contrasts, options.trials or _TRIALS, options.width, guess=guess)
+            experiments.AdaptiveLevels(
+                contrasts, options.trials or _TRIALS, options.width, guess=guess
+            )
             if adaptive
-            else EveryLevel(contrasts, options.trials or _DRAWS)
+            else experiments.EveryLevel(contrasts, options.trials or _DRAWS)
         )
-        experiment = Asking(
+        experiment = experiments.Asking(
             test,
             title,
             task,
@@ -244,7 +232,7 @@ def tests(options: VerbalOptions) -> list[Test]:
             **more,
         )
         guessing = replace(scorer, guess=guess)
-        return Test(experiment, guessing, SensitivityPanels(guessing))
+        return Test(experiment, guessing, scores.SensitivityPanels(guessing))
 
     two_pictures = asking(
         "detection-2afc", "Which picture shows a pattern?", 0.5, questions=PAIRS, pictures=2
@@ -256,11 +244,13 @@ def tests(options: VerbalOptions) -> list[Test]:
     ]
 
 
-def _bands(album: Album, scene: Scene, detection: ContrastSensitivity, seed: int) -> Iterator[Test]:
+def _bands(
+    album: Album, scene: experiments.Scene, detection: scores.ContrastSensitivity, seed: int
+) -> Iterator[Test]:
     """Return the tests that show photographs with a band of frequencies changed."""
-    scorer = BandAccuracy(detection)
+    scorer = scores.BandAccuracy(detection)
     for kind, (title, other) in _PHOTOGRAPHS.items():
-        experiment = BandRobustness(
+        experiment = experiments.BandRobustness(
             f"bands-{kind}",
             title,
             "hernandez2025",
@@ -272,7 +262,7 @@ def _bands(album: Album, scene: Scene, detection: ContrastSensitivity, seed: int
             seed=seed,
         )
         uses = ("detection", f"bands-{other}")
-        yield Test(experiment, scorer, BandPanels(scorer), uses=uses)
+        yield Test(experiment, scorer, scores.BandPanels(scorer), uses=uses)
 
 
 SUITE = Suite(
