@@ -10,7 +10,6 @@ import time
 import types
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import replace
 from multiprocessing import active_children
 from pathlib import Path
 from typing import Any
@@ -26,9 +25,9 @@ from processes import FECHNER, running
 from fechner import FechnerError, Run, evaluate, observe
 from fechner.errors import WorkerError
 from fechner.observers import resolve
-from fechner.runs.backends import Setup
+from fechner.runs.backends import Outcome, Setup
 from fechner.runs.manifest import parameters
-from fechner.runs.workers import Payload, Task, WorkerPool, work
+from fechner.runs.workers import Payload, WorkerPool, work
 from fechner.suites import suites
 
 TESTS = Path(__file__).parents[1]
@@ -450,21 +449,17 @@ def test_what_is_printed_there_is_in_the_log(tmp_path: Path, threads: Executor) 
 def test_an_observer_that_has_changed_meanwhile_is_not_measured() -> None:
     setup = Setup("cpu", NAME, False, ("angle",), None, False)
     experiment = following.Gabors("first")
-    task = Task(
-        setup,
-        "someone",
-        Payload.of("pixels", None),
-        "another",
-        Payload.of(experiment, None),
-        (),
-        experiment.pieces()[0],
-        batch_size=4,
-    )
-    outcome = work(task)
+    given, shown = Payload.of("pixels", None), Payload.of(experiment, None)
+
+    def done_by(fingerprint: str) -> Outcome:
+        piece = experiment.pieces()[0]
+        return work(setup, "someone", given, fingerprint, shown, (), piece, 4, "another process")
+
+    outcome = done_by("another")
     assert outcome.status == "failed"
     assert outcome.message.startswith("someone has changed since the run was started")
     same = setup.lift(resolve("pixels"), "compares").fingerprint
-    known = work(replace(task, fingerprint=same))
+    known = done_by(same)
     assert (known.status, known.images) == ("done", EACH + 1)
 
 

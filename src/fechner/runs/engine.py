@@ -20,7 +20,7 @@ from fechner.observers.weights import hash_file
 from fechner.runs.backends import LOG, Backend, Lines, LocalBackend, Outcome, Setup, logged
 from fechner.runs.manifest import Manifest, ObserverRecord, Settings, parameters
 from fechner.runs.plan import Job, Schedule, jobs, piece_keys, read_answers
-from fechner.runs.progress import Listener
+from fechner.runs.progress import Bar
 from fechner.runs.store import Entry, Ledger, write_atomically
 from fechner.runs.trials import FILE as TRIALS
 from fechner.runs.trials import Budget, Trials
@@ -44,7 +44,7 @@ def execute(
     observers: Mapping[str, Any],
     tests: Sequence[Test],
     settings: Settings,
-    listener: Listener,
+    bar: Bar,
     executor: Executor | None = None,
 ) -> None:
     """Measure whatever is missing. Killing it anywhere loses at most the pieces under way.
@@ -61,14 +61,14 @@ def execute(
     for name in observers:
         manifest.left_out.pop(name, None)
     plans = {name: jobs(name, tests, settings.scores_only) for name in observers}
-    listener.start(sum(job.piece.work for plan in plans.values() for job in plan))
+    bar.start(sum(job.piece.work for plan in plans.values() for job in plan))
     with ExitStack() as stack:
         if settings.workers > 1 and executor is None:
             from fechner.runs.workers import WorkerPool
 
             executor = stack.enter_context(WorkerPool())
         for name, plan in plans.items():
-            session = _Session(folder, manifest, name, plan, {t.id: t for t in tests}, listener)
+            session = _Session(folder, manifest, name, plan, {t.id: t for t in tests}, bar)
             handler = FileHandler(folder / LOG, encoding="utf-8", delay=True)
             with logged(handler, name) as printed, limited_memory(manifest.device):
                 try:
@@ -79,12 +79,12 @@ def execute(
                 except (RunFolderError, WorkerError):
                     raise
                 except BudgetError as error:
-                    listener.say(str(error))
+                    bar.say(str(error))
                     return
                 except FechnerError as error:
                     manifest.left_out[name] = str(error)
                     manifest.write(folder)
-                    listener.say(f"{name} was left out: {error}")
+                    bar.say(f"{name} was left out: {error}")
 
 
 @dataclass
@@ -96,7 +96,7 @@ class _Session:
     name: str
     plan: list[Job]
     tests: dict[str, Test]
-    listener: Listener
+    bar: Bar
 
     def __post_init__(self) -> None:
         self._ledger = Ledger(self.folder)
@@ -120,8 +120,8 @@ class _Session:
         printed
             Counts the lines that it prints.
         """
-        manifest, listener = self.manifest, self.listener
-        listener.doing(f"{self.name}  loading")
+        manifest, bar = self.manifest, self.bar
+        bar.doing(f"{self.name}  loading")
         setup = Setup.of(manifest, settings.trust_remote_code)
         observer = setup.make(given)
         printed.lines = 0  # what it prints while it is loaded does not count
@@ -133,9 +133,9 @@ class _Session:
         fingerprints = {str(asked): each.fingerprint or bare for asked, each in lifted.items()}
         record = self._known_record(fingerprints)
         if record is None:
-            listener.doing(f"{self.name}  first look")
+            bar.doing(f"{self.name}  first look")
             if notice := getattr(observer, "notice", ""):
-                listener.say(notice)
+                bar.say(notice)
             found = validate(
                 observer,
                 readouts=manifest.readouts,
@@ -151,7 +151,7 @@ class _Session:
         self._record_tests()
         budget = Budget(settings.max_trials, settings.max_cost, settings.accept_invalid)
         with closing(Trials(self.folder / TRIALS, self.name, budget)) as trials:
-            backend: Backend = LocalBackend(lifted, manifest.device, listener.images, trials)
+            backend: Backend = LocalBackend(lifted, manifest.device, bar.images, trials)
             if executor is not None and not all(map(self._is_recorded, self.plan)):
                 backend = self._remote(executor, processes, setup, given, lifted) or backend
             del observer, lifted  # measured in other processes, it is not needed here
@@ -161,7 +161,7 @@ class _Session:
         if (printed.lines or self._printed) and warning not in self._observer.warnings:
             self._observer.warnings.append(warning)
             manifest.write(self.folder)
-            listener.say(f"{self.name}: {warning}.")
+            bar.say(f"{self.name}: {warning}.")
 
     def _known_record(self, fingerprints: Mapping[str, str]) -> ObserverRecord | None:
         """Return what the manifest says of the observer, None if it is new or has changed."""
@@ -171,7 +171,7 @@ class _Session:
         if all(record.fingerprints.get(k, v) == v for k, v in fingerprints.items()):
             return record
         if _BARE not in record.fingerprint:
-            self.listener.say(
+            self.bar.say(
                 f"{self.name} has changed since it was measured here, so it is measured anew."
             )
         return None
@@ -181,7 +181,7 @@ class _Session:
         if found.problems:
             raise ObserverError(f"{'; '.join(found.problems)}.")
         if found.warnings:
-            self.listener.say(found.verdict)
+            self.bar.say(found.verdict)
         device = self.manifest.device
         fits = fitting_batch_size(
             found.bytes_per_picture,
@@ -199,16 +199,16 @@ class _Session:
         for name, test in self.tests.items():
             now = parameters(test.experiment)
             if tests.get(name, now) != now:
-                self.listener.say(
+                self.bar.say(
                     f"test '{name}' has changed since it was measured here: measured anew."
                 )
             tests[name] = now
         self.manifest.write(self.folder)
         for line in not_asked(self.name, list(self.tests.values()), lacking):
-            self.listener.say(line)
+            self.bar.say(line)
         left = [job for job in self.plan if may_ask(job.test, lacking)]
         work = [sum(job.piece.work for job in jobs) for jobs in (self.plan, left)]
-        self.listener.images(work[0] - work[1])
+        self.bar.images(work[0] - work[1])
         self.plan, self._schedule = left, Schedule(left)
         self._keys = {
             name: piece_keys(test, self.tests, self._observer)
@@ -228,13 +228,13 @@ class _Session:
         """Return a backend of other processes, or say why an observer is measured in this one."""
         from fechner.runs.workers import NotRemoteError, RemoteBackend
 
-        images = self.listener.images
+        images = self.bar.images
         try:
             return RemoteBackend(
                 executor, slots, self.folder, setup, self.name, given, lifted, self.plan, images
             )
         except NotRemoteError as error:
-            self.listener.say(f"{self.name} is measured by one process: {error}.")
+            self.bar.say(f"{self.name} is measured by one process: {error}.")
             return None
 
     def submit_next(self, backend: Backend) -> bool:
@@ -242,7 +242,7 @@ class _Session:
         running = self._batch_sizes
         while len(running) < backend.slots and (number := self._next()) is not None:
             job, running[number] = self.plan[number], self._observer.batch_size
-            self.listener.piece(self.name, job.test.id)
+            self.bar.piece(self.name, job.test.id)
             answers = tuple(self._answers(name) for name in job.test.after)
             backend.submit(number, job, answers, running[number])
         return bool(running)
@@ -253,15 +253,15 @@ class _Session:
             job = self.plan[number]
             missing = [name for name in job.test.after if name in self._schedule.incomplete]
             if self._is_done(job):
-                self.listener.images(job.piece.work)
+                self.bar.images(job.piece.work)
                 self._schedule.finish(number, complete=True)
             elif not missing:
                 return number
             else:
                 self._schedule.finish(number, complete=False)
-                self.listener.images(job.piece.work)
+                self.bar.images(job.piece.work)
                 self._drop(job.test.id)
-                self.listener.say(
+                self.bar.say(
                     f"{self.name} {job.test.id} is not measured: it comes after {missing[0]}, "
                     "which is not complete."
                 )
@@ -270,7 +270,7 @@ class _Session:
     def _drop(self, test: str) -> None:
         """Leave the rest of a test alone."""
         for number in self._schedule.drop(test):
-            self.listener.images(self.plan[number].piece.work)
+            self.bar.images(self.plan[number].piece.work)
 
     def _answers(self, test: str) -> xr.Dataset | None:
         """Return all answers to an earlier test, read once; None if it cannot be asked."""
@@ -300,7 +300,7 @@ class _Session:
         if path.is_file() and hash_file(path) == entry.sha256:
             return True
         state = "damaged" if path.is_file() else "missing"
-        self.listener.say(f"result file {path} is {state} and is measured anew.")
+        self.bar.say(f"result file {path} is {state} and is measured anew.")
         return False
 
     def record(self, number: int, outcome: Outcome) -> None:
@@ -312,12 +312,12 @@ class _Session:
                 file.write(outcome.log)
         self._printed += outcome.printed
         if outcome.status == "too large":
-            self.listener.images(-outcome.images)
+            self.bar.images(-outcome.images)
             self._schedule.retry(number)
             self._lower_batch_size(test, batch_size)
             return
         # Plans count tests only; references and points left out are counted here.
-        self.listener.images(job.piece.work - outcome.images)
+        self.bar.images(job.piece.work - outcome.images)
         self._schedule.finish(number, complete=outcome.status == "done")
         if outcome.status == "done":
             digest = write_atomically(self.folder / job.file, outcome.content)
@@ -333,7 +333,7 @@ class _Session:
             self._failures.setdefault(test, {})[number] = outcome
             self._drop(test)
         else:
-            self.listener.say(
+            self.bar.say(
                 f"{self.name} {test}: {outcome.message}; piece {job.piece.name} is lost, "
                 "and the same command measures it again."
             )
@@ -342,7 +342,7 @@ class _Session:
             number, failure = min(self._failures.pop(test).items())
             entry = self._entry(self.plan[number])
             self._ledger.record(replace(entry, status="failed", message=failure.message))
-            self.listener.say(f"{self.name} {test}: {failure.message}")
+            self.bar.say(f"{self.name} {test}: {failure.message}")
 
     def _entry(self, job: Job) -> Entry:
         key = self._keys[job.test.id][job.piece.name]
@@ -358,7 +358,7 @@ class _Session:
         )
         self.manifest.notes.append(note)
         self.manifest.write(self.folder)
-        self.listener.say(note)
+        self.bar.say(note)
 
 
 def _describe(

@@ -29,7 +29,7 @@ from fechner.runs.manifest import (
     stored_options,
     versions,
 )
-from fechner.runs.progress import Bar, Listener
+from fechner.runs.progress import Bar
 from fechner.runs.run import Run
 from fechner.runs.store import LOCK, Ledger, Plan, only_writer
 from fechner.runs.trials import FILE as TRIALS
@@ -145,12 +145,12 @@ def evaluate(
         folder = Path(tempfile.mkdtemp(prefix="fechner-") if out is None else out)
         with (
             only_writer(folder, Plan(names, tests, scores_only)),
-            Bar() if progress else Listener() as listener,
+            Bar(visible=progress) as bar,
         ):
-            manifest = prepared.manifest(folder, listener.say)
+            manifest = prepared.manifest(folder, bar.say)
             manifest.write(folder)
             for note in prepared.options.notes:
-                listener.say(note)
+                bar.say(note)
             with computing_with(manifest.threads):
                 execute(
                     folder,
@@ -158,14 +158,14 @@ def evaluate(
                     prepared.observers,
                     prepared.tests,
                     prepared.settings,
-                    listener,
+                    bar,
                     executor,
                 )
     finally:
         for part, mode in training:
             part.training = mode  # as it came
     run = Run(folder, suite=prepared.suite)
-    run.told = listener.told
+    run.told = bar.told
     run.asked_for = (names, tests)
     if out is None:
         weakref.finalize(run, shutil.rmtree, folder, ignore_errors=True)

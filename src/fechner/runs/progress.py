@@ -22,52 +22,31 @@ from rich.text import Text
 Item = TypeVar("Item")
 
 
-class Listener:
-    """Hears what a run does, and prints on stderr what people should know.
-
-    ``told`` is what it has printed.
-    """
-
-    def __init__(self) -> None:
-        self.told: list[str] = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
-
-    def start(self, images: int) -> None:
-        """Hear how many pictures there are to show."""
-
-    def doing(self, what: str) -> None:
-        """Hear what goes before measuring."""
-
-    def piece(self, observer: str, test: str) -> None:
-        """Hear what is measured now."""
-
-    def images(self, n: int) -> None:
-        """Hear that n pictures were shown."""
-
-    def say(self, message: str) -> None:
-        """Print something that people should know."""
-        self.told.append(message)
-        sys.stderr.write(f"{message}\n")
-
-
 class _Rate(ProgressColumn):
     def render(self, task: Task) -> Text:
         rate = task.finished_speed or task.speed
         return Text(f"{rate:,.0f} pictures/s" if rate else "", style="progress.data.speed")
 
 
-class Bar(Listener):
-    """A progress bar on stderr with rate and time left; off a terminal, a line per test."""
+class Bar:
+    """A progress bar on stderr with rate and time left; off a terminal, a line per test.
 
-    def __init__(self) -> None:
-        super().__init__()
+    Parameters
+    ----------
+    visible
+        Whether to show it; what people should know is printed in any case.
+
+    Attributes
+    ----------
+    told
+        What it has printed.
+    """
+
+    def __init__(self, visible: bool = True) -> None:
+        self.told: list[str] = []
         # Looked up now, so that a redirected stdout or stderr is respected.
-        self._console = Console(file=sys.stderr)
+        self._console = Console(file=sys.stderr, emoji=False)
+        self._lines = visible and not self._console.is_terminal
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -76,7 +55,7 @@ class Bar(Listener):
             TimeRemainingColumn(),
             console=self._console,
             transient=True,
-            disable=not self._console.is_terminal,
+            disable=not (visible and self._console.is_terminal),
         )
         self._task = self._progress.add_task("", total=None)
         self._last = ""
@@ -89,28 +68,28 @@ class Bar(Listener):
         self._progress.stop()
 
     def start(self, images: int) -> None:
-        """Set the length of the bar."""
+        """Set the length of the bar: how many pictures there are to show."""
         self._progress.update(self._task, total=images)
 
     def doing(self, what: str) -> None:
-        """Name it on the bar."""
+        """Name on the bar what goes before measuring."""
         self._progress.update(self._task, description=what)
 
     def piece(self, observer: str, test: str) -> None:
         """Name what is measured now."""
         now = f"{observer}  {test}"
         self.doing(now)
-        if self._progress.disable and now != self._last:
+        if self._lines and now != self._last:
             done = self._progress.tasks[self._task].percentage
             self.say(f"{now}  ({done:.0f} % done)")
         self._last = now
 
     def images(self, n: int) -> None:
-        """Move the bar."""
+        """Move the bar by n pictures."""
         self._progress.advance(self._task, n)
 
     def say(self, message: str) -> None:
-        """Print above the bar."""
+        """Print above the bar something that people should know."""
         self.told.append(message)
         self._console.print(message, markup=False, highlight=False, soft_wrap=True)
 

@@ -16,7 +16,7 @@ import pickle
 import signal
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -70,73 +70,62 @@ class Payload:
         return pickle.loads(self.content or Path(self.path).read_bytes())
 
 
-@dataclass(frozen=True)
-class Task:
-    """A piece to measure, with all that it takes.
+def work(
+    setup: Setup,
+    name: str,
+    given: Payload,
+    fingerprint: str | None,
+    experiment: Payload,
+    answers: Sequence[Payload | None],
+    piece: Piece,
+    batch_size: int,
+    sender: str,
+) -> Outcome:
+    """Measure a piece; called in a worker.
 
     Parameters
     ----------
-    observer, name
-        Payload: an observer or the name to make it from; and as results call it.
+    given, name
+        An observer or the name to make it from; and as results call it.
     fingerprint
         What the observer's answers depend on; None for bare Python objects.
-    experiment, answers
-        Payloads: the experiment, and the answers to the tests that it comes after.
+    answers
+        Those to the tests that the experiment comes after.
     sender
         The process that sent it; what is logged there is in its log already.
     """
-
-    setup: Setup
-    name: str
-    observer: Payload
-    fingerprint: str | None
-    experiment: Payload
-    answers: tuple[Payload | None, ...]
-    piece: Piece
-    batch_size: int
-    sender: str = PROCESS
-
-
-def work(task: Task) -> Outcome:
-    """Measure a piece; called in a worker."""
     import torch
 
     text = io.StringIO()
-    setup = task.setup
-    with _ONE_AT_A_TIME:
+    with (
+        _ONE_AT_A_TIME,
+        logged(logging.StreamHandler(text), name) as printed,
+        limited_memory(setup.device),
+    ):
         before = torch.get_num_threads()
         torch.set_num_threads(setup.threads)
         try:
-            with (
-                logged(logging.StreamHandler(text), task.name) as printed,
-                limited_memory(setup.device),
-            ):
-                outcome = _measure(task, printed)
-                lines = printed.lines
+            with in_words(name, "it could not be loaded by a worker"):
+                task = _loaded(experiment)
+                observer = _observer(setup, given, task.asks)
+                earlier = [None if each is None else _loaded(each) for each in answers]
+            if fingerprint is not None and observer.fingerprint != fingerprint:
+                raise ObserverError(
+                    f"{name} has changed since the run was started; run the same command again."
+                )
+            printed.lines = 0  # what it prints while it is loaded does not count
+            measurement = Measurement(task, observer, name, batch_size, setup.device)
+            try:
+                data = task.measure(piece, measurement.presenter, *earlier)
+                outcome = measurement.done(data)
+            except (Exception, SystemExit) as error:
+                outcome = measurement.failed(error)
+        except FechnerError as error:
+            outcome = Outcome("failed", message=str(error))
         finally:
             torch.set_num_threads(before)
-    log = "" if task.sender == PROCESS else text.getvalue()
-    return replace(outcome, log=log, printed=lines)
-
-
-def _measure(task: Task, printed: Any) -> Outcome:
-    try:
-        with in_words(task.name, "it could not be loaded by a worker"):
-            experiment = _loaded(task.experiment)
-            observer = _observer(task.setup, task.observer, experiment.asks)
-            answers = [None if each is None else _loaded(each) for each in task.answers]
-        if task.fingerprint is not None and observer.fingerprint != task.fingerprint:
-            raise ObserverError(
-                f"{task.name} has changed since the run was started; run the same command again."
-            )
-    except FechnerError as error:
-        return Outcome("failed", message=str(error))
-    printed.lines = 0  # what it prints while it is loaded does not count
-    measurement = Measurement(experiment, observer, task.name, task.batch_size, task.setup.device)
-    try:
-        return measurement.done(experiment.measure(task.piece, measurement.presenter, *answers))
-    except (Exception, SystemExit) as error:
-        return measurement.failed(error)
+    log = "" if sender == PROCESS else text.getvalue()
+    return replace(outcome, log=log, printed=printed.lines)
 
 
 def can_load(setup: Setup, payload: Payload) -> str:
@@ -237,7 +226,7 @@ class RemoteBackend:
 
     def submit(self, number: int, job: Job, answers: Answers, batch_size: int) -> None:
         """Send a piece to a worker."""
-        task = Task(
+        arguments = (
             self._setup,
             self._name,
             self._observer,
@@ -249,8 +238,9 @@ class RemoteBackend:
             ),
             job.piece,
             batch_size,
+            PROCESS,
         )
-        self._running[self._executor.submit(work, task)] = number
+        self._running[self._executor.submit(work, *arguments)] = number
 
     def outcomes(self) -> Iterator[tuple[int, Outcome]]:
         """Wait for outcomes, and return them in the order of their numbers."""
