@@ -64,7 +64,7 @@ def test_times_of_frames_begin_at_0() -> None:
 
 @pytest.mark.parametrize("wrong", [{"frames": 0}, {"fps": 0.0}, {"fps": -1.0}])
 def test_a_field_has_frames_at_a_rate(wrong: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="frames at a positive rate"):
+    with pytest.raises(ValueError, match="a positive ppd and fps"):
         Field(8, 8, 60.0, **wrong)
 
 

@@ -45,12 +45,9 @@ class Field:
     fps: float = 60.0
 
     def __post_init__(self) -> None:
-        if self.width_px < 1 or self.height_px < 1 or not self.ppd > 0:
-            given = f"{self.width_px} x {self.height_px} px at {self.ppd} ppd"
-            raise ValueError(f"a field needs at least one pixel and a positive ppd, not {given}.")
-        if self.frames < 1 or not self.fps > 0:
-            given = f"{self.frames} at {self.fps} per second"
-            raise ValueError(f"a field shows frames at a positive rate, not {given}.")
+        sizes = (self.width_px, self.height_px, self.frames)
+        if min(sizes) < 1 or not (self.ppd > 0 and self.fps > 0):
+            raise ValueError(f"a field has pixels, frames, and a positive ppd and fps, not {self}.")
 
     @classmethod
     def of(
