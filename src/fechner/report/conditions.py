@@ -32,16 +32,9 @@ MEAN = "mean"
 
 @dataclass(frozen=True)
 class ConditionFigure:
-    """One figure of an observer in an experiment.
+    """One figure of an observer, or `PEOPLE`, in an experiment, or their `MEAN`.
 
-    Parameters
-    ----------
-    observer
-        A name, or `PEOPLE`.
-    experiment
-        A name, or `MEAN`.
-    value, low, high
-        With its 95 % interval over categories.
+    It has a 95 % interval over categories.
     """
 
     observer: str

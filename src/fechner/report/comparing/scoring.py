@@ -24,18 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ScoredObserver:
-    """An observer at one layer by one read-out, with its scores.
+    """An observer at one layer by one read-out, with its main scores by test.
 
-    Parameters
-    ----------
-    asked
-        What it was asked, in words.
-    scores
-        Its main scores, by test.
-    tests, answers, resampled
-        The tests, what it answered, and its scores on bootstrap samples: empty for printed scores.
-    not_asked
-        Which tests need what it lacks, in a line for each reason.
+    Printed scores have no tests, answers and scores on bootstrap samples. ``asked`` is what it was
+    asked in words, ``not_asked`` lines about tests that need what it lacks.
     """
 
     label: str

@@ -40,7 +40,7 @@ COLUMNS = (*_WHOSE, *_NUMBERS, "note")
 
 @dataclass(frozen=True)
 class Trend:
-    """How the scores of a test go with a figure.
+    """How the scores of a test go with a figure, or with its logarithm.
 
     Parameters
     ----------
@@ -50,8 +50,6 @@ class Trend:
         Whose points entered, in their order.
     corrected
         The p-value, corrected for all trends that were tested.
-    log
-        Whether scores are regressed on the logarithm of the figure.
     """
 
     figure: str

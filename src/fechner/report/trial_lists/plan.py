@@ -38,16 +38,9 @@ MOST_CHOICES = 9
 class Condition:
     """A test at one level, with everything that may be shown in it.
 
-    Parameters
-    ----------
-    views
-        Pictures of each class that may be shown, by the number of the class.
-    words
-        What classes are called among the choices; those with the same word are no choice.
-    experiment, field
-        What shows it, and the field that was drawn for the observer.
-    threshold
-        The observer's, in words: a level, or why there is none.
+    Views are the pictures, and words the names among the choices, of each class by its number;
+    classes with the same word are no choice. The field is that drawn for the observer, and the
+    threshold the observer's, in words.
     """
 
     test: str
@@ -66,15 +59,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Trial:
-    """What one person is shown and asked.
-
-    Parameters
-    ----------
-    options
-        Class and picture of each choice, in the order in which they are shown.
-    answer
-        Which of the options is right.
-    """
+    """What one person is shown and asked; each of the options is a class and a picture."""
 
     condition: Condition
     label: int
