@@ -25,18 +25,14 @@ class Reference:
 
     Parameters
     ----------
-    key : str
+    key
         How code and data name the work, such as ``"foley1994"``.
-    authors : str
+    authors
         Surnames with initials, separated by commas.
-    year : int
-        Year of publication.
-    title : str
-        Title, without a full stop at its end.
-    where : str
+    where
         Journal with volume and pages, or proceedings.
-    doi : str or None
-        Digital object identifier without the resolver's address; ``None`` where there is none.
+    doi
+        Without the resolver's address.
     """
 
     key: str
@@ -90,11 +86,6 @@ class UnknownReferenceError(UnknownNameError, KeyError):
 def references() -> Mapping[str, Reference]:
     """Read the whole bibliography, sorted by key.
 
-    Returns
-    -------
-    Mapping of str to Reference
-        Read-only; the file is read once per process.
-
     Examples
     --------
     >>> references()["mullen1985"].year
@@ -106,22 +97,7 @@ def references() -> Mapping[str, Reference]:
 
 
 def reference(key: str) -> Reference:
-    """Look up one work.
-
-    Parameters
-    ----------
-    key : str
-        Key in the bibliography, in small letters; anything else is a citation itself.
-
-    Returns
-    -------
-    Reference
-        The work.
-
-    Raises
-    ------
-    UnknownReferenceError
-        If no entry has this key; it is a ``KeyError`` and names the nearest key.
+    """Look up one work by its key, in small letters; anything else is a citation itself.
 
     Examples
     --------

@@ -43,17 +43,7 @@ _CHOICE = "choice"
 
 @dataclass(frozen=True)
 class Change:
-    """Replies of an observer that are read otherwise than before.
-
-    Parameters
-    ----------
-    before, now
-        The options, empty for invalid.
-    replies
-        How many.
-    example
-        One of them.
-    """
+    """Replies of an observer that are read otherwise than before; invalid ones have no option."""
 
     observer: str
     before: str
@@ -69,11 +59,9 @@ class Reread:
     Parameters
     ----------
     read
-        Replies that were read, by observer.
-    changes
-        What changed.
+        How many replies were read, by observer.
     updated
-        Result files that were written anew.
+        How many result files were written anew.
     problems
         Sentences about results that could not be updated.
     """

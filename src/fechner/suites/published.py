@@ -113,12 +113,7 @@ def expand(observers: Sequence[Any]) -> list[Any]:
 
 @cache
 def published_scores(suite: str, layer: str = "") -> Mapping[tuple[str, str], float]:
-    """Return what papers printed for a suite, by observer and test.
-
-    Parameters
-    ----------
-    layer
-        Where observers were read; empty is what they hand on.
+    """Return what papers printed for a suite at a layer, by observer and test.
 
     Examples
     --------
