@@ -174,7 +174,10 @@ def _ask_batch(
     some = [requests[row] for row in rows]
     stimuli = tuple(dict.fromkeys(each for request in some for each in request.stimuli))
     frames = presenter.paint(stimuli, interview.scene)
-    heard.contrast[list(rows)] = _contrasts(interview, frames, stimuli, some)
+    if interview.look is not None:
+        light, targets = frames.luminance().double(), [r.stimuli[r.target] for r in some]
+        shown = {t: interview.look(t, light[stimuli.index(t)]) for t in dict.fromkeys(targets)}
+        heard.contrast[list(rows)] = [shown[target] for target in targets]
     questions = [request.about(stimuli) for request in some]
     waiting: dict[str, list[int]] = {}
     for key, row in zip(trial_keys(presenter, frames, questions, log), rows, strict=True):
@@ -202,18 +205,6 @@ def _ask_batch(
                 f"observer '{observer.name}' left {len(unanswered)} of {len(keys)} questions "
                 "unanswered."
             )
-
-
-def _contrasts(
-    interview: Interview, frames: Frames, stimuli: Sequence[Shown], requests: Sequence[Request]
-) -> list[float]:
-    """Measure what frames of stimuli show of the target of each request."""
-    look, targets = interview.look, [request.stimuli[request.target] for request in requests]
-    if look is None:
-        return [math.nan] * len(targets)
-    light = dict(zip(stimuli, frames.luminance().double(), strict=True))
-    found = {each: look(each, light[each]) for each in dict.fromkeys(targets)}
-    return [found[each] for each in targets]
 
 
 @dataclass(eq=False)

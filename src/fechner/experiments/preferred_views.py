@@ -10,16 +10,17 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from fechner.errors import PictureError
 from fechner.experiments.base import Piece, Sample, Scene, nothing, spread
 from fechner.experiments.presenter import Presenter, problems_as_flags
-from fechner.experiments.recognition import Decided, choices_of, classify, words_of
+from fechner.experiments.recognition import choices_of, classify, words_of
 from fechner.observers.abilities import Ability, Need
-from fechner.observers.classes import Among, Categories, Choices, readable_names
+from fechner.observers.classes import Among, Categories, readable_names
+from fechner.stimuli import Picture
 from fechner.stimuli.conditions import ConditionPictures, known_experiment
 from fechner.stimuli.picture_sets import PictureSet
 
@@ -86,22 +87,17 @@ class PreferredViews:
     def measure(self, piece: Piece, presenter: Presenter) -> xr.Dataset:
         """Show the pictures of a piece."""
         items = self._items(piece)
-        choices = choices_of(presenter, self.pictures.classes, self.among, self.categories)
-        shown, labels = [self.pictures.picture(*item) for item in items], [i.label for i in items]
-        found = classify(presenter, shown, labels, choices, self.scene)
-        return self.result(piece, presenter, items, choices, found)
+        return self.show(piece, presenter, items, [self.pictures.picture(*item) for item in items])
 
-    def result(
-        self,
-        piece: Piece,
-        presenter: Presenter,
-        items: Sequence[Item],
-        choices: Choices,
-        found: Decided,
+    def show(
+        self, piece: Piece, presenter: Presenter, items: Sequence[Item], shown: Sequence[Picture]
     ) -> xr.Dataset:
-        """Return the decision scores of pictures."""
+        """Show pictures of the set, and return their decision scores."""
         own, dims = self.pictures.classes, ("picture", "layer", "readout")
+        choices = choices_of(presenter, own, self.among, self.categories)
+        found = classify(presenter, shown, [item.label for item in items], choices, self.scene)
         labels, places = np.array(items, np.int32).reshape(-1, 2).T
+        coords, attributes = self._conditions(piece, items)
         return presenter.result(
             self.scene,
             {
@@ -113,13 +109,21 @@ class PreferredViews:
             {
                 "class_of": ("picture", labels, with_names(own, piece)),
                 "index": ("picture", places),
+                **coords,
             },
             along="picture",
             chance=choices.chance,
             choices=len(choices),
             reads=presenter.reads,
             unreadable=unreadable_in_words(found.problems),
+            **attributes,
         )
+
+    def _conditions(
+        self, piece: Piece, items: Sequence[Item]
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        """Return coordinates and attributes of the conditions that pictures are in."""
+        return {}, {}
 
     @property
     def question_size(self) -> tuple[int, float]:
@@ -172,23 +176,16 @@ class GivenConditions(PreferredViews):
             f"{origin_in_words(self.pictures)}{self.scene.method}"
         )
 
-    def result(
-        self,
-        piece: Piece,
-        presenter: Presenter,
-        items: Sequence[Item],
-        choices: Choices,
-        found: Decided,
-    ) -> xr.Dataset:
-        """Return the decision scores of pictures, with their conditions."""
-        data = super().result(piece, presenter, items, choices, found)
+    def _conditions(
+        self, piece: Piece, items: Sequence[Item]
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        """Return coordinates and attributes of the conditions that pictures are in."""
         shown, names = [self.pictures.described(*i) for i in items], self.pictures.conditions
         conditions = np.array([names.index(each.condition) for each in shown], np.int16)
         said = {"names": "|".join(names)} if piece.start == 0 else {}
-        return data.assign_coords(
-            condition=("picture", conditions, said),
-            image=("picture", np.array([each.image for each in shown], object)),
-        ).assign_attrs(test=self.id, experiment=self.pictures.experiment)
+        images = np.array([each.image for each in shown], object)
+        coords = {"condition": ("picture", conditions, said), "image": ("picture", images)}
+        return coords, {"test": self.id, "experiment": self.pictures.experiment}
 
     def samples(self) -> Sequence[Sequence[Sample]]:
         """Return a picture in each condition, of the first category that has it."""
@@ -272,13 +269,9 @@ class SecondLook:
         self, piece: Piece, presenter: Presenter, views: xr.Dataset | None = None
     ) -> xr.Dataset:
         """Show the best pictures of a class."""
-        pictures = self.pictures
-        items = sorted(preferred(pictures, piece.start, self.best, self.seed, views))
-        asked = self.views
-        choices = choices_of(presenter, pictures.classes, asked.among, asked.categories)
-        shown, labels = [pictures.shown(*item) for item in items], [item.label for item in items]
-        found = classify(presenter, shown, labels, choices, self.scene)
-        return asked.result(piece, presenter, items, choices, found)
+        items = sorted(preferred(self.pictures, piece.start, self.best, self.seed, views))
+        shown = [self.pictures.shown(*item) for item in items]
+        return self.views.show(piece, presenter, items, shown)
 
     def samples(self) -> Sequence[Sequence[Sample]]:
         """Return some pictures of some classes."""

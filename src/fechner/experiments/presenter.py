@@ -287,9 +287,18 @@ def differences(
         ask, undefined = partial(observer.channel_changes, where=where), [True] * 3
     outputs = len(undefined)
     answers = np.full((len(tests), layers, outputs), np.nan)
-    rows = range(len(tests)) if kept is None else np.flatnonzero(kept).tolist()
+    wants, field = observer.wants, scene.drawn_field(observer.wants)
+    # Pairs of which the same part of the field is shown are put together; None is all of it.
+    parts: dict[Part | None, list[int]] = {}
+    for row in range(len(tests)) if kept is None else np.flatnonzero(kept).tolist():
+        test, reference, part = tests[row], references[row], None
+        if wants.pixelwise and isinstance(test, Stimulus) and isinstance(reference, Stimulus):
+            others = tuple(layer.pattern for layer in reference.layers)
+            targets = tuple(layer.pattern for layer in test.layers if layer not in reference.layers)
+            part = part_that_differs(targets, others, field, presenter.device)
+        parts.setdefault(part, []).append(row)
     with torch.no_grad():
-        for part, chosen in _parts(presenter, tests, references, rows, scene).items():
+        for part, chosen in parts.items():
             distinct = list(dict.fromkeys(references[row] for row in chosen))
             for some in presenter.batches(range(len(distinct)), scene):
                 known = {distinct[place]: index for index, place in enumerate(some)}
@@ -304,26 +313,6 @@ def differences(
                     answers[batch] = presenter.checked(answer, expected, undefined)
                     presenter.on_images(len(batch))
     return answers if kept is None else answers.reshape(*kept.shape, layers, outputs)
-
-
-def _parts(
-    presenter: Presenter,
-    tests: Sequence[Stimulus | Picture],
-    references: Sequence[Stimulus | Picture],
-    rows: Sequence[int],
-    scene: Scene,
-) -> dict[Part | None, list[int]]:
-    """Put pairs together of which the same part of the field is shown; None is all of it."""
-    wants, field = presenter.observer.wants, scene.drawn_field(presenter.observer.wants)
-    together: dict[Part | None, list[int]] = {}
-    for row in rows:
-        test, reference, part = tests[row], references[row], None
-        if wants.pixelwise and isinstance(test, Stimulus) and isinstance(reference, Stimulus):
-            others = tuple(layer.pattern for layer in reference.layers)
-            targets = tuple(layer.pattern for layer in test.layers if layer not in reference.layers)
-            part = part_that_differs(targets, others, field, presenter.device)
-        together.setdefault(part, []).append(row)
-    return together
 
 
 def channel_changes(

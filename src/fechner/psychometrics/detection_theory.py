@@ -192,12 +192,7 @@ class Crossing(NamedTuple):
     candidates: int
 
 
-def find_crossing(
-    contrasts: Floats,
-    responses: Floats,
-    criterion: float,
-    near: float,
-) -> Crossing:
+def find_crossing(contrasts: Floats, responses: Floats, criterion: float, near: float) -> Crossing:
     """Find where responses over contrast cross a criterion.
 
     Between grid points the response is a power law. Of several crossings the one nearest to

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from fechner.errors import FechnerError
 from fechner.psychometrics import functions
@@ -105,8 +105,19 @@ def fit(
     sd = moments(ends, log_density)[1]
     tail = (1 - coverage) / 2
     low, high = (quantiles(ends, log_density, p) for p in (tail, 1 - tail))
-    censored, bound = _censoring(levels, n, ends, log_density, drawn, scale, tail)
-    estimate = in_units(mode, scale)
+    estimate, lowest, highest = (in_units(each, scale) for each in (mode, low, high))
+    # Which thresholds lie outside the tested levels, and their bounds.
+    median, at_least, at_most = (
+        in_units(quantiles(ends, log_density, p), scale).threshold
+        for p in (0.5, 2 * tail, 1 - 2 * tail)
+    )
+    room = np.quantile(1 - drawn[..., 2] - drawn[..., 3], tail, axis=-1)
+    first, last = tested_ends(levels, n, scale)
+    below, above = median < first, median > last
+    unknown = ((lowest.threshold < first) & (highest.threshold > last)) | np.isnan(median)
+    unknown |= (below | above) & (room < _ROOM)
+    censored = np.select([unknown, below, above], ["unknown", "below", "above"], default="")
+    bound = np.select([censored == "below", censored == "above"], [at_most, at_least], np.nan)
     none = np.where(np.isnan(mode[..., 0]), np.nan, 0.0)
     eta = Estimate(*(each[..., 4] if overdispersion else none for each in (mode, low, high)))
     return Fit(
@@ -114,8 +125,8 @@ def fit(
         slope=estimate.slope,
         guess=estimate.guess,
         lapse=estimate.lapse,
-        low=in_units(low, scale),
-        high=in_units(high, scale),
+        low=lowest,
+        high=highest,
         sd=Parameters(sd[..., 0], sd[..., 1] / np.log(10), sd[..., 2], sd[..., 3]),
         overdispersion=eta,
         censored=censored,
@@ -170,30 +181,6 @@ def _mode(found: Posterior, levels: Floats, n: Floats, k: Floats, *, model: Mode
     top = np.where(free & (top <= 2 * SMALLEST_RATE) & [False, False, True, True], 0.0, top)
     mode[known] = np.concatenate([top, eta], axis=1)
     return mode
-
-
-def _censoring(
-    levels: Floats,
-    n: Floats,
-    ends: Floats,
-    log_density: Floats,
-    draws: Floats,
-    scale: Scale,
-    tail: float,
-) -> tuple[NDArray[np.str_], Floats]:
-    """Return which thresholds lie outside the tested levels, and their bounds."""
-    median, low, high, lowest, highest = (
-        in_units(quantiles(ends, log_density, p), scale).threshold
-        for p in (0.5, tail, 1 - tail, 2 * tail, 1 - 2 * tail)
-    )
-    room = np.quantile(1 - draws[..., 2] - draws[..., 3], tail, axis=-1)
-    first, last = tested_ends(levels, n, scale)
-    below, above = median < first, median > last
-    unknown = ((low < first) & (high > last)) | np.isnan(median)
-    unknown |= (below | above) & (room < _ROOM)
-    below, above = below & ~unknown, above & ~unknown
-    censored = np.select([unknown, below, above], ["unknown", "below", "above"], default="")
-    return censored, np.select([below, above], [highest, lowest], default=np.nan)
 
 
 class Blocks(NamedTuple):
