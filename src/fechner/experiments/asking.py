@@ -39,14 +39,10 @@ _ANCHORS = 10
 
 @dataclass(frozen=True)
 class Asking:
-    """Measure psychometric functions by asking.
+    """Measure psychometric functions by asking whether there is something.
 
     Parameters
     ----------
-    task
-        What is to be seen.
-    placement
-        Which contrasts are shown.
     questions, labels
         Prompts for observers that answer questions, and for those that match labels; of each, the
         first option says that there is something.

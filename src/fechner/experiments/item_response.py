@@ -47,12 +47,8 @@ class ItemResponse:
 
     Parameters
     ----------
-    pictures
-        The set whose pictures are shown.
-    manipulation
-        What is done to them.
-    placement
-        Which levels are shown.
+    manipulation, placement
+        What is done to pictures, and at which levels.
     task
         What is asked: to name what is shown, or to find it among two pictures.
     per_class

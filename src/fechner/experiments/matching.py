@@ -247,8 +247,6 @@ class ColourMatching:
     ----------
     contrasts
         Achromatic contrasts; the others follow by the ratios that people set.
-    phase_deg
-        Phase of the gratings at the centre.
     levels
         Contrasts in each chromatic direction, in equal ratios from a tenth of the weakest match of
         people to the end of the gamut, among which matches are sought; 0 seeks none.

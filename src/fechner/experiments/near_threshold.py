@@ -43,11 +43,10 @@ RATIOS = tuple(float(ratio) for ratio in np.geomspace(0.5, 2, 10))
 class NearThreshold:
     """Measure responses at multiples of the human threshold, and over the whole plane.
 
+    Without human thresholds of the task, the plane alone is measured.
+
     Parameters
     ----------
-    task
-        What is to be seen, and how little of it people can see; without human thresholds, the plane
-        alone is measured.
     ratios
         Contrasts as multiples of the human threshold.
     drop

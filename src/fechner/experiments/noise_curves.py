@@ -93,20 +93,20 @@ class NoiseCurves:
     size_deg, mask_size_deg
         Sides of the squares in which test and mask are windowed.
     test
-        What is shown: noise, gratings of a random phase, whose peaks are lower, in the same
-        window, or a Gabor patch.
+        Noise, gratings of a random phase in the same window, whose peaks are lower, or a Gabor
+        patch.
     chromatic_unit
         What the human formulas take chromatic contrasts for. ``"cone"`` converts them to the
-        contrast of Mullen's gratings by cone contrast; ``"opponent"`` takes the amplitude of T or
-        D over luminance for it, as Vila-Tomás et al. (2026) do.
+        contrast of Mullen's gratings by cone contrast; ``"opponent"`` takes the amplitude of T or D
+        over luminance for it, as Vila-Tomás et al. (2026) do.
     rings
         Noise of other kinds for tests and masks, of which frequency, orientation and seed are set;
         None is `OrientedNoise`.
     masks
         Whether masks are added as light, or to encoded values (`Stimulus.overlay`).
     draws
-        Whether all conditions and abscissae share their draws of noise, and each draw of a test has
-        a mask of its own; or every point has draws of its own, all on one mask for each condition.
+        Whether all conditions and abscissae share their draws, and each draw of a test has a mask
+        of its own; or every point has draws of its own, all on one mask for each condition.
     step
         As in `human.contrast_response`.
     """

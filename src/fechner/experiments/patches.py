@@ -36,7 +36,8 @@ def _numbers(values: Floats) -> tuple[float, ...]:
 class Brightness:
     """Show grey squares of rising luminance on backgrounds of several luminances.
 
-    The response is the distance to the darkest square on the same background.
+    The response is the distance to the darkest square on the same background, which counts in the
+    order only if ``ranks_darkest``.
 
     Parameters
     ----------
@@ -44,8 +45,6 @@ class Brightness:
         What people's curves are. Whittle's formula holds on any background. CIEDE2000, as in the
         public code of Vila-Tomás et al. (2026), is used on the darkest one only; their order is
         that a square looks darker the lighter its background.
-    ranks_darkest
-        Whether the darkest square, which all are compared with, counts in the order.
     """
 
     abscissae: tuple[float, ...]

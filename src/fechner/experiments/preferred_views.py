@@ -45,10 +45,7 @@ class Item(NamedTuple):
 class PreferredViews:
     """Score every picture of a set by how surely it is taken for what it shows.
 
-    Parameters
-    ----------
-    among, categories
-        What is chosen from: all classes of an observer or those of the set, or categories.
+    What is chosen from are all classes of an observer, those of the set (`among`), or categories.
     """
 
     id: str
@@ -204,17 +201,10 @@ class GivenConditions(PreferredViews):
 
 @dataclass(frozen=True)
 class SecondLook:
-    """Show the best pictures of each class once more, as curves will show them.
+    """Show the ``best`` pictures of each class once more, as curves will show them.
 
     Views of objects are sought in quick renders, and shown in careful ones: the best of one need
-    not be the best of the other.
-
-    Parameters
-    ----------
-    views
-        What was shown before; its answers are needed.
-    best
-        How many pictures of each class are shown again.
+    not be the best of the other. Answers to ``views`` are needed.
     """
 
     id: str

@@ -298,14 +298,12 @@ class BandRobustness:
     ----------
     album
         The photographs, and the classes to choose from.
-    bands_cpd
-        Centres of the bands, in cycles per degree.
+    bands_cpd, octaves
+        Centres of the bands, and their width.
     rmse
         Root mean squared differences from the original, in display-encoded values of 0..1.
     kind
         Whether a band is suppressed or filled with noise.
-    octaves
-        Width of the bands.
     """
 
     id: str

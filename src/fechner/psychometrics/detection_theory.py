@@ -1,11 +1,10 @@
 """Sensitivity and bias from counts (signal detection theory), and contrasts that meet a criterion.
 
 Yes/no: d' = z(H) - z(F) and c = -(z(H) + z(F)) / 2 (Macmillan & Creelman 2005), with one yes and
-one no added, so that no rate is 0 or 1: half of each to signals and to blanks where there are as
-many of both (the log-linear rule of Hautus 1995), and else in proportion to their numbers, so that
-who gives the same answer to everything has a d' of 0 however many of each there were. Forced choice
-between m alternatives: the d' at which the largest of m unit normals, one shifted by d', is the
-shifted one that often; for m = 2 that is sqrt(2) z(p).
+one no added, shared between signals and blanks by their numbers, so that no rate is 0 or 1 and who
+gives the same answer to everything has a d' of 0 (where there are as many of both, the log-linear
+rule of Hautus 1995). Forced choice between m alternatives: the d' at which the largest of m unit
+normals, one shifted by d', is the shifted one that often; for m = 2 that is sqrt(2) z(p).
 """
 
 from __future__ import annotations
@@ -51,9 +50,8 @@ def d_prime_yes_no(
 ) -> Sensitivity:
     """Return d' and criterion of yes/no answers: yes to signals, and yes to blanks.
 
-    One yes and one no are added, shared between signals and blanks by their numbers. Standard
-    errors follow from binomial ones by the delta method (Gourevitch & Galanter 1967). Arguments
-    broadcast.
+    Standard errors follow from binomial ones by the delta method (Gourevitch & Galanter 1967).
+    Arguments broadcast.
 
     Examples
     --------

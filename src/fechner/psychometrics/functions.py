@@ -249,10 +249,10 @@ def psychometric(
 
     All arguments broadcast. On the log scale level 0 has F = 0. The slope is the exponent of a
     Weibull function; of other functions over log10 levels it is per decade, and on a linear scale
-    it is per unit of the level (for ``normal`` one over its standard deviation). ``gumbel_l`` is
-    the Weibull function with a slope per decade; ``gumbel_r`` is its mirror image, and ``tdist`` is
-    Student's t with one degree of freedom. A ``falling`` function has 1 - F instead of F
-    (psignifit's ``neg_`` sigmoids); the guess rate is still its lower asymptote.
+    per unit of the level (for ``normal`` one over its standard deviation). ``gumbel_l`` is the
+    Weibull function with a slope per decade, ``gumbel_r`` its mirror image, and ``tdist`` Student's
+    t with one degree of freedom. A ``falling`` function has 1 - F instead of F (psignifit's
+    ``neg_`` sigmoids); the guess rate is still its lower asymptote.
 
     Examples
     --------
