@@ -307,8 +307,8 @@ BAD = [
     ({"direction": "red"}, "direction is 'red'; use one of ach, rg, yv or an LMS vector"),
     ({"direction": (1.0, 2.0)}, r"direction has shape \(2,\); its last axis must hold L, M and S"),
     ({"direction": (0.0, 0.0, 0.0)}, "give a finite vector that is not zero"),
-    ({"luminance_cdm2": None}, "both None; give one, such as luminance_cdm2=100"),
-    ({"background_lms": (70.0, 30.0, 2.0)}, "give only one of the two"),
+    ({"luminance_cdm2": None}, "give exactly one of the two"),
+    ({"background_lms": (70.0, 30.0, 2.0)}, "give exactly one of the two"),
     ({"luminance_cdm2": None, "background_lms": (70.0, 30.0, 0.0)}, "background_lms is 0"),
     ({"luminance_cdm2": None, "background_lms": 70.0}, r"background_lms has shape \(\)"),
 ]

@@ -64,7 +64,7 @@ def test_columns_in_any_order_and_others_left_aside(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (["observer,test,class,level,answer,correct,chance"], r"lacks the column response"),
+        (["observer,test,class,level,answer,correct,chance"], r"lacks the columns response"),
         (["observer,test,klass,level,response,correct"], "columns class, chance .'klass' may be"),
         ([HEADER.replace(",", ";"), ROW], "semicolons between its columns; save it with commas"),
         ([HEADER.replace(",", "\t")], "has tabs between"),
@@ -240,7 +240,7 @@ def test_what_is_no_category_or_lacks_a_column_is_said(tmp_path: Path) -> None:
     with pytest.raises(FechnerError, match=r"line 4: .*'dgo'"):
         read_raw_data(file)
     file.write_text(f"{header.replace('condition', 'cond')}\n{row.format('dog')}\n")
-    with pytest.raises(FechnerError, match="lacks the column condition"):
+    with pytest.raises(FechnerError, match="lacks the columns condition"):
         read_raw_data(file)
     file.write_text(f"{header}\n{row.format('truck')}\n")
     assert len(read_raw_data(file)) == 1

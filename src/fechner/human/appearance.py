@@ -31,12 +31,13 @@ def brightness(
 ) -> Floats:
     """Return how much brighter patches look than the darkest, on a background.
 
+    The difference from the darkest. References: Whittle (1992, ``whittle1992``); Vila-Tomás et al.
+    (2026, ``vila_tomas2026``); CIE 142 (``cie142_2001``).
+
     Parameters
     ----------
-    luminances_cdm2 : array_like
-        Luminance of each patch, cd/m2, above 0.
     background_cdm2 : float
-        Luminance around it, to which the eye is adapted.
+        Luminance around the patches, to which the eye is adapted.
     darkest_cdm2 : float or None
         What they are compared with; None is the darkest of them.
     formula
@@ -44,16 +45,6 @@ def brightness(
         ``"ciede2000"`` is the colour difference with the background as white, as in the public
         code of Vila-Tomás et al. (2026). It is made for surfaces darker than white: patches much
         lighter than their background differ little, or in the wrong direction.
-
-    Returns
-    -------
-    ndarray of float64
-        The difference from the darkest.
-
-    References
-    ----------
-    Whittle (1992), key ``whittle1992``; Vila-Tomás et al. (2026), key ``vila_tomas2026``; CIE 142,
-    key ``cie142_2001``.
 
     Examples
     --------
@@ -76,22 +67,11 @@ def brightness(
 def whittle_brightness(luminances_cdm2: ArrayLike, background_cdm2: float) -> Floats:
     """Return the brightness of patches against their background: 0 where they are equal.
 
-    With W = (L - Lb) / min(L, Lb), equal steps of brightness are those of
-    sign(W) log(1 + k abs(W)). Of the constant, k = 7, only the order of magnitude is known: fits
-    to discrimination and brightness give 5 to 10. Over the tests of suite ``decalogue`` any k in
-    that range, or two different ones for increments and decrements, gives curves that correlate
-    above 0.997 with those of k = 7.
-
-    Parameters
-    ----------
-    luminances_cdm2 : array_like
-        Luminance of each patch, cd/m2, above 0.
-    background_cdm2 : float
-        Luminance around it.
-
-    References
-    ----------
-    Whittle (1986), key ``whittle1986``; Whittle (1992), key ``whittle1992``.
+    With W = (L - Lb) / min(L, Lb), equal steps of brightness are those of sign(W) log(1 + k
+    abs(W)). Of the constant, k = 7, only the order of magnitude is known: fits to discrimination
+    and brightness give 5 to 10. Over the tests of suite ``decalogue`` any k in that range, or two
+    different ones for increments and decrements, gives curves that correlate above 0.997 with those
+    of k = 7. References: Whittle (1986, ``whittle1986``); Whittle (1992, ``whittle1992``).
 
     Examples
     --------
@@ -107,24 +87,16 @@ def whittle_brightness(luminances_cdm2: ArrayLike, background_cdm2: float) -> Fl
 def colour_response(tests_xyz: ArrayLike, background_xyz: ArrayLike, channel: str) -> Floats:
     """Return how different from its background a patch looks, and to which side.
 
+    CIEDE2000 from the background, which is white, with the sign of a* or b*; 0 where that is 0.
+    References: Vila-Tomás et al. (2026, ``vila_tomas2026``), in the form of their public code; CIE
+    142 (``cie142_2001``).
+
     Parameters
     ----------
-    tests_xyz : array_like
-        XYZ of each patch along the last axis.
-    background_xyz : array_like
-        XYZ around them.
+    tests_xyz, background_xyz : array_like
+        XYZ of each patch along the last axis, and around them.
     channel : str
         ``"rg"``: positive is reddish, negative greenish; ``"yb"``: yellowish and bluish.
-
-    Returns
-    -------
-    ndarray of float64
-        CIEDE2000 from the background, which is white, with the sign of a* or b*; 0 where that is 0.
-
-    References
-    ----------
-    Vila-Tomás et al. (2026), key ``vila_tomas2026``, in the form of their public code; CIE 142,
-    key ``cie142_2001``.
 
     Examples
     --------
@@ -146,7 +118,9 @@ def von_kries_gain(channel: str, white_xyz: Triple) -> float:
     """Return how much larger a modulation of A, T or D is to eyes that are adapted to a light.
 
     Each cone is divided by its response to the light (von Kries, as in Fairchild 2013), and brought
-    back to the equal-energy white. An achromatic modulation has the colour of the light.
+    back to the equal-energy white. An achromatic modulation has the colour of the light. A, T or D
+    after adaptation over that of the same modulation in equal-energy white. References: Fairchild
+    (2013, ``fairchild2013``); cones of Smith & Pokorny (1975, ``smith_pokorny1975``).
 
     Parameters
     ----------
@@ -154,16 +128,6 @@ def von_kries_gain(channel: str, white_xyz: Triple) -> float:
         ``"ach"``, ``"rg"`` or ``"yb"``: modulations of A, T or D (Jameson & Hurvich 1957).
     white_xyz : tuple of float
         The light, at Y = 1.
-
-    Returns
-    -------
-    float
-        A, T or D after adaptation over that of the same modulation in equal-energy white.
-
-    References
-    ----------
-    Fairchild (2013), key ``fairchild2013``; cones of Smith & Pokorny (1975), key
-    ``smith_pokorny1975``.
 
     Examples
     --------
@@ -182,9 +146,8 @@ def von_kries_gain(channel: str, white_xyz: Triple) -> float:
 def colour_difference_2000(lab: ArrayLike, other_lab: ArrayLike) -> Floats:
     """Return CIEDE2000 of colours in CIELAB, all parametric factors 1.
 
-    References
-    ----------
-    CIE 142, key ``cie142_2001``; in the steps of Sharma, Wu & Dalal (2005), key ``sharma2005``.
+    References: CIE 142 (``cie142_2001``); in the steps of Sharma, Wu & Dalal (2005,
+    ``sharma2005``).
 
     Examples
     --------

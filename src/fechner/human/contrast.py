@@ -61,26 +61,16 @@ def threshold_elevation(
 ) -> Floats:
     """Return by how much a mask raises the threshold of a pattern.
 
+    Threshold with the mask over threshold without, 1 or more. References: Vila-Tomás et al. (2026,
+    ``vila_tomas2026``); after Blakemore & Campbell (1969, ``blakemore_campbell1969``), and Legge &
+    Foley (1980, ``legge_foley1980``).
+
     Parameters
     ----------
-    frequency_cpd : array_like
-        Spatial frequency of the pattern, cycles per degree.
-    mask_frequency_cpd : array_like
-        That of the mask, or of the pattern that was adapted to.
-    mask_contrast : array_like
-        Contrast of the mask; below 0.018 it has no effect.
-    mask_angle_deg : array_like
-        Angle between pattern and mask.
-
-    Returns
-    -------
-    ndarray of float64
-        Threshold with the mask over threshold without, 1 or more.
-
-    References
-    ----------
-    Vila-Tomás et al. (2026), key ``vila_tomas2026``; after Blakemore & Campbell (1969), key
-    ``blakemore_campbell1969``, and Legge & Foley (1980), key ``legge_foley1980``.
+    frequency_cpd, mask_frequency_cpd : array_like
+        Of the pattern, and of the mask or the pattern that was adapted to.
+    mask_contrast, mask_angle_deg : array_like
+        Contrast, which has no effect below 0.018, and angle between pattern and mask.
 
     Examples
     --------
@@ -110,26 +100,17 @@ def contrast_increment(
 ) -> Floats:
     """Return the contrast that must be added to a contrast to be noticed.
 
+    The increment; at contrast 0 it is the threshold.
+
     Parameters
     ----------
     contrast : array_like
         Contrast of the pattern, 0 or more: Michelson, or ``rms_sqrt2``, which is the same for a
         grating; of the opponent signal over luminance for the chromatic channels.
-    frequency_cpd : array_like
-        Its spatial frequency, cycles per degree.
     channel : str
         ``"ach"``, ``"rg"`` or ``"yb"``.
     mask_frequency_cpd, mask_contrast, mask_angle_deg : array_like
         As in `threshold_elevation`; None is a mask of the same frequency.
-
-    Returns
-    -------
-    ndarray of float64
-        The increment; at contrast 0 it is the threshold.
-
-    References
-    ----------
-    Vila-Tomás et al. (2026), key ``vila_tomas2026``, in the form of their public code.
 
     Examples
     --------
@@ -167,24 +148,15 @@ def contrast_response(
 ) -> Floats:
     """Return how strongly contrasts are seen: the integral of 1 / `contrast_increment`.
 
+    Number of just noticeable differences from 0.
+
     Parameters
     ----------
-    contrasts : array_like
-        Contrasts of the pattern, 0 or more.
     frequency_cpd, channel, mask_frequency_cpd, mask_contrast, mask_angle_deg
         As in `contrast_increment`; all are broadcast.
     step : float or None
         None integrates. A number makes the sum of the authors' code instead, over contrasts step,
         2 step and so on, times the step; contrasts must be multiples of it.
-
-    Returns
-    -------
-    ndarray of float64
-        Number of just noticeable differences from 0.
-
-    References
-    ----------
-    Vila-Tomás et al. (2026), key ``vila_tomas2026``.
 
     Examples
     --------
@@ -195,7 +167,6 @@ def contrast_response(
     """
     contrast = checked("contrasts", contrasts, or_zero=True)
     frequency = checked("frequency_cpd", frequency_cpd)
-
     mask_frequency = frequency if mask_frequency_cpd is None else mask_frequency_cpd
     elevation = threshold_elevation(frequency, mask_frequency, mask_contrast, mask_angle_deg)
     if step is None:
@@ -225,7 +196,8 @@ def foley_response(
     """Return the response to a pattern of 2 cpd on a mask, in just noticeable differences.
 
     A power of contrast is divided by another: R = a E^p / (Z^q + I^q), where both E and I are the
-    contrast of the pattern and, weighted, that of the mask.
+    contrast of the pattern and, weighted, that of the mask. The response; 1 more is just
+    noticeable. References: The form of Foley (1994, ``foley1994``), fitted to that data set.
 
     Parameters
     ----------
@@ -233,15 +205,6 @@ def foley_response(
         Contrasts of pattern and mask, 0 or more.
     excitation, inhibition : array_like
         What the mask counts in E and in I; both are 1 for a mask that is like the pattern.
-
-    Returns
-    -------
-    ndarray of float64
-        The response; 1 more is just noticeable.
-
-    References
-    ----------
-    The form of Foley (1994), key ``foley1994``, fitted to that data set.
 
     Examples
     --------
@@ -262,21 +225,13 @@ def foley_threshold(
     """Return the contrast of a pattern of 2 cpd that is just seen on a mask.
 
     It dips below the threshold without a mask where the mask is weak, and rises as a power of the
-    mask's contrast where it is strong.
+    mask's contrast where it is strong. Contrast at which the response to pattern and mask is 1
+    above that to the mask. References: Foley (1994, ``foley1994``).
 
     Parameters
     ----------
     mask_contrast, excitation, inhibition : array_like
         As in `foley_response`; about 1.1 and 1.8 for a mask at 45 deg, 0.14 and 0.54 at 90 deg.
-
-    Returns
-    -------
-    ndarray of float64
-        Contrast at which the response to pattern and mask is 1 above that to the mask.
-
-    References
-    ----------
-    Foley (1994), key ``foley1994``.
 
     Examples
     --------
@@ -298,17 +253,10 @@ def foley_threshold(
 def colour_matching_ratios() -> dict[str, float]:
     """Return by how much a colour needs more or less amplitude to look as contrasty as grey.
 
-    Returns
-    -------
-    dict of str to float
-        For ``"ach"``, ``"rg"`` and ``"yv"``, the DKL amplitude over luminance that looks like an
-        achromatic grating of contrast 1, from the data set ``"switkes_crognale1999"``. One ratio
-        holds at all contrasts there; ``"ach"`` is 1.
-
-    References
-    ----------
-    Switkes & Crognale (1999), key ``switkes_crognale1999``, as given by Hammou et al. (2025), key
-    ``hammou2025``.
+    For ``"ach"``, ``"rg"`` and ``"yv"``, the DKL amplitude over luminance that looks like an
+    achromatic grating of contrast 1, from the data set ``"switkes_crognale1999"``. One ratio holds
+    at all contrasts there; ``"ach"`` is 1. References: Switkes & Crognale (1999,
+    ``switkes_crognale1999``), as given by Hammou et al. (2025, ``hammou2025``).
 
     Examples
     --------
@@ -328,18 +276,7 @@ def kulikowski_match(
     """Return the contrast of another pattern that looks as contrasty: equal steps above threshold.
 
     Contrasts look alike that lie as far above their thresholds; what is below its threshold matches
-    the other's threshold.
-
-    Parameters
-    ----------
-    contrast, threshold : array_like
-        Of the pattern that is to be matched.
-    other_threshold : array_like
-        Of the pattern that is to match it.
-
-    References
-    ----------
-    Kulikowski (1976), key ``kulikowski1976``.
+    the other's threshold. References: Kulikowski (1976, ``kulikowski1976``).
 
     Examples
     --------

@@ -27,12 +27,6 @@ class HumanData:
 
     Parameters
     ----------
-    key : str
-        Name of the data set and of its file.
-    title : str
-        One line that says what was measured.
-    reference_key : str
-        Key of the paper in the bibliography.
     columns : tuple of (str, str)
         Name and unit of every column, in the order of the file. The units ``"text"`` and
         ``"index"`` mark words and whole numbers.
@@ -40,11 +34,9 @@ class HumanData:
         Standard uncertainty of one contrast in the table, in dB (20 log10 units).
     luminance_cdm2 : float
         Mean luminance of the display.
-    frequency_cpd : float or None
-        Spatial frequency of the target or of the reference; ``None`` where it varies.
-    sigma_deg : float or None
-        Standard deviation of the target's Gaussian window; ``None`` where there is none or it
-        varies.
+    frequency_cpd, sigma_deg : float or None
+        Spatial frequency of the target or of the reference, and standard deviation of its Gaussian
+        window; ``None`` where it varies or there is none.
     """
 
     key: str
@@ -63,8 +55,6 @@ class HumanTable:
 
     Parameters
     ----------
-    about : HumanData
-        What the numbers are.
     columns : Mapping of str to ndarray
         Read-only arrays of equal length; a missing number is NaN. `pandas.DataFrame(dict(columns))`
         makes a table of them.
@@ -183,70 +173,60 @@ _DATA = (
 DATASETS: Mapping[str, HumanData] = MappingProxyType({data.key: data for data in _DATA})
 """Every data set by its key."""
 
-#: What each model says, by the key of its reference.
+#: What each model says.
 _MODELS = {
-    "ashraf2024": {
-        "castle_csf": (
-            "Sensitivity over colour, area, space, time, luminance, eccentricity (castleCSF)"
-        ),
-        "castle_csf_disc": "castleCSF for a disc with a sharp edge",
-    },
-    "cai2024_elatcsf": {
-        "critical_flicker_frequency": (
-            "Highest frequency at which a disc is seen to flicker at full contrast (elaTCSF)"
-        ),
-        "elatcsf_disc": (
-            "Sensitivity to flicker over frequency, luminance, radius, eccentricity (elaTCSF)"
-        ),
-        "elatcsf_rectangle": "elaTCSF for a rectangle",
-    },
-    "foley1994": {
-        "foley_threshold": "Threshold of a 2 cpd Gabor on a grating, by divisive inhibition",
-    },
-    "jameson_hurvich1957": {
-        "jameson_hurvich": "Achromatic, red-green and yellow-blue curves over wavelength",
-    },
-    "kulikowski1976": {
-        "kulikowski_match": (
-            "Contrast that looks the same at another frequency, from two thresholds"
-        ),
-    },
-    "vila_tomas2026": {
-        "brightness": "Brightness of patches on a background: how far above the darkest",
-        "chromatic_rg_csf": (
-            "Red-green companion of the Standard Spatial Observer, after Mullen 1985"
-        ),
-        "chromatic_yb_csf": (
-            "Yellow-blue companion of the Standard Spatial Observer, after Mullen 1985"
-        ),
-        "colour_response": "Colour of patches on a background, CIEDE2000 with a sign",
-        "contrast_increment": (
-            "Just noticeable difference of contrast over contrast, frequency, colour, mask"
-        ),
-        "contrast_response": (
-            "Response to contrast: just noticeable differences from nothing, summed up"
-        ),
-        "threshold_elevation": (
-            "Rise of the threshold by a mask of another frequency and orientation"
-        ),
-    },
-    "vos1978": {
-        "colour_matching": "Colour-matching functions of the 2 deg observer, after Judd and Vos",
-    },
-    "watson_ahumada2005": {
-        "watson_ahumada_csf": "Filter of the standard model for foveal detection (HPmH)",
-    },
-    "watson_malo2002": {
-        "standard_spatial_observer": "Achromatic sensitivity over frequency and orientation",
-    },
+    "brightness": "Brightness of patches on a background: how far above the darkest",
+    "castle_csf": "Sensitivity over colour, area, space, time, luminance, eccentricity (castleCSF)",
+    "castle_csf_disc": "castleCSF for a disc with a sharp edge",
+    "chromatic_rg_csf": "Red-green companion of the Standard Spatial Observer, after Mullen 1985",
+    "chromatic_yb_csf": "Yellow-blue companion of the Standard Spatial Observer, after Mullen 1985",
+    "colour_matching": "Colour-matching functions of the 2 deg observer, after Judd and Vos",
+    "colour_response": "Colour of patches on a background, CIEDE2000 with a sign",
+    "contrast_increment": (
+        "Just noticeable difference of contrast over contrast, frequency, colour, mask"
+    ),
+    "contrast_response": (
+        "Response to contrast: just noticeable differences from nothing, summed up"
+    ),
+    "critical_flicker_frequency": (
+        "Highest frequency at which a disc is seen to flicker at full contrast (elaTCSF)"
+    ),
+    "elatcsf_disc": (
+        "Sensitivity to flicker over frequency, luminance, radius, eccentricity (elaTCSF)"
+    ),
+    "elatcsf_rectangle": "elaTCSF for a rectangle",
+    "foley_threshold": "Threshold of a 2 cpd Gabor on a grating, by divisive inhibition",
+    "jameson_hurvich": "Achromatic, red-green and yellow-blue curves over wavelength",
+    "kulikowski_match": "Contrast that looks the same at another frequency, from two thresholds",
+    "standard_spatial_observer": "Achromatic sensitivity over frequency and orientation",
+    "threshold_elevation": "Rise of the threshold by a mask of another frequency and orientation",
+    "watson_ahumada_csf": "Filter of the standard model for foveal detection (HPmH)",
 }
 
-_models = [
-    HumanEntry(n, "model", text, key) for key, of in _MODELS.items() for n, text in of.items()
-]
+#: Models by the key of their reference.
+_REFERENCES = {
+    "ashraf2024": ("castle_csf", "castle_csf_disc"),
+    "cai2024_elatcsf": ("critical_flicker_frequency", "elatcsf_disc", "elatcsf_rectangle"),
+    "foley1994": ("foley_threshold",),
+    "jameson_hurvich1957": ("jameson_hurvich",),
+    "kulikowski1976": ("kulikowski_match",),
+    "vila_tomas2026": (
+        "brightness",
+        "chromatic_rg_csf",
+        "chromatic_yb_csf",
+        "colour_response",
+        "contrast_increment",
+        "contrast_response",
+        "threshold_elevation",
+    ),
+    "vos1978": ("colour_matching",),
+    "watson_ahumada2005": ("watson_ahumada_csf",),
+    "watson_malo2002": ("standard_spatial_observer",),
+}
+_KEYS = {name: key for key, names in _REFERENCES.items() for name in names}
 
 HUMAN: tuple[HumanEntry, ...] = (
-    *sorted(_models, key=lambda entry: entry.name),
+    *(HumanEntry(name, "model", text, _KEYS[name]) for name, text in sorted(_MODELS.items())),
     *(HumanEntry(data.key, "data", data.title, data.reference_key) for data in _DATA),
 )
 """Every human reference, models first, each kind sorted by name."""
@@ -256,20 +236,12 @@ HUMAN: tuple[HumanEntry, ...] = (
 def load(name: str) -> HumanTable:
     """Read a data set.
 
+    The columns, what they are, and the header of the file. Read once per process.
+
     Parameters
     ----------
     name : str
         Key in `DATASETS`.
-
-    Returns
-    -------
-    HumanTable
-        The columns, what they are, and the header of the file. Read once per process.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such data set; the nearest spelling is named.
 
     Examples
     --------

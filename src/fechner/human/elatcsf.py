@@ -57,6 +57,12 @@ def elatcsf_disc(
 ) -> Floats:
     """Sensitivity to the flicker of a uniform disc.
 
+    Inverse of the Michelson contrast at threshold. Below 1, no contrast is enough. Local
+    sensitivity depends on eccentricity alone, so the integral over the disc is one over rings
+    around the fovea, each as long as the part of it inside the disc: 64 Gauss-Legendre nodes for
+    whole rings and 64 for parts, with an error below 1e-9 above 0.01 cd/m2. References: Cai et al.
+    (2024, ``cai2024_elatcsf``); Watson (1986, ``watson1986``).
+
     Parameters
     ----------
     frequency_hz : array_like
@@ -67,26 +73,6 @@ def elatcsf_disc(
         Radius of the disc, above 0 and at most 180.
     eccentricity_deg : array_like
         Distance of the disc's centre from the fovea, at most 180.
-
-    Returns
-    -------
-    ndarray of float64
-        Inverse of the Michelson contrast at threshold. Below 1, no contrast is enough.
-
-    Raises
-    ------
-    ValueError
-        If a value is out of range.
-
-    Notes
-    -----
-    Local sensitivity depends on eccentricity alone, so the integral over the disc is one over
-    rings around the fovea, each as long as the part of it inside the disc: 64 Gauss-Legendre
-    nodes for whole rings and 64 for parts, with an error below 1e-9 above 0.01 cd/m2.
-
-    References
-    ----------
-    Cai et al. (2024), key ``cai2024_elatcsf``; Watson (1986), key ``watson1986``.
 
     Examples
     --------
@@ -100,7 +86,8 @@ def elatcsf_disc(
     >>> places.round(4).tolist()
     [377.8886, 37.887]
     """
-    frequency, luminance = _light(frequency_hz, luminance_cdm2)
+    frequency = checked("frequency_hz", frequency_hz, or_zero=True)
+    luminance = checked("luminance_cdm2", luminance_cdm2, above=_DARKEST_CDM2)
     eccentricity, area = _rings(*_disc(radius_deg, eccentricity_deg))
     return np.asarray(_pooled(frequency, luminance, eccentricity, area))[()]
 
@@ -115,6 +102,10 @@ def elatcsf_rectangle(
 ) -> Floats:
     """Sensitivity to the flicker of a uniform rectangle, such as a screen.
 
+    Inverse of the Michelson contrast at threshold. Below 1, no contrast is enough. The integral
+    takes 64 x 64 Gauss-Legendre nodes on either side of the fovea, where the integrand has a kink;
+    its error is below 1e-5 of the sensitivity. References: Cai et al. (2024, ``cai2024_elatcsf``).
+
     Parameters
     ----------
     frequency_hz, luminance_cdm2
@@ -123,25 +114,6 @@ def elatcsf_rectangle(
         Sides, above 0 and at most 360. The width lies along the line to the fovea.
     eccentricity_deg : array_like
         Distance of the rectangle's centre from the fovea, at most 180.
-
-    Returns
-    -------
-    ndarray of float64
-        Inverse of the Michelson contrast at threshold. Below 1, no contrast is enough.
-
-    Raises
-    ------
-    ValueError
-        If a value is out of range.
-
-    Notes
-    -----
-    The integral takes 64 x 64 Gauss-Legendre nodes on either side of the fovea, where the
-    integrand has a kink; its error is below 1e-5 of the sensitivity.
-
-    References
-    ----------
-    Cai et al. (2024), key ``cai2024_elatcsf``.
 
     Examples
     --------
@@ -152,7 +124,8 @@ def elatcsf_rectangle(
     400.3714
     """
     conditions = np.broadcast_arrays(
-        *_light(frequency_hz, luminance_cdm2),
+        checked("frequency_hz", frequency_hz, or_zero=True),
+        checked("luminance_cdm2", luminance_cdm2, above=_DARKEST_CDM2),
         checked("width_deg", width_deg, at_most=2 * _WIDEST_DEG),
         checked("height_deg", height_deg, at_most=2 * _WIDEST_DEG),
         checked("eccentricity_deg", eccentricity_deg, or_zero=True, at_most=_WIDEST_DEG),
@@ -173,28 +146,11 @@ def critical_flicker_frequency(
 ) -> Floats:
     """Highest frequency at which the flicker of a disc at full contrast can be seen.
 
-    There the sensitivity of `elatcsf_disc` is 1, and above it is lower.
-
-    Parameters
-    ----------
-    luminance_cdm2, radius_deg, eccentricity_deg
-        As in `elatcsf_disc`; they broadcast.
-
-    Returns
-    -------
-    ndarray of float64
-        Frequency in Hz; NaN where sensitivity stays below 1 at all frequencies. There is no upper
-        bound: wide, bright discs give more than the 94 Hz of the data behind the model. Nor does
-        the model's sensitivity vanish at 0 Hz, so that faint discs may give less than 1 Hz.
-
-    Raises
-    ------
-    ValueError
-        If a value is out of range.
-
-    References
-    ----------
-    Cai et al. (2024), key ``cai2024_elatcsf``.
+    There the sensitivity of `elatcsf_disc` is 1, and above it is lower. Frequency in Hz; NaN where
+    sensitivity stays below 1 at all frequencies. There is no upper bound: wide, bright discs give
+    more than the 94 Hz of the data behind the model. Nor does the model's sensitivity vanish at 0
+    Hz, so that faint discs may give less than 1 Hz. References: Cai et al. (2024,
+    ``cai2024_elatcsf``).
 
     Examples
     --------
@@ -223,13 +179,6 @@ def critical_flicker_frequency(
         above = seen(middle)
         low, high = np.where(above, middle, low), np.where(above, high, middle)
     return np.asarray((low + high) / 2)[()]
-
-
-def _light(frequency_hz: ArrayLike, luminance_cdm2: ArrayLike) -> tuple[Floats, Floats]:
-    return (
-        checked("frequency_hz", frequency_hz, or_zero=True),
-        checked("luminance_cdm2", luminance_cdm2, above=_DARKEST_CDM2),
-    )
 
 
 def _disc(radius_deg: ArrayLike, eccentricity_deg: ArrayLike) -> tuple[Floats, Floats]:

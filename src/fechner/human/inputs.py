@@ -32,25 +32,7 @@ def checked(
     or_zero: bool = False,
     at_most: float = np.inf,
 ) -> Floats:
-    """Return an argument as an array.
-
-    Parameters
-    ----------
-    name
-        How the caller knows the argument.
-    value
-        What the caller gave.
-    above
-        Every number must be larger than this.
-    or_zero
-        Whether 0 is allowed too.
-    at_most
-        No number may be larger than this.
-
-    Raises
-    ------
-    ValueError
-        If a number is not finite or out of range; the first such is named.
+    """Return an argument, called ``name``, as an array of finite numbers in a range.
 
     Examples
     --------
@@ -120,12 +102,13 @@ def read_rows(
                 header = [name.strip().lower() for name in cells]
                 _check_header(path, header, columns, optional)
                 continue
+            row = Row(path, lines.line_num, dict(zip(header, map(str.strip, cells), strict=False)))
             if len(cells) != len(header):
-                why = f"has {len(cells)} cells, but there are {len(header)} columns"
-                why += "; put quotes around text with commas"
-                Row(path, lines.line_num, {}).refuse(why)
-            stripped = (cell.strip() for cell in cells)
-            yield Row(path, lines.line_num, dict(zip(header, stripped, strict=True)))
+                row.refuse(
+                    f"has {len(cells)} cells, but there are {len(header)} columns; put quotes "
+                    "around text with commas"
+                )
+            yield row
     except csv.Error as error:
         Row(path, lines.line_num, {}).refuse(f"is not a valid row of CSV ({error})")
     if not header:
@@ -166,11 +149,9 @@ def _check_header(
         others = [name for name in header if name not in (*columns, *optional)]
         near = nearest(missing[0], others)
         hint = f" ('{near}' may be '{missing[0]}')" if near else ""
-        kind = "column" if len(missing) == 1 else "columns"
-        known = f" and, if they are known, {' and '.join(optional)}" if optional else ""
         raise FechnerError(
-            f"{path} lacks the {kind} {', '.join(missing)}{hint}; its first line names "
-            f"{', '.join(columns)}{known}."
+            f"{path} lacks the columns {', '.join(missing)}{hint}; its first line names "
+            f"{', '.join(columns)}."
         )
     for name in (*columns, *optional):
         if header.count(name) > 1:

@@ -34,9 +34,6 @@ MODELFEST_FIELD = Field.of(pixels=256, ppd=120)
 """What observers saw: 2.13 deg, in pixels of half a minute of arc."""
 
 _PIXEL_DEG = 1 / MODELFEST_FIELD.ppd
-_DISC_DIAMETER_DEG = 0.25
-_STRING_PATCHES = 5
-_STRING_SPACING_SD = 5
 
 
 class _Row(NamedTuple):
@@ -55,21 +52,10 @@ class _Row(NamedTuple):
 def modelfest_patterns() -> dict[int, Pattern]:
     """Return the ModelFest stimuli that a formula can draw, by their number.
 
-    Not among them are 35, one sample of binary noise, and 43, a photograph.
-
-    Returns
-    -------
-    dict of int to Pattern
-        Amplitude 1. Show them on `MODELFEST_FIELD`.
-
-    Notes
-    -----
-    The dipole, three pixels wide, has its lines on the outer two. The checks stand on their
-    corners, so that their fundamentals are horizontal and vertical. The edge is bright above.
-
-    References
-    ----------
-    Carney et al. (1999), key ``carney1999``.
+    Not among them are 35, one sample of binary noise, and 43, a photograph. Amplitude 1. Show them
+    on `MODELFEST_FIELD`. The dipole, three pixels wide, has its lines on the outer two. The checks
+    stand on their corners, so that their fundamentals are horizontal and vertical. The edge is
+    bright above. References: Carney et al. (1999, ``carney1999``).
 
     Examples
     --------
@@ -88,7 +74,7 @@ def modelfest_patterns() -> dict[int, Pattern]:
 
 def _pattern(row: _Row) -> Pattern:
     if row.kind == "disc":  # the only one without a window
-        return Disk(_DISC_DIAMETER_DEG / 2)
+        return Disk(radius_deg=0.125)
     frequency, orientation = row.frequency_cpd, _turned(row.orientation_deg)
     window = Gaussian(row.sigma_across_deg, row.sigma_along_deg, orientation)
     match row.kind:
@@ -107,7 +93,13 @@ def _pattern(row: _Row) -> Pattern:
             above, below = (Bar(_PIXEL_DEG, orientation, n * _PIXEL_DEG) for n in (1.5, -0.5))
             return Product(Sum((above, below), (1.0, -1.0)), window)
         case "gabor_string":
-            return Product(Grating(frequency, orientation, 90), _string(row))
+            # Five patches, end to end along their horizontal bars.
+            steps = range(-2, 3)
+            along_deg = row.sigma_along_deg
+            windows = tuple(Gaussian(along_deg, x_deg=step * (5 * along_deg)) for step in steps)
+            sign = -1.0 if "alternating" in row.note else 1.0
+            signs = tuple(sign**step for step in steps)
+            return Product(Grating(frequency, orientation, 90), Sum(windows, signs))
         case "bessel":
             return Product(Bessel(frequency), window)
         case "checkerboard":
@@ -118,15 +110,6 @@ def _pattern(row: _Row) -> Pattern:
 def _gabor(row: _Row, frequency_cpd: float, orientation_deg: float) -> Gabor:
     """Return a Gabor in cosine phase."""
     return Gabor(frequency_cpd, row.sigma_across_deg, orientation_deg, 90, row.sigma_along_deg)
-
-
-def _string(row: _Row) -> Sum:
-    """Return the windows of a row of patches, end to end along their horizontal bars."""
-    spacing_deg = _STRING_SPACING_SD * row.sigma_along_deg
-    steps = range(-(_STRING_PATCHES // 2), _STRING_PATCHES // 2 + 1)
-    windows = tuple(Gaussian(row.sigma_along_deg, x_deg=step * spacing_deg) for step in steps)
-    sign = -1.0 if "alternating" in row.note else 1.0
-    return Sum(windows, tuple(sign**step for step in steps))
 
 
 def _turned(orientation_deg: float) -> float:

@@ -2,7 +2,7 @@
 
 These curves are the gains of filters: in an image-computable observer they are followed by an
 aperture and by pooling over the image, so they lie above the sensitivity to one small patch.
-All take arrays of any shape, with zero frequency allowed, so that they can be evaluated on the
+All take radial frequencies in arrays of any shape, 0 included, so that they can be evaluated on the
 grid of a Fourier transform: ``frequency = hypot(fx, fy)``, ``orientation = arctan2(fy, fx)``.
 """
 
@@ -31,8 +31,6 @@ _SSO_DC_CPD = 1e-4
 # frequency, scaled to 0.75 and 0.55 of the achromatic peak.
 _ACHROMATIC_PEAK = 201.3
 _CHROMATIC_UNIT_CPD = 1e-5  # the published code sets the curve to its top here, not at 0
-_RG_SHARE, _RG_MIDPOINT_CPD, _RG_WIDTH_CPD = 0.75, -55.94, 6.64
-_YB_SHARE, _YB_MIDPOINT_CPD, _YB_WIDTH_CPD = 0.55, -31.72, 4.13
 
 # Watson & Ahumada (2005): the difference of hyperbolic secants, "HPmH", and the oblique effect.
 _HPMH_GAIN = 373.08
@@ -48,24 +46,14 @@ def standard_spatial_observer(frequency_cpd: ArrayLike, orientation_deg: ArrayLi
     """Achromatic contrast sensitivity of the Standard Spatial Observer.
 
     An exponential decay minus a Gaussian low-frequency loss, times an oblique effect that grows
-    with frequency (Watson & Malo 2002, their CSF equation).
+    with frequency (Watson & Malo 2002, their CSF equation). Sensitivity; the peak is 201.4 at 3.05
+    cpd. References: Watson & Malo (2002, ``watson_malo2002``); parameters of Watson & Ramirez
+    (2000, ``watson_ramirez2000``).
 
     Parameters
     ----------
-    frequency_cpd : array_like
-        Radial spatial frequency, cycles per degree, 0 or more.
     orientation_deg : array_like
         Orientation; 0 and 90 are the cardinal ones, 45 the oblique one.
-
-    Returns
-    -------
-    ndarray of float64
-        Sensitivity; the peak is 201.4 at 3.05 cpd.
-
-    References
-    ----------
-    Watson & Malo (2002), key ``watson_malo2002``; parameters of Watson & Ramirez (2000), key
-    ``watson_ramirez2000``.
 
     Examples
     --------
@@ -86,80 +74,39 @@ def chromatic_rg_csf(frequency_cpd: ArrayLike) -> Floats:
     """Red-green companion of the Standard Spatial Observer: low-pass, half at 4.6 cpd.
 
     It has the shape of Mullen's (1985) curve, not its acuity: it reaches 1 at 33 cpd where her
-    observers reached 11-12. castleCSF is the better calibrated chromatic reference.
-
-    Parameters
-    ----------
-    frequency_cpd : array_like
-        Radial spatial frequency, cycles per degree, 0 or more.
-
-    Returns
-    -------
-    ndarray of float64
-        Sensitivity, 150.98 at zero frequency.
-
-    References
-    ----------
-    Vila-Tomás et al. (2026), key ``vila_tomas2026``; Mullen (1985), key ``mullen1985``.
+    observers reached 11-12. castleCSF is the better calibrated chromatic reference. Sensitivity,
+    150.98 at zero frequency. References: Vila-Tomás et al. (2026, ``vila_tomas2026``); Mullen
+    (1985, ``mullen1985``).
 
     Examples
     --------
     >>> round(float(chromatic_rg_csf(4.0)), 4)
     82.6658
     """
-    fall = _logistic_fall(
-        checked("frequency_cpd", frequency_cpd, or_zero=True), _RG_MIDPOINT_CPD, _RG_WIDTH_CPD
-    )
-    return np.asarray(_RG_SHARE * _ACHROMATIC_PEAK * fall)[()]
+    return _chromatic_csf(frequency_cpd, share=0.75, midpoint_cpd=-55.94, width_cpd=6.64)
 
 
 def chromatic_yb_csf(frequency_cpd: ArrayLike) -> Floats:
     """Yellow-blue companion of the Standard Spatial Observer: low-pass, half at 2.9 cpd.
 
-    Parameters
-    ----------
-    frequency_cpd : array_like
-        Radial spatial frequency, cycles per degree, 0 or more.
-
-    Returns
-    -------
-    ndarray of float64
-        Sensitivity, 110.71 at zero frequency.
-
-    References
-    ----------
-    Vila-Tomás et al. (2026), key ``vila_tomas2026``; Mullen (1985), key ``mullen1985``.
+    Sensitivity, 110.71 at zero frequency. References: Vila-Tomás et al. (2026, ``vila_tomas2026``);
+    Mullen (1985, ``mullen1985``).
 
     Examples
     --------
     >>> round(float(chromatic_yb_csf(4.0)), 4)
     42.0444
     """
-    fall = _logistic_fall(
-        checked("frequency_cpd", frequency_cpd, or_zero=True), _YB_MIDPOINT_CPD, _YB_WIDTH_CPD
-    )
-    return np.asarray(_YB_SHARE * _ACHROMATIC_PEAK * fall)[()]
+    return _chromatic_csf(frequency_cpd, share=0.55, midpoint_cpd=-31.72, width_cpd=4.13)
 
 
 def watson_ahumada_csf(frequency_cpd: ArrayLike) -> Floats:
     """Radial filter of the standard model for foveal detection ("HPmH").
 
     A hyperbolic secant of a power of frequency minus a hyperbolic secant. Multiply by
-    `oblique_effect` for the filter in two dimensions.
-
-    Parameters
-    ----------
-    frequency_cpd : array_like
-        Radial spatial frequency, cycles per degree, 0 or more.
-
-    Returns
-    -------
-    ndarray of float64
-        Gain, in units of threshold after the aperture and pooling of the same model.
-
-    References
-    ----------
-    Watson & Ahumada (2005), key ``watson_ahumada2005``.
+    `oblique_effect` for the filter in two dimensions. Gain, in units of threshold after the
+    aperture and pooling of the same model. References: Watson & Ahumada (2005,
+    ``watson_ahumada2005``).
 
     Examples
     --------
@@ -176,22 +123,12 @@ def oblique_effect(frequency_cpd: ArrayLike, orientation_deg: ArrayLike) -> Floa
     """Loss of sensitivity at oblique orientations, in the same model.
 
     None up to a corner frequency of 3.48 cpd, then growing towards a full loss at 45 degrees.
+    Factor between 0 and 1. References: Watson & Ahumada (2005, ``watson_ahumada2005``).
 
     Parameters
     ----------
-    frequency_cpd : array_like
-        Radial spatial frequency, cycles per degree, 0 or more.
     orientation_deg : array_like
         Orientation; 0 and 90 are the cardinal ones, 45 the oblique one.
-
-    Returns
-    -------
-    ndarray of float64
-        Factor between 0 and 1.
-
-    References
-    ----------
-    Watson & Ahumada (2005), key ``watson_ahumada2005``.
 
     Examples
     --------
@@ -215,9 +152,13 @@ def _sech(x: Floats) -> Floats:
     return np.asarray(2 * np.exp(-x) / (1 + np.exp(-2 * x)))
 
 
-def _logistic_fall(frequency: Floats, midpoint_cpd: float, width_cpd: float) -> Floats:
+def _chromatic_csf(
+    frequency_cpd: ArrayLike, share: float, midpoint_cpd: float, width_cpd: float
+) -> Floats:
+    frequency = checked("frequency_cpd", frequency_cpd, or_zero=True)
     # h(f) / h(unit) with h(f) = 1 / (1 + exp((f - midpoint) / width)), written so that no term
     # can overflow. The midpoint lies far below zero, so the fall is almost exp(-f / width).
     fall = np.exp((_CHROMATIC_UNIT_CPD - frequency) / width_cpd)
     unit = 1 + np.exp((midpoint_cpd - _CHROMATIC_UNIT_CPD) / width_cpd)
-    return np.asarray(fall * unit / (1 + np.exp((midpoint_cpd - frequency) / width_cpd)))
+    fall = fall * unit / (1 + np.exp((midpoint_cpd - frequency) / width_cpd))
+    return np.asarray(share * _ACHROMATIC_PEAK * fall)[()]

@@ -40,19 +40,8 @@ def _judd_vos() -> tuple[Floats, Floats]:
 def colour_matching(wavelength_nm: ArrayLike) -> Floats:
     """Colour-matching functions of the 2 deg observer, after Judd and Vos.
 
-    Parameters
-    ----------
-    wavelength_nm : array_like
-        Wavelength, nm, of any shape.
-
-    Returns
-    -------
-    ndarray of float64
-        x, y and z along one more axis; y is the luminous efficiency.
-
-    References
-    ----------
-    Judd (1951), key ``judd1951``; Vos (1978), key ``vos1978``.
+    x, y and z along one more axis; y is the luminous efficiency. References: Judd (1951,
+    ``judd1951``); Vos (1978, ``vos1978``).
 
     Examples
     --------
@@ -68,22 +57,9 @@ def jameson_hurvich(wavelength_nm: ArrayLike) -> Floats:
     """Achromatic, red-green and yellow-blue response to equal energy at each wavelength.
 
     A = y, T = x - y and D = 0.4 (y - z): the opponent curves in their linear form. The zeros of T
-    are unique blue (476.5 nm) and yellow (578.0 nm), that of D is unique green (497.9 nm).
-
-    Parameters
-    ----------
-    wavelength_nm : array_like
-        Wavelength, nm, of any shape.
-
-    Returns
-    -------
-    ndarray of float64
-        A, T and D along one more axis.
-
-    References
-    ----------
-    Hurvich & Jameson (1957), key ``jameson_hurvich1957``, as in Vila-Tomás et al. (2026), key
-    ``vila_tomas2026``, with the functions of Vos (1978), key ``vos1978``.
+    are unique blue (476.5 nm) and yellow (578.0 nm), that of D is unique green (497.9 nm). A, T and
+    D along one more axis. References: Hurvich & Jameson (1957, ``jameson_hurvich1957``), as in
+    Vila-Tomás et al. (2026, ``vila_tomas2026``), with the functions of Vos (1978, ``vos1978``).
 
     Examples
     --------
@@ -124,22 +100,17 @@ def spectral_fields(
 
     Each is a Gaussian on a flat spectrum. No display shows pure wavelengths, so the flat spectrum
     is the weakest that makes all of them possible, unless its luminance is given; their common
-    energy is the highest that is possible then.
+    energy is the highest that is possible then. References: After Vila-Tomás et al. (2026,
+    ``vila_tomas2026``), footnote 10.
 
     Parameters
     ----------
-    display : Display
-        What they are to be shown on.
     wavelengths_nm : array_like or None
-        Centres of the Gaussians, nm; None is 30 from 380 to 720.
+        Centres of the Gaussians; None is 30 from 380 to 720.
     sd_nm : float
-        Standard deviation of the Gaussians, nm.
+        Standard deviation of the Gaussians.
     flat_cdm2 : float or None
         Luminance of the flat spectrum; None is the weakest for the brightest fields.
-
-    References
-    ----------
-    After Vila-Tomás et al. (2026), key ``vila_tomas2026``, footnote 10.
 
     Examples
     --------
@@ -191,21 +162,11 @@ def spectral_fields(
 def mullen_contrast(modulation_lms: Triple, background_lms: Triple, channel: str) -> float:
     """Return the contrast of Mullen's gratings that is worth a chromatic modulation.
 
-    Mullen's gratings add two lights of equal luminance in antiphase (602 and 526 nm, or 577 and
-    470 nm), and their contrast is that of either light. Two stimuli are worth the same if their
-    cone contrasts make the same signal in the opponent mechanism: L - M, or (L + M) / 2 - S.
-
-    Parameters
-    ----------
-    modulation_lms, background_lms : tuple of float
-        Cone signals of the modulation and of what it is shown on.
-    channel : str
-        ``"rg"`` or ``"yb"``.
-
-    References
-    ----------
-    Mullen (1985), key ``mullen1985``; cone fundamentals of Smith & Pokorny (1975), key
-    ``smith_pokorny1975``.
+    Mullen's gratings add two lights of equal luminance in antiphase (602 and 526 nm, or 577 and 470
+    nm), and their contrast is that of either light. Two stimuli are worth the same if their cone
+    contrasts make the same signal in the opponent mechanism: L - M, or (L + M) / 2 - S. References:
+    Mullen (1985, ``mullen1985``); cone fundamentals of Smith & Pokorny (1975,
+    ``smith_pokorny1975``).
 
     Examples
     --------

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
@@ -37,17 +37,7 @@ _WIDTH = 2 * 1.959964
 
 @dataclass(frozen=True)
 class Target:
-    """What is to be seen at one abscissa, and how: all that a human threshold may depend on.
-
-    Parameters
-    ----------
-    x
-        The abscissa.
-    pattern
-        What is shown there.
-    unit
-        In which the threshold is wanted.
-    """
+    """What is shown at the abscissa x, and the unit in which its threshold is wanted."""
 
     x: float
     pattern: Pattern
@@ -169,13 +159,7 @@ class CastleCSF:
 
 @dataclass(frozen=True)
 class ElaTCSF:
-    """Thresholds of elaTCSF for flickering disks, as Michelson contrast.
-
-    Parameters
-    ----------
-    error_db
-        Standard deviation of human thresholds around the model.
-    """
+    """Thresholds of elaTCSF for flickering disks, as Michelson contrast."""
 
     error_db: float = CSF_ERROR_DB
 
@@ -270,21 +254,16 @@ class MeasuredThresholds:
     def __post_init__(self) -> None:
         if not self.at or not self.citation:
             raise FechnerError("human thresholds need at least one abscissa, and a citation.")
-        if len(self.at) != len(self.contrasts):
+        errors = len(self.error_db) if isinstance(self.error_db, tuple) else len(self.at)
+        if not len(self.at) == len(self.contrasts) == errors:
             raise FechnerError(
-                f"there are {len(self.at)} abscissae and {len(self.contrasts)} thresholds; give "
-                "one threshold for each abscissa."
+                f"there are {len(self.at)} abscissae, {len(self.contrasts)} thresholds and "
+                f"{errors} errors; give a threshold and an error for each, or one error for all."
             )
         if any(not low < high for low, high in zip(self.at, self.at[1:], strict=False)):
             raise FechnerError(f"abscissae rise from one to the next; {self.over} has {self.at}.")
         if not all(0 < contrast < math.inf for contrast in self.contrasts):
             raise FechnerError(f"thresholds are contrasts above 0, not {self.contrasts}.")
-        errors = self.error_db if isinstance(self.error_db, tuple) else ()
-        if errors and len(errors) != len(self.at):
-            raise FechnerError(
-                f"there are {len(self.at)} abscissae and {len(errors)} errors; give one for each, "
-                "or one for all."
-            )
 
     @property
     def words(self) -> str:
@@ -348,18 +327,14 @@ def masking_thresholds(
     at, contrasts = zip(
         *sorted(zip(mask[kept].tolist(), threshold[kept].tolist(), strict=True)), strict=True
     )
-    found = MeasuredThresholds(
-        "mask_contrast",
-        at,
-        contrasts,
-        table.about.uncertainty_db,
-        table.about.reference_key,
-        f"the data set {data}",
+    if scored_at is not None:
+        between = np.interp(np.array(scored_at), at, contrasts)
+        at, contrasts = scored_at, tuple(between.tolist())
+    about = table.about
+    source = f"the data set {data}"
+    return MeasuredThresholds(
+        "mask_contrast", at, contrasts, about.uncertainty_db, about.reference_key, source
     )
-    if scored_at is None:
-        return found
-    between = np.interp(np.array(scored_at), at, contrasts)
-    return replace(found, at=scored_at, contrasts=tuple(between.tolist()))
 
 
 def read_thresholds(path: Path | str, over: str, citation: str = "") -> MeasuredThresholds:
@@ -372,8 +347,6 @@ def read_thresholds(path: Path | str, over: str, citation: str = "") -> Measured
 
     Parameters
     ----------
-    path
-        The file.
     over
         Name of the abscissa: of the column, and of what the experiment varies, such as
         ``"frequency_cpd"``.
@@ -429,14 +402,15 @@ def _error_db(row: Row, threshold: float) -> float | None:
         raise FechnerError(f"{row.path} lacks the column {missing[0]}; an interval has two ends.")
     low, high = (_contrast(row, name) for name in ("low", "high"))
     if not low <= threshold <= high:
-        why = f"has the threshold {threshold:g} outside its interval, {low:g} to {high:g}"
-        row.refuse(f"{why}; put the lower end into low, the upper into high")
+        row.refuse(f"has the threshold {threshold:g} outside its interval, {low:g} to {high:g}")
     return 20 * math.log10(high / low) / _WIDTH
 
 
 def _contrast(row: Row, name: str) -> float:
     value = row.number(name)
     if value <= 0 or (name == "threshold" and value > 1):
-        why = f"has the {name} {value:g}; thresholds are contrasts between 0 and 1, not percent"
-        row.refuse(f"{why}, sensitivities or dB")
+        row.refuse(
+            f"has the {name} {value:g}; thresholds are contrasts between 0 and 1, not percent, "
+            "sensitivities or dB"
+        )
     return value

@@ -38,18 +38,10 @@ class HumanTrial:
 
     Parameters
     ----------
-    observer
-        Who answered, such as ``"person-03"``.
-    test
-        Id of the test, such as ``"mafc-blur"``.
     label
         Class of what was shown; the column ``class``.
     level
         How far from the original, in the unit of the test.
-    response
-        What was answered, as the file has it.
-    correct
-        Whether that was right.
     chance
         Share of right answers of somebody who guesses.
     picture
@@ -129,11 +121,6 @@ def read_trials(path: Path | str) -> HumanTrials:
     The file is UTF-8 with commas between columns and a line of their names: observer, test, class,
     level, response, correct (0, 1, true or false), chance and, if it is known, picture. Columns
     with other names are ignored.
-
-    Parameters
-    ----------
-    path
-        The file.
     """
     path = Path(path)
     trials = [_trial(row) for row in read_rows(path, COLUMNS, OPTIONAL)]
@@ -143,27 +130,22 @@ def read_trials(path: Path | str) -> HumanTrials:
 
 
 def read_all_trials(paths: Sequence[Path | str]) -> HumanTrials:
-    """Read trials from several files, such as one for each person.
+    """Read trials from several files, or folders with files of model-vs-human.
 
     The same trial of the same person in two of them is an error: somebody's file is there twice.
-
-    Parameters
-    ----------
-    paths
-        The files, or folders with files of model-vs-human; at least one.
     """
     found: list[HumanTrial] = []
-    first: dict[tuple[object, ...], Path | str] = {}
-    for path in [file for given in paths for file in _files(Path(given))]:
+    first: dict[tuple[object, ...], tuple[int, Path]] = {}
+    for number, path in enumerate(file for given in paths for file in _files(Path(given))):
         rows = (read_raw_data(path) if _is_raw_data(path) else read_trials(path)).rows
-        keys = [_key(row) for row in rows]
-        for row, key in zip(rows, keys, strict=True):
-            if row.picture and key in first:
+        for row in rows:
+            key = (row.observer, row.test, row.label, row.level, row.picture, row.condition)
+            where = first.setdefault(key, (number, path))
+            if row.picture and where[0] != number:
                 raise FechnerError(
                     f"{row.observer} answered the same trial ({row.test}, {row.label}, level "
-                    f"{row.level:g}) in {first[key]} and in {path}; leave one of them out."
+                    f"{row.level:g}) in {where[1]} and in {path}; leave one of them out."
                 )
-        first |= dict.fromkeys(keys, path)
         found += rows
     return HumanTrials.of(found)
 
@@ -226,10 +208,6 @@ def _is_raw_data(path: Path) -> bool:
     return {"subj", "imagename"} <= {name.strip().lower() for name in header.split(",")}
 
 
-def _key(row: HumanTrial) -> tuple[object, ...]:
-    return row.observer, row.test, row.label, row.level, row.picture, row.condition
-
-
 def _trial(row: Row) -> HumanTrial:
     """Read a row."""
     for name in ("observer", "test", "class"):
@@ -245,7 +223,6 @@ def _trial(row: Row) -> HumanTrial:
     if right not in (*_TRUE, *_FALSE):
         row.refuse(f"has '{row['correct']}' for correct; write 1 or 0, true or false")
     if right in _FALSE and row["response"].lower() == row["class"].lower():
-        why = f"has the response '{row['response']}', which is its class, and is not correct"
-        row.refuse(f"{why}; write 1 for correct, or another response")
+        row.refuse(f"has the response '{row['response']}', which is its class, and is not correct")
     what = (row["observer"], row["test"], row["class"], level, row["response"], right in _TRUE)
     return HumanTrial(*what, chance, *(row.get(name, "") for name in OPTIONAL))
