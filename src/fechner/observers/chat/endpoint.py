@@ -310,7 +310,9 @@ def png(frames: Frames, row: int) -> bytes:
     from PIL import Image
 
     if frames.light != "display" or frames.pixels.dim() != 4:
-        raise ObserverError("picture files hold stills; want them with light='display', bits=8.")
+        raise ObserverError(
+            "picture files hold still pictures; ask for them with Wants(light='display', bits=8)."
+        )
     pixels = frames.pixels[row].detach().cpu().double().clamp(0, 1).numpy()
     levels = np.rint(pixels * 255).astype(np.uint8)
     file = io.BytesIO()
