@@ -76,8 +76,8 @@ def test_tiles_are_small_and_hold_every_pattern(name: str, mode: str) -> None:
     ("test", "size", "note"),
     [
         ("frequency-yv", (256, 256), "centre of the field"),
-        ("area", (320, 180), "drawn at a sixth of the pixels per degree"),
-        ("masking-coherent", (210, 150), "drawn at half of the pixels per degree"),
+        ("area", (320, 180), "drawn at 1/6 of the pixels per degree"),
+        ("masking-coherent", (210, 150), "drawn at 1/2 of the pixels per degree"),
         ("masking-incoherent", (300, 300), ""),
     ],
 )
@@ -88,7 +88,7 @@ def test_what_is_said_of_them(test: str, size: tuple[int, int], note: str) -> No
 
 def test_four_pixels_to_a_cycle_are_enough() -> None:
     # The finest pattern has 2 cycles per degree, and twice the pixels per degree are too many.
-    assert view_of(in_field("area", width_px=512, height_px=512, ppd=16.0)).fewer == 2
+    assert view_of(in_field("area", width_px=512, height_px=512, ppd=16.0)).field.ppd == 8.0
     assert view_of(in_field("area", width_px=512, height_px=512, ppd=15.9)).part is not None
     tall = view_of(in_field("area", width_px=100, height_px=2000, ppd=15.9))
     assert (tall.width_px, tall.height_px) == (100, 256)

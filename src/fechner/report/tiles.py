@@ -51,7 +51,6 @@ _GREY = 128
 #: Stills that stand for a cycle of flicker.
 PHASES = 12
 
-_FRACTIONS = {2: "half", 3: "a third", 4: "a quarter", 5: "a fifth", 6: "a sixth", 8: "an eighth"}
 #: What is said of pictures that are not what the display was sent.
 OTHER_SCREEN = (
     "for an sRGB screen: white is the display's, 203 cd/m2 at most; grey is neutral, and what is "
@@ -72,18 +71,15 @@ class View:
     ----------
     field
         As it is painted: one frame.
-    fewer
-        How many times fewer pixels per degree it has than the field that observers are shown.
     part
         What of it is seen; None is all.
-    screen
-        What is said of the screen it is seen on; empty if there is nothing to say.
+    note
+        What differs from the field that observers are shown, in words; empty if nothing.
     """
 
     field: Field
-    fewer: int = 1
     part: Part | None = None
-    screen: str = ""
+    note: str = ""
 
     @property
     def width_px(self) -> int:
@@ -95,17 +91,6 @@ class View:
         """Height of a tile."""
         return self.part.bottom - self.part.top if self.part else self.field.height_px
 
-    @property
-    def note(self) -> str:
-        """What differs from the field that observers are shown, in words; empty if nothing."""
-        size = ""
-        if self.part is not None:
-            size = "centre of the field"
-        elif self.fewer > 1:
-            share = _FRACTIONS.get(self.fewer, f"1/{self.fewer}")
-            size = f"drawn at {share} of the pixels per degree"
-        return "; ".join(filter(None, (size, self.screen)))
-
 
 def view_of(experiment: Experiment) -> View:
     """Return what the tiles of a test show of its field.
@@ -116,7 +101,7 @@ def view_of(experiment: Experiment) -> View:
     >>> tests = {test.id: test.experiment for test in suite("metrics").build()}
     >>> view = view_of(tests["area"])
     >>> view.width_px, view.height_px, view.field.ppd, view.note
-    (320, 180, 10.0, 'drawn at a sixth of the pixels per degree')
+    (320, 180, 10.0, 'drawn at 1/6 of the pixels per degree')
     >>> view_of(tests["frequency-ach"]).note, view_of(tests["flicker"]).note
     ('centre of the field', '')
     """
@@ -124,7 +109,7 @@ def view_of(experiment: Experiment) -> View:
     field = experiment.scene.field.still()
     pixels = field.width_px * field.height_px
     if pixels <= _WHOLE_PX:
-        return View(field, screen=screen)
+        return View(field, note=screen)
     fewer = math.ceil(math.sqrt(pixels) / _SIDE_PX)
     coarse = replace(
         field,
@@ -135,11 +120,12 @@ def view_of(experiment: Experiment) -> View:
     layers = (layer for row in experiment.samples() for s in row for layer in s.stimulus.layers)
     finest = max((layer.pattern.highest_cpd for layer in layers), default=0.0)
     if coarse.ppd >= _LEAST_PX_PER_CYCLE * finest:
-        return View(coarse, fewer, screen=screen)
+        size = f"drawn at 1/{fewer} of the pixels per degree"
+        return View(coarse, note="; ".join(filter(None, (size, screen))))
     width, height = min(_SIDE_PX, field.width_px), min(_SIDE_PX, field.height_px)
     left, top = (field.width_px - width) // 2, (field.height_px - height) // 2
     centre = Part(top, top + height, left, left + width, width * height / pixels)
-    return View(field, part=centre, screen=screen)
+    return View(field, centre, "; ".join(filter(None, ("centre of the field", screen))))
 
 
 def tile_rows(experiment: Experiment) -> list[Pixels]:
