@@ -245,8 +245,8 @@ def _background(luminance: ArrayLike | None, lms: ArrayLike | None) -> tuple[Flo
     """Return cone signals and luminance of the background."""
     if (luminance is None) == (lms is None):
         raise ValueError(
-            f"luminance_cdm2 is {luminance!r} and background_lms is {lms!r}; give exactly one of the "
-            "two, because L + M of the background is its luminance."
+            f"luminance_cdm2 is {luminance!r} and background_lms is {lms!r}; give exactly one of "
+            "the two, because L + M of the background is its luminance."
         )
     if luminance is not None:
         grey = checked("luminance_cdm2", luminance)

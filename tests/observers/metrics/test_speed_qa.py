@@ -172,9 +172,9 @@ def test_gradients_are_finite_for_uniform_and_identical_pictures_and_right() -> 
 
 
 def test_what_is_too_small_or_too_short_is_named() -> None:
-    with pytest.raises(ObserverError, match=r"3 px after 2 halvings .* 24 x 24 px, not 30 x 23"):
+    with pytest.raises(ObserverError, match=r"at least 24 x 24 px, not 30 x 23"):
         information(torch.zeros(1, 23, 30))
-    with pytest.raises(ObserverError, match=r"5 px after 4 halvings .* 160 x 160 px"):
+    with pytest.raises(ObserverError, match=r"at least 160 x 160 px"):
         watch(torch.zeros(1, 2, 159, 200))
     with pytest.raises(ObserverError, match="at least two frames"):
         watch(torch.zeros(1, 1, 200, 200))

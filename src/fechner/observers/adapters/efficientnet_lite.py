@@ -46,12 +46,6 @@ def load() -> Network:
 def make(
     device: str = "cpu", normalise: NormalisationName = "own", dtype: Dtype = "float32"
 ) -> Observer:
-    """Make the observer.
-
-    Parameters
-    ----------
-    normalise, dtype
-        As for `fechner.observers.network.encoder`.
-    """
+    """Make the observer; settings are those of `fechner.observers.network.encoder`."""
     name = "efficientnet_lite0"
     return encoder(load(), name=name, device=device, normalise=normalise, dtype=dtype)

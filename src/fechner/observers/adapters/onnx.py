@@ -85,13 +85,7 @@ def _module(outputs: tuple[str, ...]) -> tuple[nn.Module, dict[str, str]]:
 
 
 class Graph:
-    """A graph that takes pictures, [n, 3, h, w] in 0..1 or normalised, and gives named outputs.
-
-    Parameters
-    ----------
-    path
-        The file.
-    """
+    """A graph that takes pictures, [n, 3, h, w] in 0..1 or normalised, and gives named outputs."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

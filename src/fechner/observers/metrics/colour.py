@@ -168,16 +168,7 @@ def seen_lab(
 ) -> Tensor:
     """Return CIELAB of what is left of a picture after the blur, [n, 3, h, w].
 
-    Parameters
-    ----------
-    xyz
-        [n, 3, h, w], in the unit of the white.
-    ppd
-        Pixels per degree.
-    white_xyz
-        White of CIELAB.
-    version
-        Whose kernels: the paper's, or those of the authors' code.
+    XYZ, [n, 3, h, w], is in the unit of the white.
 
     Examples
     --------

@@ -92,7 +92,7 @@ def _distance(name: str, about: About, module: Any, package: str, device: str) -
     """Return the observer of a module with a scaling, a network and linear layers."""
     import torch
 
-    module = _ready(module, about, device)
+    module, fingerprint = _ready(name, about, module, package, device)
 
     def look(frames: Frames) -> tuple[Tensor, ...]:
         activations = module.net(module.scaling_layer(2 * frames.pixels - 1))
@@ -103,19 +103,17 @@ def _distance(name: str, about: About, module: Any, package: str, device: str) -
         distances = [weigh((x - y).square()).mean(dim=(1, 2, 3)) for weigh, x, y in layers]
         return torch.stack(distances).sum(dim=0)
 
-    fingerprint = _fingerprint(name, about, module, package)
     return Metric(name, about, compare, look=look, fingerprint=fingerprint)
 
 
-def _ready(module: Any, about: About, device: str) -> Any:
+def _ready(name: str, about: About, module: Any, package: str, device: str) -> tuple[Any, str]:
+    """Return a module that is ready to look, and the fingerprint of its metric."""
     import torch
 
-    dtype = getattr(torch, about.wants.dtype)
-    return module.to(device=check_device(device), dtype=dtype).eval().requires_grad_(False)
-
-
-def _fingerprint(name: str, about: About, module: Any, package: str) -> str:
-    return f"{name}/1/{release(package)}/{about.wants.dtype}/{hash_weights(module)}"
+    dtype = about.wants.dtype
+    module = module.to(device=check_device(device), dtype=getattr(torch, dtype))
+    module = module.eval().requires_grad_(False)
+    return module, f"{name}/1/{release(package)}/{dtype}/{hash_weights(module)}"
 
 
 def make_dists(
@@ -138,8 +136,7 @@ def make_dists(
     own = read_weights(Path(package.__file__).with_name("weights.pt"))
     module.load_state_dict(own, strict=False)
     about = declared("dists").at(precision)
-    module = _ready(module, about, device)
-    fingerprint = _fingerprint("dists", about, module, "DISTS-pytorch")
+    module, fingerprint = _ready("dists", about, module, "DISTS-pytorch", device)
     if precision != "own":
         return Metric(
             "dists",

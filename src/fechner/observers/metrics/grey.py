@@ -23,10 +23,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from fechner.errors import ObserverError
 from fechner.observers.metrics.filtering import extend, gaussian_window, smooth
-from fechner.observers.metrics.metric import Metric, Precision, declared, luma
-from fechner.stimuli import Frames
+from fechner.observers.metrics.metric import Metric, Precision, check_size, declared, luma
 from fechner.stimuli.colour import root
 
 if TYPE_CHECKING:
@@ -75,22 +73,19 @@ NORMALISATION = (
 
 def psnr_y(device: str = "cpu", precision: Precision = "own") -> Metric:
     """Return PSNR of luma; its difference is the root mean squared error, 10^(-PSNR / 20)."""
-    return _metric(
+    about = declared("psnr-y").at(precision)
+    return Metric(
         "psnr-y",
-        precision,
-        lambda picture: picture,
+        about,
         lambda test, reference, frames: (frames.share * mean_squared_error(test, reference)).sqrt(),
+        look=lambda frames: luma(frames.pixels),
+        fingerprint=f"psnr-y/1/{about.wants.dtype}/",
     )
 
 
 def ssim(device: str = "cpu", precision: Precision = "own") -> Metric:
     """Return 1 - SSIM of luma (Wang et al. 2004)."""
-    return _metric(
-        "ssim",
-        precision,
-        moments,
-        lambda test, reference, frames: ssim_loss(test, reference),
-    )
+    return _metric("ssim", precision, moments, ssim_loss)
 
 
 def ms_ssim(
@@ -106,37 +101,30 @@ def ms_ssim(
         Steps to which luma is rounded, 255 in the published numbers of Hammou et al. (2025); 0
         leaves it as it is.
     """
-    return _metric(
-        "ms-ssim",
-        precision,
-        lambda picture: scales((picture * levels).round() / levels if levels else picture, odd),
-        lambda test, reference, frames: ms_ssim_loss(test, reference),
-        f"{odd}/{levels}",
-    )
+
+    def look(picture: Tensor) -> Scales:
+        return scales((picture * levels).round() / levels if levels else picture, odd)
+
+    return _metric("ms-ssim", precision, look, ms_ssim_loss, f"{odd}/{levels}")
 
 
 def nlpd(device: str = "cpu", precision: Precision = "own") -> Metric:
     """Return the normalised Laplacian pyramid distance of luma (Laparra et al. 2016)."""
-    return _metric(
-        "nlpd",
-        precision,
-        normalised_pyramid,
-        lambda test, reference, frames: pyramid_distance(test, reference),
-    )
+    return _metric("nlpd", precision, normalised_pyramid, pyramid_distance)
 
 
 def _metric(
     name: str,
     precision: Precision,
     look: Callable[[Tensor], Any],
-    compare: Callable[[Any, Any, Frames], Tensor],
+    compare: Callable[[Any, Any], Tensor],
     settings: str = "",
 ) -> Metric:
     about = declared(name).at(precision)
     return Metric(
         name,
         about,
-        compare,
+        lambda test, reference, frames: compare(test, reference),
         look=lambda frames: look(luma(frames.pixels)),
         fingerprint=f"{name}/1/{about.wants.dtype}/{settings}",
     )
@@ -193,7 +181,7 @@ def moments(picture: Tensor) -> Moments:
     >>> round(float(found.variance[0, 0, 0]), 3)
     2.243
     """
-    _check_size("SSIM", picture, len(WINDOW))
+    check_size("SSIM", picture, len(WINDOW))
     level = picture.mean(dim=(-2, -1), keepdim=True)
     rest = picture - level
     mean = smooth(rest, WINDOW)
@@ -235,7 +223,7 @@ def ssim_loss(test: Moments, reference: Moments) -> Tensor:
 def scales(picture: Tensor, odd: Odd = "edge") -> Scales:
     """Return the moments of a picture at five scales, each half the one before."""
     smallest = (len(WINDOW) - 1) * 2 ** (len(SCALE_WEIGHTS) - 1) + 1
-    _check_size("MS-SSIM", picture, smallest)
+    check_size("MS-SSIM", picture, smallest)
     found = [moments(picture)]
     for _ in SCALE_WEIGHTS[1:]:
         found.append(moments(halve(found[-1].picture, odd)))
@@ -310,7 +298,7 @@ def normalised_pyramid(picture: Tensor) -> tuple[Tensor, ...]:
     1.2855
     """
     # In a smaller one, the coarsest level would have no pixel of its own.
-    _check_size("NLPD", picture, 2 ** (len(NORMALISATION) - 1))
+    check_size("NLPD", picture, 2 ** (len(NORMALISATION) - 1))
     # Only the low-pass residual knows the constant; the others keep their digits without it.
     level = picture.mean(dim=(-2, -1), keepdim=True)
     rest, found = picture - level, []
@@ -373,12 +361,3 @@ def _normalise(band: Tensor, around: Neighbours) -> Tensor:
     if around.above or around.below:
         pool = pool + size[..., :-2, inside] * around.above + size[..., 2:, inside] * around.below
     return band / (around.constant + pool)
-
-
-def _check_size(name: str, picture: Tensor, smallest: int) -> None:
-    height, width = picture.shape[-2:]
-    if min(height, width) < smallest:
-        raise ObserverError(
-            f"{name} needs pictures of at least {smallest} x {smallest} px, not {width} x "
-            f"{height}; show it larger ones."
-        )

@@ -56,16 +56,10 @@ class About:
 
     Parameters
     ----------
-    kind
-        Its family.
-    wants
-        What it wants to be shown: which light, which precision, colour or not, video or not.
     best
         Score of a picture compared with itself; infinity where there is no such number.
     scores
         Lowest and highest score it can give.
-    higher_is_better
-        Whether a higher score means more alike.
     csf_based
         Whether a contrast sensitivity function is built into it.
     precision
@@ -214,15 +208,20 @@ def luma(encoded_rgb: Tensor, weights: tuple[float, float, float] = BT709_WEIGHT
     return (red * weights[0]).add(green, alpha=weights[1]).add(blue, alpha=weights[2])
 
 
-def import_package(module: str, observer: str, extra: str, *, torchvision: bool = True) -> Any:
-    """Import a package quietly; where it is missing, say which extra brings it.
+def check_size(name: str, pictures: Tensor, smallest: int) -> None:
+    """Raise an error for pictures, [..., h, w], that are too small for a metric."""
+    height, width = pictures.shape[-2:]
+    if min(height, width) < smallest:
+        raise ObserverError(
+            f"{name} needs pictures of at least {smallest} x {smallest} px, not {width} x "
+            f"{height}; show it larger ones."
+        )
 
-    Parameters
-    ----------
-    observer, extra
-        Who needs it, and the extra that brings it.
-    torchvision
-        Whether it is built on torchvision, which is then imported first.
+
+def import_package(module: str, observer: str, extra: str, *, torchvision: bool = True) -> Any:
+    """Import what an observer needs quietly; where it is missing, say which extra brings it.
+
+    Packages that are built on torchvision have that imported first.
     """
     try:
         if torchvision:

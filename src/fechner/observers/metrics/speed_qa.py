@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from fechner.errors import ObserverError
 from fechner.observers.metrics.filtering import gaussian_window, smooth
-from fechner.observers.metrics.metric import Metric, Precision, declared, luma
+from fechner.observers.metrics.metric import Metric, Precision, check_size, declared, luma
 from fechner.stimuli import Clips, Frames
 
 if TYPE_CHECKING:
@@ -160,14 +160,7 @@ def speed_video(test: Watched, reference: Watched) -> Tensor:
 
 def _reduce(luma_255: Tensor, settings: Settings) -> Tensor:
     """Halve pictures so often, without the luma of their first pixel, which changes nothing."""
-    smallest = 2 * settings.block_px * 2**settings.halvings
-    height, width = luma_255.shape[-2:]
-    if min(height, width) < smallest:
-        raise ObserverError(
-            f"SpEED-QA with blocks of {settings.block_px} px after {settings.halvings} halvings "
-            f"needs at least {smallest} x {smallest} px, not {width} x {height}; show it larger "
-            "pictures."
-        )
+    check_size("SpEED-QA", luma_255, 2 * settings.block_px * 2**settings.halvings)
     small = luma_255 - luma_255[..., :1, :1]
     for _ in range(settings.halvings):
         small = smooth(small, _HALVING, step=2, border="mirror")

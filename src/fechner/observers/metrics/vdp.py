@@ -30,13 +30,7 @@ _BEST = 10.0
 
 
 class _Source:
-    """Hands a package one frame after the other, painted when it asks for it.
-
-    Parameters
-    ----------
-    test, reference
-        Take the number of a frame and whatever else the package says about what it wants.
-    """
+    """Hands a package one frame after the other, painted when it asks for it."""
 
     def __init__(
         self, field: Field, n: int, test: Callable[..., Tensor], reference: Callable[..., Tensor]

@@ -96,11 +96,6 @@ class ParametricParameters:
 def make(device: str = "cpu", ppd: float = PPD) -> OpponentNetwork:
     """Make the parametric PerceptNet, which needs no training.
 
-    Parameters
-    ----------
-    ppd
-        As for PerceptNet.
-
     Examples
     --------
     >>> make().layers[1]

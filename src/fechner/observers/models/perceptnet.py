@@ -145,12 +145,7 @@ def _joined(coarse: Tensor, fine: Tensor) -> Tensor:
 class OpponentNetwork(NetworkEncoder):
     """A network some of whose layers have three channels, meant as opponent colours.
 
-    Parameters
-    ----------
-    opponent_layers
-        Those layers, and how many channels they have.
-    ppd
-        Pixels per degree that it is made for.
+    ``opponent_layers`` are those, with how many channels they have.
     """
 
     def __init__(
@@ -221,12 +216,7 @@ def make_bio_unet(
 ) -> OpponentNetwork:
     """Make Bio-UNet, the encoder of PerceptNet with a decoder.
 
-    Parameters
-    ----------
-    weights, seed, ppd
-        As for PerceptNet.
-    classes
-        How many classes a pixel can be of.
+    Settings are those of PerceptNet, and how many classes a pixel can be of.
 
     Examples
     --------
