@@ -79,7 +79,8 @@ def load(model: str, *, weights: str | None = None, size: int | None = None) -> 
         library=f"torchvision {torchvision.__version__}",
         stages=tuple(mixed or natural_stages(module) or pools),
         classify=module if scores else None,
-        classes=class_names(_count(module)) if scores else (),
+        # The last weights are those of the classifier.
+        classes=class_names(len(next(reversed(module.state_dict().values())))) if scores else (),
     )
 
 
@@ -106,7 +107,9 @@ def _filled(name: str, weights: dict[str, Tensor], path: str) -> tuple[Any, bool
     from torch import nn
     from torchvision.models import get_model
 
-    weights = {_today(k): v for k, v in weights.items() if not k.startswith(_AUXILIARY)}
+    weights = {k: v for k, v in weights.items() if not k.startswith(_AUXILIARY)}
+    for old, new in _OLD_NAMES:
+        weights = {old.sub(new, key): value for key, value in weights.items()}
     settings: dict[str, Any] = dict(_AS_PUBLISHED.get(name, {}))
     module = get_model(name, weights=None, **settings)
     own, others = module.state_dict(), {}
@@ -128,21 +131,9 @@ def _filled(name: str, weights: dict[str, Tensor], path: str) -> tuple[Any, bool
     return module, scores
 
 
-def _today(key: str) -> str:
-    """Return the name that today's modules have for a weight."""
-    for old, new in _OLD_NAMES:
-        key = old.sub(new, key)
-    return key
-
-
 def _head(module: nn.Module) -> str | None:
     """Return the last linear layer; auxiliary ones come before it."""
     from torch import nn
 
     linear = [name for name, part in module.named_modules() if isinstance(part, nn.Linear)]
     return linear[-1] if linear else None
-
-
-def _count(module: nn.Module) -> int:
-    """Return the number of classes: the last weights are those of the classifier."""
-    return len(next(reversed(module.state_dict().values())))

@@ -400,24 +400,18 @@ _READOUTS: Mapping[str, Callable[[Any, Any], Any]] = {
 
 @dataclass(frozen=True)
 class _Kind:
-    """How models of one type see.
+    """How models of one type see, and their natural read-out.
 
     Parameters
     ----------
-    readout
-        The natural read-out.
     through
         Name of the method or the part that is shown pictures; the model itself if empty.
     unused
         Names of the parts that have nothing to do with seeing.
     spare, without
         Name of a part that some repositories lack, and how their models see.
-    inputs
-        What it is called with.
     masks
         Whether it hides patches from itself.
-    loader
-        The class that loads it.
     reads
         How labels are padded for its second tower, for words: to the ``longest`` of them, or to
         ``max_length`` where it was trained so; empty if it has none.

@@ -16,16 +16,10 @@ from fechner.observers.weights import cause_of, read_weights
 
 
 class Repository:
-    """Where a model comes from.
+    """Where a model comes from: a repository, or a folder.
 
-    Parameters
-    ----------
-    model
-        A repository, or a folder.
-    weights
-        Other weights: a folder with a model, or a file with weights only.
-    trust
-        Whether code that comes with it may be run.
+    Other weights are a folder with a model, or a file with weights only. ``trust`` says whether
+    code that comes with it may be run.
     """
 
     def __init__(self, model: str, weights: str | None, trust: bool) -> None:

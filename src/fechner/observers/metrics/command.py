@@ -77,10 +77,10 @@ class Command(Metric):
     ) -> None:
         self._program = Program.of(name, read, timeout)
         kinds: tuple[Kind, ...]
-        if files != "auto":
-            kinds = (files, files)
-        else:
+        if files == "auto":
             kinds = ("exr", "exr") if light == "cdm2" else ("png", "y4m")
+        else:
+            kinds = (files, files)
         kinds = kinds if video else kinds[:1]
         for kind in kinds:
             check_kind(kind, bits, light)
@@ -151,10 +151,10 @@ class Command(Metric):
 class Program:
     """A command line, and where its score is.
 
+    Words in braces are put in when it is run.
+
     Parameters
     ----------
-    words
-        The program and its arguments; words in braces are put in when it is run.
     read
         ``last-number``; ``json:KEY``, with dots between the keys of a path; or a regular
         expression, whose last match, or the first group of it, is the score.

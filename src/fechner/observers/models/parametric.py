@@ -103,14 +103,7 @@ def make(device: str = "cpu", ppd: float = PPD) -> OpponentNetwork:
     """
     parameters = ParametricParameters()
     module = ParametricPerceptNet(parameters).to(check_device(device)).eval()
-    stages = (
-        "retina",
-        "opponent",
-        "opponent_normalised",
-        "centre_surround",
-        "centre_surround_normalised",
-        "gabors",
-    )
+    stages = tuple(name for name, _ in module.named_children())[:-1]
     network = Network(module, stages=stages, settings=repr(parameters))
     opponent = dict.fromkeys(stages[1:5], 3)
     name = "parametric-perceptnet"
@@ -214,9 +207,12 @@ class ParametricPerceptNet(nn.Module):
         near = of_unit_energy(blob(p.near_px, p.ppd, p.near_sigma_deg))
         self.centre_surround_normalised = Normalised(np.stack([near[None]] * 3), p.near_beta)
         tuned = bars(p)
-        self.gabors = Convolved(
-            np.stack([_drawn(bar, p) for bar in tuned]), [bar.opponent for bar in tuned]
-        )
+        gabors = []
+        for bar in tuned:
+            across = bar.frequency_cpd**p.envelope_exponent
+            sigmas = (across, p.elongation * across)
+            gabors.append(gabor(p.bars_px, p.ppd, *bar[1:], sigmas))
+        self.gabors = Convolved(np.stack(gabors), [bar.opponent for bar in tuned])
         far = of_unit_energy(blob(p.far_px, p.ppd, p.far_sigma_deg))
         self.gabors_normalised = Normalised(
             np.stack([far[None]] * len(tuned)), p.far_beta, _neighbours(tuned, p)
@@ -228,12 +224,6 @@ class ParametricPerceptNet(nn.Module):
         x = functional.max_pool2d(self.centre_surround(self.opponent_normalised(x)), 2)
         out: Tensor = self.gabors_normalised(self.gabors(self.centre_surround_normalised(x)))
         return out
-
-
-def _drawn(bar: Bar, p: ParametricParameters) -> np.ndarray:
-    across = bar.frequency_cpd**p.envelope_exponent
-    sigmas = (across, p.elongation * across)
-    return gabor(p.bars_px, p.ppd, bar.frequency_cpd, bar.orientation_deg, bar.phase_deg, sigmas)
 
 
 def _neighbours(tuned: tuple[Bar, ...], p: ParametricParameters) -> np.ndarray:

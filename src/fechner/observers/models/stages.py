@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -176,12 +177,9 @@ class Wavelets(nn.Module):
             # It cannot put pictures of odd sizes together again, which nobody asks for.
             warnings.filterwarnings("ignore", message="Reconstruction will not be perfect")
             self.pyramid = SteerablePyramidFreq(size_px, height=scales, order=p.orientations - 1)
-        #: Which bands each scale has.
-        self.groups = [slice(0, 1)]
-        for scale in range(scales):
-            start = 1 + scale * p.orientations
-            self.groups.append(slice(start, start + p.orientations))
-        self.groups.append(slice(len(self.bands) - 1, len(self.bands)))
+        #: Which bands each scale has; residuals have one each.
+        edges = [0, *range(1, len(self.bands), p.orientations), len(self.bands)]
+        self.groups = [slice(*ends) for ends in pairwise(edges)]
         sizes = [
             tuple(-(-side // 2**halved) for side in size_px) for halved in (0, *range(scales + 1))
         ]
@@ -200,12 +198,9 @@ class Wavelets(nn.Module):
         kappa = torch.stack([of_bands(values) for values in p.kappa])
         b, near = of_bands(p.b), torch.tensor(_neighbours(self.bands, p))
         pool = of_bands(p.to_weights)[:, :, 0] * near * of_bands(p.from_weights)[:, 0, 0]
-        added = torch.cat(
-            [
-                torch.full((group.stop - group.start, 1, 1), float(blur[0, 0]))
-                for group, blur in zip(self.groups, blurs, strict=True)
-            ]
-        )
+        sums = torch.tensor([float(blur[0, 0]) for blur in blurs])
+        counts = torch.tensor([group.stop - group.start for group in self.groups])
+        added = sums.repeat_interleave(counts)[:, None, None]
         pooled = torch.einsum("ij,cjhw->cihw", pool, added * e)
         _keep(self, pool=pool, b=b, gain=gain_at(e, kappa, b, pooled))
         _keep(self, floor=floor * e ** (1 / p.exponent))
@@ -350,11 +345,6 @@ def sampled_gaussian(
 
     Samples are the density times the area of a cell, as in the kernels of Martinez et al. (2018):
     they add up to 1 where cells are small beside the Gaussian, and to more where they are not.
-
-    Parameters
-    ----------
-    size_px, spacing_deg
-        Down and across.
 
     Examples
     --------
