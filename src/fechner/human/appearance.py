@@ -118,9 +118,10 @@ def von_kries_gain(channel: str, white_xyz: Triple) -> float:
     """Return how much larger a modulation of A, T or D is to eyes that are adapted to a light.
 
     Each cone is divided by its response to the light (von Kries, as in Fairchild 2013), and brought
-    back to the equal-energy white. An achromatic modulation has the colour of the light. A, T or D
-    after adaptation over that of the same modulation in equal-energy white. References: Fairchild
-    (2013, ``fairchild2013``); cones of Smith & Pokorny (1975, ``smith_pokorny1975``).
+    back to the equal-energy white. An achromatic modulation has the colour of the light. The gain
+    is A, T or D after adaptation over that of the same modulation in equal-energy white.
+    References: Fairchild (2013, ``fairchild2013``); cones of Smith & Pokorny (1975,
+    ``smith_pokorny1975``).
 
     Parameters
     ----------

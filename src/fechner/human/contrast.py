@@ -197,7 +197,7 @@ def foley_response(
 
     A power of contrast is divided by another: R = a E^p / (Z^q + I^q), where both E and I are the
     contrast of the pattern and, weighted, that of the mask. The response; 1 more is just
-    noticeable. References: The form of Foley (1994, ``foley1994``), fitted to that data set.
+    noticeable. The form is that of Foley (1994, ``foley1994``), fitted to that data set.
 
     Parameters
     ----------

@@ -1,13 +1,14 @@
 """elaTCSF: human sensitivity to flicker over frequency, luminance, size and eccentricity.
 
-The model of Cai, Bozorgian, Ashraf, Wanat & Mantiuk (2024), doi:10.1145/3680528.3687586, with the
-parameters published with it (github gfxdisp/elaTCSF, MIT). It is about uniform fields whose
-luminance is modulated by a sinusoid in time; their pattern has no spatial frequency.
+The model of Cai, Bozorgian, Ashraf, Wanat & Mantiuk (2024, ``cai2024_elatcsf``),
+doi:10.1145/3680528.3687586, with the parameters published with it (github gfxdisp/elaTCSF, MIT). It
+is about uniform fields whose luminance is modulated by a sinusoid in time; their pattern has no
+spatial frequency.
 
 Each place of the visual field has a sensitivity, the temporal contrast sensitivity function of
-Watson (1986) stretched in frequency and scaled by luminance and eccentricity. Local sensitivities
-are pooled over the field as energy. The data behind the parameters reach from 0.1 to 8000 cd/m2,
-from 0.5 to 94 Hz and to 60 degrees of eccentricity; beyond, the formula extrapolates.
+Watson (1986, ``watson1986``) stretched in frequency and scaled by luminance and eccentricity. Local
+sensitivities are pooled over the field as energy. The data behind the parameters reach from 0.1 to
+8000 cd/m2, from 0.5 to 94 Hz and to 60 degrees of eccentricity; beyond, the formula extrapolates.
 """
 
 from __future__ import annotations
@@ -57,11 +58,10 @@ def elatcsf_disc(
 ) -> Floats:
     """Sensitivity to the flicker of a uniform disc.
 
-    Inverse of the Michelson contrast at threshold. Below 1, no contrast is enough. Local
+    It is the inverse of the Michelson contrast at threshold. Below 1, no contrast is enough. Local
     sensitivity depends on eccentricity alone, so the integral over the disc is one over rings
     around the fovea, each as long as the part of it inside the disc: 64 Gauss-Legendre nodes for
-    whole rings and 64 for parts, with an error below 1e-9 above 0.01 cd/m2. References: Cai et al.
-    (2024, ``cai2024_elatcsf``); Watson (1986, ``watson1986``).
+    whole rings and 64 for parts, with an error below 1e-9 above 0.01 cd/m2.
 
     Parameters
     ----------
@@ -102,14 +102,12 @@ def elatcsf_rectangle(
 ) -> Floats:
     """Sensitivity to the flicker of a uniform rectangle, such as a screen.
 
-    Inverse of the Michelson contrast at threshold. Below 1, no contrast is enough. The integral
-    takes 64 x 64 Gauss-Legendre nodes on either side of the fovea, where the integrand has a kink;
-    its error is below 1e-5 of the sensitivity. References: Cai et al. (2024, ``cai2024_elatcsf``).
+    It is the inverse of the Michelson contrast at threshold. Below 1, no contrast is enough. The
+    integral takes 64 x 64 Gauss-Legendre nodes on either side of the fovea, where the integrand has
+    a kink; its error is below 1e-5 of the sensitivity.
 
     Parameters
     ----------
-    frequency_hz, luminance_cdm2
-        As in `elatcsf_disc`.
     width_deg, height_deg : array_like
         Sides, above 0 and at most 360. The width lies along the line to the fovea.
     eccentricity_deg : array_like
@@ -149,8 +147,7 @@ def critical_flicker_frequency(
     There the sensitivity of `elatcsf_disc` is 1, and above it is lower. Frequency in Hz; NaN where
     sensitivity stays below 1 at all frequencies. There is no upper bound: wide, bright discs give
     more than the 94 Hz of the data behind the model. Nor does the model's sensitivity vanish at 0
-    Hz, so that faint discs may give less than 1 Hz. References: Cai et al. (2024,
-    ``cai2024_elatcsf``).
+    Hz, so that faint discs may give less than 1 Hz.
 
     Examples
     --------

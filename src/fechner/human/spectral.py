@@ -100,7 +100,7 @@ def spectral_fields(
 
     Each is a Gaussian on a flat spectrum. No display shows pure wavelengths, so the flat spectrum
     is the weakest that makes all of them possible, unless its luminance is given; their common
-    energy is the highest that is possible then. References: After Vila-Tomás et al. (2026,
+    energy is the highest that is possible then. After Vila-Tomás et al. (2026,
     ``vila_tomas2026``), footnote 10.
 
     Parameters
