@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 import fechner
+from fechner.arrays import torch
 from fechner.cli.options import info, print_table, quick_imports
 from fechner.errors import FechnerError
 
@@ -203,8 +204,6 @@ def displays() -> None:
 def doctor() -> None:
     """Say what is installed, what is missing and how to get it."""
     with quick_imports():
-        import torch
-
         from fechner.observers.catalogue import catalogue, families
 
     typer.echo(f"fechner {fechner.__version__}, Python {platform.python_version()}")

@@ -61,7 +61,6 @@ def _run(
         Say what would be shown and asked, and do nothing.
     """
     with quick_imports():
-        import torch  # noqa: F401
         import xarray  # noqa: F401
 
         from fechner.observers import catalogue

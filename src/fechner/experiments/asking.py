@@ -11,10 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fechner.arrays import Tensor, torch, xr
 from fechner.errors import ObserverError, PictureError
 from fechner.experiments.base import Piece, Sample, Scene, abscissa, sample_grid
 from fechner.experiments.detection import Detection, flag_contrasts, flagged
@@ -27,11 +29,6 @@ from fechner.observers.questions import Prompt, Reads
 from fechner.stimuli import Field, Layer, Picture, Stimulus
 from fechner.stimuli.painting import resample
 from fechner.stimuli.patterns import drawn, with_seed
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
-    from torch import Tensor
 
 #: Draws of the anchor; its median is the criterion of observers that were lifted.
 _ANCHORS = 10
@@ -141,8 +138,6 @@ class Asking:
 
     def interview(self, piece: Piece, presenter: Presenter) -> Interview:
         """Return all questions about one abscissa."""
-        import torch
-
         index, observer = piece.start, presenter.observer
         if getattr(observer, "batch", False) and self.placement.adaptive:
             raise ObserverError(
@@ -283,8 +278,6 @@ class Asking:
         depths = [depth for depth in (bits, display.bits) if depth is not None]
         if not depths or display.dither:
             return 0.0
-        import torch
-
         background = torch.tensor([self._nothing(0).background_xyz[1]], dtype=torch.float64)
         exact = replace(display, bits=None)
         step = 1 / (2 ** min(depths) - 1)

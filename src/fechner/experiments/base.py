@@ -11,15 +11,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fechner.arrays import xr
 from fechner.observers.abilities import Ability, Need, Wants
 from fechner.stimuli import Display, Field, OpponentSpace, Picture, Stimulus
 from fechner.stimuli.patterns import name_and_unit
 
 if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
-
     from fechner.experiments.presenter import Presenter
     from fechner.observers.questions import Reads
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
+from fechner.arrays import xr
 from fechner.experiments.base import Piece, Sample, Scene, split, spread
 from fechner.experiments.detection import REASONS, flag_stimulus, flagged
 from fechner.experiments.presenter import Presenter, channel_changes, differences
@@ -22,8 +23,6 @@ from fechner.stimuli import Stimulus
 from fechner.stimuli.colour import DIRECTION_NAMES
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from fechner.experiments.noise_curves import CurveTask
 
 #: Pictures of one piece, about; a curve is never divided.

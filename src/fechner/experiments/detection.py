@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fechner.arrays import Floats
 from fechner.errors import FechnerError, UnknownNameError
 from fechner.experiments.base import between
 from fechner.human import CastleCSF, HumanReference, Target
@@ -34,7 +35,7 @@ from fechner.stimuli import (
     patterns,
 )
 from fechner.stimuli.colour import DIRECTION_NAMES
-from fechner.stimuli.contrast import Floats, Unit
+from fechner.stimuli.contrast import Unit
 from fechner.stimuli.painting import asked_light, contrast_limit, fits_gamut
 
 #: Why a point is left out of the score; stored as the flag of each point.

@@ -18,10 +18,12 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fechner.arrays import Tensor, torch
 from fechner.errors import BudgetError, InvalidRepliesError, ObserverError, RunFolderError
 from fechner.experiments.base import Scene
 from fechner.experiments.placement import advance
@@ -29,10 +31,6 @@ from fechner.experiments.presenter import NoLog, Presenter, Trace, TrialLog
 from fechner.observers.abilities import AnswersStream
 from fechner.observers.questions import Answer, Prompt, Question
 from fechner.stimuli import Frames, Picture, Stimulus
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-    from torch import Tensor
 
 #: The read-out that holds how probable a choice was, not the choice.
 GRADED = "probability"
@@ -136,8 +134,6 @@ def ask(presenter: Presenter, requests: Sequence[Request], scene: Scene) -> Hear
 
 def hold(presenter: Presenter, interview: Interview) -> Any:
     """Ask all questions of an interview, and return its result."""
-    import torch
-
     if isinstance(presenter.observer, AnswersStream):
         conversation = Conversation(presenter.observer)
         conversation.begin(0, presenter, interview)
@@ -256,8 +252,6 @@ class Conversation:
 
     def finished(self) -> list[tuple[int, Any]]:
         """Wait until an interview is over; return results, or what went wrong, by number."""
-        import torch
-
         with torch.no_grad():
             while self._open and not self._done:
                 try:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from fechner.arrays import xr
 from fechner.experiments.base import Piece, Sample, Scene, nothing, spread
 from fechner.experiments.item_tasks import ItemTask, Shown
 from fechner.experiments.placement import Placement, advance
@@ -33,8 +34,6 @@ from fechner.stimuli.picture_sets import PictureSet
 from fechner.stimuli.pictures import Seed
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from fechner.stimuli.manipulations.base import Manipulation
 
 #: Pictures of a piece, about: seconds to a minute.

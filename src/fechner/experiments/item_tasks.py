@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
+from fechner.arrays import Floats, xr
 from fechner.errors import UnknownNameError
 from fechner.experiments.preferred_views import Item, choice_in_words, preferred
 from fechner.experiments.presenter import Presenter, differences_from_several
@@ -20,11 +21,8 @@ from fechner.experiments.recognition import NONE_OF_THEM, Decided, choices_of, r
 from fechner.observers.abilities import Ability
 from fechner.observers.classes import Among, Categories
 from fechner.observers.dropout import Dropout
-from fechner.stimuli.contrast import Floats
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from fechner.experiments.item_response import ItemResponse
 
 

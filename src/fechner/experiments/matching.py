@@ -11,12 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fechner import human
+from fechner.arrays import Floats, xr
 from fechner.errors import FechnerError
 from fechner.experiments.base import Piece, Sample, Scene, split
 from fechner.experiments.detection import flag_contrasts, flagged
@@ -24,10 +25,7 @@ from fechner.experiments.presenter import Presenter, differences, differences_fr
 from fechner.observers.abilities import Ability, Need, Wants
 from fechner.stimuli import Grating, Layer, Pattern, Stimulus, gamut_limit, patterns
 from fechner.stimuli.colour import DIRECTION_NAMES
-from fechner.stimuli.contrast import UNIT_NAMES, Floats, Unit
-
-if TYPE_CHECKING:
-    import xarray as xr
+from fechner.stimuli.contrast import UNIT_NAMES, Unit
 
 #: Whether responses against a uniform field are matched, or the gratings themselves.
 MatchBy = Literal["response", "direct"]

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from fechner.arrays import xr
 from fechner.errors import FechnerError
 from fechner.experiments.base import Piece, Sample, Scene, abscissa, sample_grid, split
 from fechner.experiments.detection import (
@@ -26,9 +27,6 @@ from fechner.experiments.presenter import Presenter, differences
 from fechner.observers.abilities import Ability, Need
 from fechner.stimuli import Layer, Stimulus
 from fechner.stimuli.contrast import UNIT_NAMES
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 #: Abscissae in a piece, of pictures of 224 x 224 pixels; larger ones and videos make more pieces.
 _ABSCISSAE_PER_SCORE_PIECE = 10

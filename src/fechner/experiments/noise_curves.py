@@ -14,13 +14,13 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 
 from fechner import human, stimuli
+from fechner.arrays import Floats
 from fechner.experiments.base import abscissa, between
 from fechner.experiments.curves import Curve, Shown
 from fechner.experiments.patches import Brightness, Colour, SpectralSensitivity
 from fechner.observers.abilities import Need
 from fechner.stimuli import ATD, Layer, OpponentSpace, Pattern, Stimulus
 from fechner.stimuli.colour import DIRECTION_NAMES, Triple
-from fechner.stimuli.contrast import Floats
 
 _CSF: dict[str, Callable[..., Floats]] = {
     "ach": human.standard_spatial_observer,

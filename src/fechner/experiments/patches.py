@@ -12,12 +12,12 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from fechner import human
+from fechner.arrays import Floats
 from fechner.experiments.curves import Curve, Shown
 from fechner.human.spectral import SpectralFields
 from fechner.observers.abilities import Need
 from fechner.stimuli import ATD, Layer, OpponentSpace, Square, Stimulus
 from fechner.stimuli.colour import DIRECTION_NAMES, Triple, as_triple
-from fechner.stimuli.contrast import Floats
 
 _FORMULAE = {
     "whittle": "Human curves count Whittle's steps of equal brightness",

@@ -10,10 +10,11 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from fechner.arrays import xr
 from fechner.errors import PictureError
 from fechner.experiments.base import Piece, Sample, Scene, nothing, spread
 from fechner.experiments.presenter import Presenter, problems_as_flags
@@ -23,9 +24,6 @@ from fechner.observers.classes import Among, Categories, readable_names
 from fechner.stimuli import Picture
 from fechner.stimuli.conditions import ConditionPictures, known_experiment
 from fechner.stimuli.picture_sets import PictureSet
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 #: Pictures of a piece, about: seconds to a minute.
 _PICTURES = 256

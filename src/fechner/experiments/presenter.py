@@ -10,10 +10,12 @@ import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from fechner.arrays import Tensor, torch, xr
 from fechner.errors import ObserverError, PictureError
 from fechner.experiments.base import Scene
 from fechner.observers.abilities import ANY_SIZE, Answers
@@ -23,11 +25,6 @@ from fechner.stimuli import Clips, Display, Frames, Picture, Stimulus, paint
 from fechner.stimuli.painting import Part, part_that_differs, resample
 from fechner.stimuli.patterns import drawn
 from fechner.stimuli.pictures import picture_drawn
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import ArrayLike, NDArray
-    from torch import Tensor
 
 #: Why a picture was not shown; stored as a flag of each.
 PROBLEMS = ("shown", "unreadable", "unreachable", "clipped", "aliased")
@@ -143,8 +140,6 @@ class Presenter:
         Data and coordinates are those of `xarray.Dataset`; the attribute ``along`` names the
         dimension along which pieces are put together.
         """
-        import xarray as xr
-
         own = {"layer": ("layer", self.layers), "readout": ("readout", self.readouts)}
         for kind, field in zip(("drawn", "seen"), scene.fields(self.observer.wants), strict=True):
             for name in ("height_px", "ppd", "width_px"):
@@ -162,8 +157,6 @@ class Presenter:
         self, stimuli: Sequence[Stimulus | Picture], scene: Scene, part: Part | None = None
     ) -> Any:
         """Paint stimuli for the observer, all or part of the field; videos are `Clips`."""
-        import torch
-
         wants, device = self.observer.wants, self.device
         drawn, seen = scene.fields(wants)
         display, dtype = self.display(scene), getattr(torch, wants.dtype)
@@ -278,8 +271,6 @@ def differences(
     where
         Pixels [h, w] whose opponent channels are compared instead; they stand for read-outs.
     """
-    import torch
-
     observer, layers = presenter.observer, len(presenter.layers)
     ask: Callable[..., Any] = observer.difference
     undefined = [may_be_undefined or name in MAY_BE_UNDEFINED for name in presenter.readouts]
@@ -327,8 +318,6 @@ def channel_changes(
     NaN at layers without such channels; None for observers that have none at all. All tests differ
     from their references in the same place.
     """
-    import torch
-
     if not hasattr(presenter.observer, "channel_changes"):
         return None
     field, seen = scene.fields(presenter.observer.wants)
@@ -355,8 +344,6 @@ def differences_from_several(
     NaN where a difference is undefined. An observer that can looks at each sample once. ``which``
     are the places of references, k for each sample.
     """
-    import torch
-
     observer = presenter.observer
     if not hasattr(observer, "differences") or len(references) > presenter.at_a_time(scene):
         columns = [[references[place] for place in column] for column in zip(*which, strict=True)]

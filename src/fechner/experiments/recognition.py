@@ -15,10 +15,12 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fechner.arrays import Floats, Tensor, torch, xr
 from fechner.errors import ObserverError, PictureError
 from fechner.experiments.base import Piece, Sample, Scene, nothing, sample_grid
 from fechner.experiments.interview import GRADED, Request, ask
@@ -28,15 +30,8 @@ from fechner.observers.classes import Among, Categories, Choices, choices_for, r
 from fechner.observers.dropout import Dropout, dropping
 from fechner.observers.questions import Answer, Prompt
 from fechner.stimuli import Album, Band, BandNoise, Manipulated, Photograph, Picture, Suppressed
-from fechner.stimuli.contrast import Floats
 from fechner.stimuli.manipulations.spectra import AtRmse, rmse_between
 from fechner.stimuli.pictures import Seed, picture_drawn
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
-    from torch import Tensor
-
 
 #: What stands in the place of a choice where a reply was none of the classes, and where nothing was
 #: shown.
@@ -194,8 +189,6 @@ def recognise(
     dropout, seeds
         What is dropped in the observer's network while it looks, by a seed of each picture.
     """
-    import torch
-
     n, observer, layers = len(pictures), presenter.observer, len(presenter.layers)
     found = Recognised.nothing(presenter, n, len(classes))
     reads = isinstance(observer, Answers)

@@ -12,7 +12,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fechner.human.inputs import Floats, checked
+from fechner.arrays import Floats, torch
+from fechner.human.inputs import checked
 from fechner.stimuli.colour import ATD, Triple, as_triple, inverse, transform, xyz_to_lab
 from fechner.stimuli.colour_difference import delta_e_2000
 
@@ -155,8 +156,6 @@ def colour_difference_2000(lab: ArrayLike, other_lab: ArrayLike) -> Floats:
     >>> float(colour_difference_2000([50.0, 2.6772, -79.7751], [50.0, 0.0, -82.7485]).round(4))
     2.0425
     """
-    import torch
-
     one, other = np.broadcast_arrays(
         np.asarray(lab, dtype=np.float64), np.asarray(other_lab, dtype=np.float64)
     )

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fechner.human.inputs import Floats, checked
+from fechner.arrays import Floats
+from fechner.human.inputs import checked
 from fechner.stimuli.colour import as_triple
 from fechner.stimuli.contrast import Unit, convert_contrast
 

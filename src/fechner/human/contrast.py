@@ -19,8 +19,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fechner.arrays import Floats
 from fechner.human.datasets import load
-from fechner.human.inputs import Floats, checked
+from fechner.human.inputs import checked
 from fechner.human.spatial_observer import (
     chromatic_rg_csf,
     chromatic_yb_csf,

@@ -16,7 +16,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fechner.human.inputs import Floats, checked
+from fechner.arrays import Floats
+from fechner.human.inputs import checked
 
 # Watson's difference of two low-pass filters: gain, time constant, and for the slower filter its
 # relative time constant and weight. The filters have 15 and 16 stages.

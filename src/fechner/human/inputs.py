@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fechner.arrays import Floats
 from fechner.errors import FechnerError, nearest
-
-Floats = NDArray[np.float64]
 
 #: What else separates columns in files that call themselves CSV.
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}

@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fechner.human.inputs import Floats, checked
+from fechner.arrays import Floats
+from fechner.human.inputs import checked
 
 APERTURE_SD_DEG = 0.6273
 """Watson & Ahumada (2005): sd of the Gaussian that weights the filtered image around fixation."""

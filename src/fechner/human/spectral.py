@@ -12,8 +12,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fechner.arrays import Floats
 from fechner.human.datasets import read_columns
-from fechner.human.inputs import Floats, checked
+from fechner.human.inputs import checked
 from fechner.stimuli.colour import XYZ_TO_ATD, XYZ_TO_LMS1975, Triple, as_triple, transform
 from fechner.stimuli.contrast import cone_contrasts
 from fechner.stimuli.display import Display

@@ -11,13 +11,11 @@ import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
+from fechner.arrays import Tensor
 from fechner.observers.questions import Answer, Question, Reads
 from fechner.stimuli import Clips, Frames, Light
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 Ability = Literal["compares", "encodes", "recognises", "answers"]
 

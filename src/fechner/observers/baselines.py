@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fechner.arrays import Tensor, torch
 from fechner.human.spatial_observer import (
     APERTURE_SD_DEG,
     POOLING_EXPONENT,
@@ -27,10 +27,6 @@ from fechner.human.spatial_observer import (
 )
 from fechner.observers.abilities import Tap, Wants
 from fechner.stimuli import Field, Frames, Gaussian
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
 
 #: Grey added around the picture before filtering, so that its edges do not wrap around: thresholds
 #: are then within 0.05 dB of those with any margin, whatever reaches the edge.
@@ -72,8 +68,6 @@ class StandardObserver:
 
     def difference(self, test: Frames, memory: Tensor, which: Tensor) -> Tensor:
         """Return the pooled response to the difference, [n, 1, 1]."""
-        import torch
-
         reference = memory if len(memory) == 1 else memory[which]
         contrast = (test.luminance() - reference) / reference.mean(dim=(1, 2), keepdim=True)
         field = test.field
@@ -91,8 +85,6 @@ def _filters(
     field: Field, dtype: torch.dtype, device: str
 ) -> tuple[Tensor, Tensor, tuple[int, int]]:
     """Return gain per frequency and aperture, at and between pixels, and the padded size."""
-    import torch
-
     margin = round(_MARGIN_DEG * field.ppd)
     # Rounded up to multiples of 16, which FFTs like.
     height, width = (-(-(px + margin) // 16) * 16 for px in (field.height_px, field.width_px))

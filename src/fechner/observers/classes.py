@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from fechner.arrays import Tensor, torch
 from fechner.errors import FechnerError, ObserverError, UnknownNameError, nearest
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 #: All classes that a classifier knows, or those that are shown.
 Among = Literal["own", "shown"]
@@ -379,8 +377,6 @@ class Choices:
         >>> [round(p, 3) for p in two.probabilities(torch.tensor([0.0, 1.0, 1.0])).tolist()]
         [0.406, 0.594]
         """
-        import torch
-
         shares, groups = scores.double(), self.groups
         only_one = groups is not None and all(len(group) == 1 for group in groups)
         if groups is not None and only_one:

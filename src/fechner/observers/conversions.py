@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
+from fechner.arrays import Tensor, torch
 from fechner.errors import ObserverError
 from fechner.observers.abilities import (
     Ability,
@@ -28,9 +29,6 @@ from fechner.observers.questions import Answer, Question, Reads
 from fechner.observers.readouts import check_readouts, energy_of, read_out
 from fechner.observers.taps import choose_layers
 from fechner.stimuli import Frames
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 #: Features of references by layer, and their squared lengths.
 Memory: TypeAlias = "dict[str, tuple[Tensor, Tensor]]"
@@ -77,8 +75,6 @@ class ComparesFeatures:
 
     def difference(self, test: Frames, memory: Memory, which: Tensor) -> Tensor:
         """Encode tests, and compare each with one reference or, by ``which[i, j]``, several."""
-        import torch
-
         answers: dict[str, Tensor] = {}
         taps: dict[str, Tap] = {}
         for layer in self.layers:
@@ -107,8 +103,6 @@ class ComparesChannels(ComparesFeatures):
 
         NaN at layers whose activations have no places, [h, w].
         """
-        import torch
-
         channels = self.encoder.opponent_layers
         nothing = torch.full((len(test), 3), math.nan, dtype=torch.float64, device=which.device)
         changes = dict.fromkeys(self.layers, nothing)
@@ -191,8 +185,6 @@ class AnswersByCriterion:
 
     def _differences(self, frames: Frames) -> Tensor:
         """Return differences from nothing, [n, layers, read-outs]."""
-        import torch
-
         which = torch.zeros(len(frames), dtype=torch.long, device=frames.pixels.device)
         return self.comparer.difference(frames, self._memory, which).double()
 

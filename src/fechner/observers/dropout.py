@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from fechner.arrays import torch
 from fechner.errors import FechnerError, ObserverError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -58,8 +59,6 @@ def dropping(observer: Any, dropout: Dropout, seeds: Sequence[tuple[int, ...]]) 
     parts: dict[str, nn.Module] = {name: part for name, part in module.named_modules() if name}
 
     def drop(number: int, part: nn.Module, arguments: Any, output: Tensor) -> Tensor:
-        import torch
-
         if not isinstance(output, torch.Tensor) or len(output) != len(seeds):
             kind = type(part).__name__
             raise ObserverError(

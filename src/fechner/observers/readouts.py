@@ -12,12 +12,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from fechner.arrays import Tensor, torch
 from fechner.errors import UnknownNameError
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 #: Rows are read out in blocks of at most this many elements: it bounds memory and stays in cache.
 _BLOCK = 1 << 19
@@ -200,8 +198,6 @@ def read_out(
     >>> read_out(x, r, torch.ones(1), torch.tensor([0]), ["angle", "l2"]).tolist()
     [[0.25, 1.0]]
     """
-    import torch
-
     x, reference = x.flatten(1), reference.flatten(1)
     rows = max(1, _BLOCK // max(1, x.shape[1]))
     columns = []

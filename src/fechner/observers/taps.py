@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from fechner.arrays import torch
 from fechner.errors import ObserverError, UnknownNameError
 from fechner.observers.abilities import Encodes, LayerInfo, Tap
 
@@ -33,8 +34,6 @@ def first_tensor(value: Any) -> Tensor | None:
     >>> first_tensor(({"mask": None, "hidden": torch.ones(2)}, torch.zeros(3)))
     tensor([1., 1.])
     """
-    import torch
-
     if isinstance(value, torch.Tensor):
         return value if value.is_floating_point() else None
     if isinstance(value, Mapping):  # ModelOutputs too

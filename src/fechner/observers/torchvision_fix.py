@@ -15,6 +15,8 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
+from fechner.arrays import torch
+
 _SCHEMA = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
 _library: Any = None
 
@@ -63,8 +65,6 @@ def _run(run: Callable[[Any], None], module: Any) -> None:
 def _declare() -> None:
     """Declare the missing operators."""
     global _library  # a torch Library takes its schemas away when it is collected
-    import torch
-
     library: Any = torch.library.Library  # torch leaves it untyped
     _library = library("torchvision", "FRAGMENT")
     for operator in ("nms", "qnms"):

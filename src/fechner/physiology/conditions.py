@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fechner.arrays import Tensor, torch
 from fechner.errors import FechnerError, GamutError
 from fechner.observers.abilities import Wants
 from fechner.stimuli import Display, Field, Frames, display
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-    from torch import Tensor
 
 #: What weights multiply: linear RGB in cd/m2, or the display-encoded values 0..1.
 Of = Literal["light", "pixels"]
@@ -73,8 +71,6 @@ class Conditions:
     @property
     def encoded(self) -> tuple[float, float, float]:
         """Display-encoded values of the grey."""
-        import torch
-
         light = torch.full((3, 1, 1), self.luminance_cdm2, dtype=torch.float64)
         red, green, blue = self.display.encode(light).flatten().tolist()
         return red, green, blue
@@ -107,8 +103,6 @@ class Conditions:
 
     def uniform(self, n: int, dtype: str, device: str = "cpu") -> Tensor:
         """Return n pictures of the grey, as light or pixels: [n, 3, h, w]."""
-        import torch
-
         grey = torch.tensor(self.grey, dtype=getattr(torch, dtype), device=device)
         size = (self.field.height_px, self.field.width_px)
         return grey[:, None, None].expand(n, 3, *size).clone()

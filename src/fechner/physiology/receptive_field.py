@@ -14,12 +14,11 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from fechner.arrays import Floats, torch
 from fechner.errors import FechnerError, ObserverError
 from fechner.physiology.conditions import Conditions, Window
 from fechner.physiology.recording import Progress, Recording, Unit
 from fechner.stimuli import Field
-
-Floats = NDArray[np.float64]
 
 #: How a receptive field was obtained.
 By = Literal["jacobian", "deltas", "noise"]
@@ -122,8 +121,6 @@ def by_jacobian(
     >>> found.window, found.weights.ravel().round(5).tolist()
     (Window(top=64, bottom=65, left=64, right=65), [0.0, 0.00587, 0.0])
     """
-    import torch
-
     window = recording.window
     weights = recording.empty()
     if pictures > 1:
@@ -171,8 +168,6 @@ def by_deltas(
 
     Steps have a contrast relative to the grey.
     """
-    import torch
-
     conditions = recording.conditions
     conditions.check_contrast(contrast, "steps")
     window = recording.window
@@ -227,8 +222,6 @@ def by_noise(
     contrast
         Standard deviation of the noise, relative to the grey.
     """
-    import torch
-
     if noise not in get_args(NoiseKind):
         raise FechnerError(f"noise must be {' or '.join(get_args(NoiseKind))}, not '{noise}'.")
     if pictures < _FEWEST_PICTURES:

@@ -6,19 +6,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fechner.arrays import Tensor, torch
 from fechner.errors import FechnerError, ObserverError
 from fechner.observers.abilities import Encodes, abilities
 from fechner.observers.devices import free_memory
 from fechner.observers.taps import OUTPUT, choose_layers, every_layer
 from fechner.physiology.conditions import Conditions, Window
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-    from torch import Tensor
 
 #: Where weights are found: in a window, within reach of the units, or in all of the field.
 Where = Window | Literal["support", "field"]
@@ -122,8 +120,6 @@ def find_sites(
 
 def _shape(encoder: Encodes, layer: str, conditions: Conditions, device: str) -> tuple[int, ...]:
     """Return the shape of a layer's activations for one picture under these conditions."""
-    import torch
-
     seen: dict[str, tuple[int, ...]] = {}
 
     def tap(activation: Tensor) -> None:
@@ -194,8 +190,6 @@ class Recording:
 
         One pass serves all sites; gradients flow where the caller lets them.
         """
-        import torch
-
         said: dict[str, Tensor] = {}
 
         def tap(site: Site, activation: Tensor) -> None:
@@ -235,8 +229,6 @@ class Recording:
 
         Noise, because at the grey itself rectified units may be silent.
         """
-        import torch
-
         random = np.random.default_rng(0)
         pictures = self.grey(2)
         signs = random.choice((-1.0, 1.0), tuple(pictures.shape))

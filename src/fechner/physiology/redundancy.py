@@ -18,7 +18,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from fechner.arrays import Floats, Tensor, torch
 from fechner.errors import FechnerError, ObserverError
 from fechner.observers.abilities import Encodes
 from fechner.physiology.conditions import Conditions
@@ -26,12 +28,8 @@ from fechner.physiology.recording import Site, find_sites
 from fechner.stimuli.pictures import Photograph
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-    from torch import Tensor
-
     from fechner.physiology.recording import Progress
 
-    Floats = NDArray[np.float64]
 
 #: Places of a map that are needed to speak of its redundancy.
 _FEWEST_PLACES = 100
@@ -288,8 +286,6 @@ def _look(
     device: str,
 ) -> tuple[dict[str, Floats], Floats]:
     """Return responses of each layer, [channels, rows, columns], and the picture's luminance."""
-    import torch
-
     said: dict[str, Floats] = {}
 
     def tap(site: Site, activation: Tensor) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from fechner.arrays import Floats, torch
 from fechner.physiology.conditions import Conditions
 from fechner.physiology.fits import DogFit, GaborFit, Profile, fit_dog, fit_gabor
 from fechner.physiology.receptive_field import ReceptiveField
@@ -18,11 +19,8 @@ from fechner.stimuli import OPPONENT, OpponentSpace, gamut_limit
 from fechner.stimuli.colour import XYZ_TO_ATD, as_triple, inverse, transform
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from fechner.stimuli.colour import Triple
 
-    Floats = NDArray[np.float64]
 
 #: The Jameson-Hurvich axes.
 AXES = ("ach", "rg", "yb")
@@ -141,8 +139,6 @@ def kind_of(gabor: GaborFit, dog: DogFit, ceiling: float = 1.0) -> Kind:
 
 def in_light(field: ReceptiveField, weights: Floats) -> Floats:
     """Return weights of a field, or their errors, per cd/m2 of linear R, G and B."""
-    import torch
-
     conditions = field.conditions
     if conditions.of == "light":
         return weights

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from fechner.arrays import Floats
 from fechner.errors import FechnerError
 from fechner.psychometrics import functions
 from fechner.psychometrics.fitting import fit
-from fechner.psychometrics.functions import Floats, Prior, Scale, Shape
+from fechner.psychometrics.functions import Prior, Scale, Shape
 from fechner.psychometrics.result import Fit
 
 #: Cells of the grid: thresholds, slopes, guess rates, lapse rates.

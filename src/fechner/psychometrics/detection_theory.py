@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from fechner.arrays import Floats
 from fechner.errors import FechnerError
-from fechner.psychometrics.functions import Floats, check_coverage
+from fechner.psychometrics.functions import check_coverage
 
 #: Largest d' that is told from a larger one in forced choice.
 _LARGEST = 10.0

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fechner.arrays import Floats, pd
 from fechner.errors import FechnerError
 from fechner.psychometrics import functions
-from fechner.psychometrics.functions import Floats, Parameters, Prior, Scale, Shape
+from fechner.psychometrics.functions import Parameters, Prior, Scale, Shape
 from fechner.psychometrics.grid import DRAWS, FINE, Model, Posterior, posterior
 from fechner.psychometrics.optimisation import SMALLEST_RATE, Likelihood, fisher_scoring
 from fechner.psychometrics.result import Estimate, Fit, in_units, moments, quantiles, tested_ends
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Less than this between guess and lapse rate, and an observer may not look at all.
 _ROOM = 0.05
@@ -289,8 +287,6 @@ def fit_table(
     >>> table[["eye", "threshold", "trials"]].round(2).values.tolist()
     [['left', 2.58, 160.0], ['right', 4.73, 160.0]]
     """
-    import pandas as pd
-
     if not isinstance(frame, pd.DataFrame):
         frame = frame.to_dataframe().reset_index()
     names = [by] if isinstance(by, str) else list(by)

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from fechner.arrays import Floats
 from fechner.errors import FechnerError
-
-Floats = NDArray[np.float64]
 
 Shape = Literal["weibull", "logistic", "normal", "gumbel_l", "gumbel_r", "tdist"]
 Scale = Literal["log", "linear"]

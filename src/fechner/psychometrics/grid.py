@@ -23,9 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, special
 
+from fechner.arrays import Floats
 from fechner.errors import FechnerError
 from fechner.psychometrics import functions
-from fechner.psychometrics.functions import Floats, Prior, Scale, Shape
+from fechner.psychometrics.functions import Prior, Scale, Shape
 
 #: Largest step of the grid, in posterior standard deviations.
 LARGEST_STEP = 0.5

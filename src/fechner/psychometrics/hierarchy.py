@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from fechner.psychometrics.functions import Floats, Prior, psychometric, unit_of_z
+from fechner.arrays import Floats
+from fechner.psychometrics.functions import Prior, psychometric, unit_of_z
 from fechner.psychometrics.optimisation import Likelihood, fisher_scoring
 
 _PRIOR = Prior()

@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fechner.arrays import Floats
 from fechner.errors import FechnerError
 from fechner.psychometrics import functions
-from fechner.psychometrics.functions import STEEPNESS, Floats, Scale, Shape
+from fechner.psychometrics.functions import STEEPNESS, Scale, Shape
 from fechner.psychometrics.optimisation import SMALLEST_RATE, Likelihood, maximise
 
 #: A top less than this above chance has no half-way to fall.

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from fechner.psychometrics.functions import Floats, Shape, log_rising, share, share_density
+from fechner.arrays import Floats
+from fechner.psychometrics.functions import Shape, log_rising, share, share_density
 
 #: A free rate is at least this, so that no answer is impossible.
 SMALLEST_RATE = 1e-7

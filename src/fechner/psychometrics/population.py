@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special
 
+from fechner.arrays import Floats
 from fechner.errors import FechnerError
 from fechner.psychometrics.fitting import fit
-from fechner.psychometrics.functions import Floats, Prior, checked_answers, psychometric, to_axis
+from fechner.psychometrics.functions import Prior, checked_answers, psychometric, to_axis
 
 #: A top less than this above chance has no half-way to fall.
 _ROOM = 0.05

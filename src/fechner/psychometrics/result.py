@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from fechner.arrays import Floats
 from fechner.errors import FechnerError
 from fechner.psychometrics import functions
-from fechner.psychometrics.functions import Floats, Parameters, Prior, Scale, Shape
+from fechner.psychometrics.functions import Parameters, Prior, Scale, Shape
 from fechner.psychometrics.grid import Model, grid_weights
 
 Name = Literal["threshold", "slope", "guess", "lapse", "overdispersion"]

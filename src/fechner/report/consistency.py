@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fechner.arrays import pd
 from fechner.errors import FechnerError, check_names
 from fechner.report.contenders import Contender, at_output
 from fechner.report.tables import Summary, crossed, interval, number, table_of
@@ -22,8 +23,6 @@ from fechner.scores.consistency import error_consistency
 from fechner.scores.item_curves import SAME_LEVEL, human_points
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from fechner.experiments.item_response import ItemResponse
     from fechner.human.trials import HumanTrials
 
@@ -117,8 +116,6 @@ def _answers(
 
     Trials of people have a column ``person``.
     """
-    import pandas as pd
-
     first, standard = runs[0]
     found: dict[str, pd.DataFrame] = {}
     humans: list[pd.DataFrame] = []
@@ -172,8 +169,6 @@ def _shown(experiment: ItemResponse) -> tuple[Any, ...]:
 def _of_people(
     trials: HumanTrials, test: str, experiment: ItemResponse, problems: list[str]
 ) -> pd.DataFrame:
-    import pandas as pd
-
     known = trials.where(lambda row: bool(row.picture))
     if len(known) < len(trials):
         problems.append(

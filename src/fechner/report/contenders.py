@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from fechner.arrays import xr
 from fechner.errors import FechnerError, RunFolderError, check_names
 from fechner.observers.abilities import LACKS
 from fechner.observers.names import take_apart
@@ -17,9 +18,6 @@ from fechner.runs import Result, Run
 from fechner.runs.manifest import ObserverRecord
 from fechner.suites import PRESETS, Options, Suite, Test, preset, suite
 from fechner.suites.published import Row, printed_score
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 #: A run, its folder, or the name of a published table such as ``@cai2025``.
 Source = Run | Path | str

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, get_args
+from typing import IO, get_args
 
+from fechner.arrays import pd, xr
 from fechner.errors import FechnerError, check_names
 from fechner.report import frames
 from fechner.report.contenders import Contender, contenders, groups, run_names
@@ -23,10 +24,6 @@ from fechner.runs.progress import followed
 from fechner.runs.store import slug, whole_file, write_dataset
 from fechner.suites import Test
 from fechner.suites.base import not_asked
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
 
 #: Formats of scores as people read them.
 _TABLES = {".md": "md", ".tex": "latex"}

@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from fechner.arrays import pd, xr
 from fechner.errors import check_names
 from fechner.report.contenders import Contender, contenders
 from fechner.report.score_tables import COLUMNS, records
 from fechner.report.tables import Schema
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
-
     from fechner.runs import Result, Run
     from fechner.suites import Test
 
@@ -129,8 +127,6 @@ def trials_frame(
 
 
 def _framed(columns: Schema, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    import pandas as pd
-
     return pd.DataFrame(
         {name: _typed([row[name] for row in rows], kind) for name, kind in columns.items()}
     )
@@ -164,9 +160,6 @@ def tidy(data: xr.Dataset, whose: Mapping[str, str]) -> pd.DataFrame:
 def _of_quantity(
     data: xr.Dataset, quantity: str, beside: Sequence[str], whose: Mapping[str, str]
 ) -> pd.DataFrame:
-    import pandas as pd
-    import xarray as xr
-
     answer = data[quantity].variable
     columns: dict[str, Any] = {**whose, "layer": "", "readout": "", "quantity": quantity}
     columns["value"], words = answer, _words(answer)
@@ -226,8 +219,6 @@ def _kind(values: Any) -> str:
 
 def _typed(values: Any, kind: str) -> Any:
     """Return values as a pandas array of a kind; empty text is missing, as it is in a CSV."""
-    import pandas as pd
-
     if kind == "str":
         values = pd.Series(values, dtype="str")
         return values.where(values != "")
@@ -259,8 +250,6 @@ def merged(schemas: Iterable[Schema]) -> Schema:
 
 def fitted(frame: pd.DataFrame, columns: Schema) -> pd.DataFrame:
     """Return a frame with the columns and types of a schema; what it lacks is missing."""
-    import pandas as pd
-
     own = schema(frame)
     found: dict[str, Any] = {}
     for name, kind in columns.items():
@@ -279,8 +268,6 @@ def fitted(frame: pd.DataFrame, columns: Schema) -> pd.DataFrame:
 
 def together(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Return frames of answers below each other, with the columns of all."""
-    import pandas as pd
-
     columns = merged([OF_ANSWERS, *map(schema, frames)])
     if not frames:
         return _framed(columns, [])

@@ -13,20 +13,10 @@ from typing import Literal
 
 import numpy as np
 
+from fechner.arrays import Floats
 from fechner.runs import Result
 from fechner.scores import Score
-from fechner.scores.panels import (
-    Axis,
-    Bars,
-    Floats,
-    Gallery,
-    Line,
-    Mark,
-    Panel,
-    Points,
-    Surface,
-    Vertical,
-)
+from fechner.scores.panels import Axis, Bars, Gallery, Line, Mark, Panel, Points, Surface, Vertical
 
 Which = Literal["x", "y"]
 Ground = Literal["light", "dark"]

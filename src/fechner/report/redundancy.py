@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fechner.arrays import pd
 from fechner.physiology.redundancy import Redundancy, mean_interval
 from fechner.report.figures import style
 from fechner.report.figures.grid import Cell, draw_grid
@@ -59,8 +60,6 @@ def write_redundancy(found: Sequence[Redundancy], path: Path | str) -> str:
 
 def to_csv(found: Sequence[Redundancy]) -> str:
     """Return bits per pair as CSV: a photograph of a layer of an observer on each row."""
-    import pandas as pd
-
     frames = [
         pd.DataFrame(
             {

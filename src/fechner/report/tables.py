@@ -13,12 +13,10 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
+from fechner.arrays import pd
 from fechner.errors import MissingExtraError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Formats of a summary.
 FORMATS = ("table", "csv", "json", "md", "latex")
@@ -314,8 +312,6 @@ def _plain(value: Any) -> Any:
 
 def write_csv(file: IO[bytes], columns: Schema, frames: Iterable[pd.DataFrame]) -> None:
     """Write CSV; numbers have the digits that read back as the same number, missing is empty."""
-    import pandas as pd
-
     header = pd.DataFrame(columns=list(columns)).to_csv(index=False, lineterminator="\n")
     file.write(header.encode())
     texts = [name for name, kind in columns.items() if kind == "str"]
@@ -349,7 +345,6 @@ def write_json(file: IO[bytes], columns: Schema, frames: Iterable[pd.DataFrame])
 def write_parquet(file: IO[bytes], columns: Schema, frames: Iterable[pd.DataFrame]) -> None:
     """Write Parquet; pandas reads it back with the types it had."""
     import_pyarrow()
-    import pandas as pd
     import pyarrow as pa
     import pyarrow.parquet as pq
 

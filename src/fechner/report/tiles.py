@@ -15,11 +15,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fechner.arrays import Tensor, torch
 from fechner.errors import PictureError
 from fechner.experiments import Experiment, Scene
 from fechner.stimuli import Display, Field, Frames, Picture, Stimulus, paint
@@ -35,9 +35,6 @@ from fechner.stimuli.colour import (
     transform,
 )
 from fechner.stimuli.painting import Part
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 Pixels = NDArray[np.uint8]
 
@@ -157,8 +154,6 @@ def visible(frames: Frames, grey_xyz: Triple | None = None) -> Pixels:
     grey_xyz
         What looks grey on the display; None takes its white.
     """
-    import torch
-
     pixels = on_screen(frames, grey_xyz)
     noise = torch.rand(pixels.shape[-2:], generator=torch.Generator().manual_seed(0)) - 0.5
     levels = (pixels * 255 + noise).round().clamp(0, 255)
@@ -289,8 +284,6 @@ def on_screen(frames: Frames, grey_xyz: Triple | None = None) -> Tensor:
     grey_xyz
         What looks grey on the display; None takes its white.
     """
-    import torch
-
     display = frames.display
     if frames.light == "display" and shows_srgb(display):
         return frames.pixels

@@ -13,8 +13,9 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
+from fechner.arrays import xr
 from fechner.errors import (
     BudgetError,
     FechnerError,
@@ -29,9 +30,6 @@ from fechner.observers.devices import is_out_of_memory
 from fechner.runs.manifest import Manifest
 from fechner.runs.plan import Job
 from fechner.runs.store import as_file
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 #: Answers to the tests that one comes after, None where an observer cannot be asked.
 Answers = tuple["xr.Dataset | None", ...]
@@ -218,7 +216,7 @@ class LocalBackend:
     lifted: dict[Ability, Any]
     device: str
     on_images: Callable[[int], None]
-    log: TrialLog
+    log: TrialLog | None
     slots: int = 1
 
     def __post_init__(self) -> None:

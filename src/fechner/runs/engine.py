@@ -9,8 +9,9 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass, replace
 from logging import FileHandler
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fechner.arrays import xr
 from fechner.errors import BudgetError, FechnerError, ObserverError, RunFolderError, WorkerError
 from fechner.observers import LIFTS, abilities
 from fechner.observers.abilities import Ability, lacks
@@ -26,10 +27,6 @@ from fechner.runs.trials import FILE as TRIALS
 from fechner.runs.trials import Budget, Trials
 from fechner.suites import Test
 from fechner.suites.base import may_ask, not_asked
-
-if TYPE_CHECKING:
-    import xarray as xr
-
 
 #: Pictures per forward pass, on a CPU and on an accelerator: enough to keep them busy.
 _LARGEST_BATCH, _LARGEST_BATCH_ACCELERATOR = 8, 64
@@ -149,8 +146,12 @@ class _Session:
         record.fingerprints |= fingerprints
         _describe(record, observer, lifted, cannot)
         self._record_tests()
-        budget = Budget(settings.max_trials, settings.max_cost, settings.accept_invalid)
-        with closing(Trials(self.folder / TRIALS, self.name, budget)) as trials:
+        with ExitStack() as stack:
+            trials = None
+            if any(getattr(each, "reads", "nothing") != "nothing" for each in lifted.values()):
+                budget = Budget(settings.max_trials, settings.max_cost, settings.accept_invalid)
+                trials = Trials(self.folder / TRIALS, self.name, budget)
+                stack.enter_context(closing(trials))
             backend: Backend = LocalBackend(lifted, manifest.device, bar.images, trials)
             if executor is not None and not all(map(self._is_recorded, self.plan)):
                 backend = self._remote(executor, processes, setup, given, lifted) or backend

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from fechner.arrays import torch
 from fechner.errors import FechnerError, RunFolderError
 from fechner.observers import observe
 from fechner.observers.abilities import Dtype
@@ -194,8 +195,6 @@ class Prepared:
 
     def manifest(self, folder: Path, say: Callable[[str], None] = lambda line: None) -> Manifest:
         """Return the manifest of the folder's run, or of a new one; nothing is written."""
-        import torch
-
         own, settings = self.suite, self.settings
         device = settings.device or best_device()
         wanted = Manifest(
@@ -291,8 +290,6 @@ def _holds_other_things(folder: Path) -> bool:
 @contextmanager
 def computing_with(threads: int) -> Iterator[None]:
     """Compute with this many CPU threads, and afterwards with as many as before."""
-    import torch
-
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import fechner
+from fechner.arrays import torch
 from fechner.errors import RunFolderError
 from fechner.observers.abilities import Ability, Dtype, Need
 from fechner.observers.readouts import check_readouts
@@ -293,7 +294,6 @@ def stored_options(options: Options) -> dict[str, Any]:
 def versions() -> dict[str, str]:
     """Return the versions that results may depend on."""
     import numpy
-    import torch
 
     return {
         "fechner": fechner.__version__,
@@ -306,7 +306,6 @@ def versions() -> dict[str, str]:
 def machine(device: str) -> dict[str, str]:
     """Return the hardware that a run is started on, without anything that names the machine."""
     import psutil
-    import torch
 
     processor = platform.processor() or platform.machine()
     with suppress(OSError):  # Linux has its name in a file

@@ -10,15 +10,13 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fechner.arrays import xr
 from fechner.experiments import Experiment, Piece
 from fechner.runs.manifest import ObserverRecord, parameters
 from fechner.runs.store import Entry, read_dataset, slug
 from fechner.suites.base import Test, may_ask
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 
 @dataclass(frozen=True)
@@ -186,8 +184,6 @@ def read_answers(
         True for what scores need alone, False for what is for figures only; if None, both, where
         the latter was measured.
     """
-    import xarray as xr
-
     keys = piece_keys(test, among, record)
     done = {entry.key: entry for entry in entries if entry.status == "done"}
     found = []

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fechner.arrays import xr
 from fechner.errors import FechnerError, ObserverError, RunFolderError
 from fechner.experiments import Presenter
 from fechner.experiments.interview import GRADED
@@ -33,8 +34,6 @@ from fechner.runs.store import Ledger, only_writer, read_dataset, write_dataset
 from fechner.runs.trials import FILE, Trials
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from fechner.stimuli import Frames
 
 #: The read-out that holds choices.

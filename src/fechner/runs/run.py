@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fechner.arrays import pd, xr
 from fechner.errors import RunFolderError, UnknownNameError
 from fechner.experiments import Experiment
 from fechner.observers import READOUTS, Wants
@@ -25,9 +26,6 @@ from fechner.suites import suite as find_suite
 from fechner.suites.base import may_ask, not_asked
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
-
     from fechner.human.trials import HumanTrials
     from fechner.report.frames import What
 
@@ -289,7 +287,8 @@ class Run:
 
     def spent(self, observer: str | None = None) -> Spent:
         """Return what answers in words took: trials, tokens, money."""
-        return Trials(self.folder / TRIALS).spent(observer)
+        path = self.folder / TRIALS
+        return Trials(path).spent(observer) if path.is_file() else Spent()
 
     def trials(self, observer: str | None = None) -> list[dict[str, Any]]:
         """Return every answer in words with what it was about, in the order in which they came."""

@@ -18,17 +18,15 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal
+from typing import IO, Literal
 
+from fechner.arrays import xr
 from fechner.errors import RunFolderError
 
 try:
     import fcntl
 except ImportError:  # Windows has no such lock; there, two processes are not kept apart
     fcntl = None  # type: ignore[assignment]
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 
 def slug(name: str) -> str:
@@ -108,8 +106,6 @@ def as_file(data: xr.Dataset) -> bytes:
     classic netCDF format is written and read about 20 times faster than the one on HDF5, at a fifth
     of the size, and a piece is far below its limits.
     """
-    import xarray as xr
-
     variables = {name: data.variables[name].copy() for name in sorted(map(str, data.variables))}
     for variable in variables.values():
         variable.attrs = dict(sorted(variable.attrs.items()))
@@ -121,8 +117,6 @@ def as_file(data: xr.Dataset) -> bytes:
 
 def read_dataset(path: Path, expected_sha256: str) -> xr.Dataset:
     """Read a stored dataset, or say that the file is missing or damaged."""
-    import xarray as xr
-
     content = path.read_bytes() if path.is_file() else None
     if content is None or hashlib.sha256(content).hexdigest() != expected_sha256:
         state = "missing" if content is None else "damaged"

@@ -30,6 +30,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from fechner.arrays import torch
 from fechner.errors import FechnerError, ObserverError, RunFolderError, WorkerError
 from fechner.experiments import Piece
 from fechner.observers.abilities import Ability
@@ -94,8 +95,6 @@ def work(
     sender
         The process that sent it; what is logged there is in its log already.
     """
-    import torch
-
     text = io.StringIO()
     with (
         _ONE_AT_A_TIME,

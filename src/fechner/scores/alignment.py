@@ -11,17 +11,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fechner.arrays import Floats, xr
 from fechner.experiments.base import abscissa, is_log
 from fechner.scores import notes
-from fechner.scores.panels import Axis, Floats, Line, Panel, Points, Surface, spans_decades
+from fechner.scores.panels import Axis, Line, Panel, Points, Surface, spans_decades
 from fechner.scores.score import Resampled, Score, Scorer, outputs, placed, unmeasured
 from fechner.scores.statistics import cluster_counts, normal_errors, spread
 
 if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
-
     from fechner.experiments import NearThreshold
 
 

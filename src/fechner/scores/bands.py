@@ -14,17 +14,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fechner.arrays import Flags, Floats, xr
 from fechner.scores import notes
-from fechner.scores.panels import Axis, Flags, Floats, Line, Panel
+from fechner.scores.panels import Axis, Line, Panel
 from fechner.scores.score import Resampled, Score, Scorer, at_place_of, place, unmeasured
 from fechner.scores.sensitivity import FEWEST, ContrastSensitivity, correlation
 from fechner.scores.statistics import RESAMPLES, change_interval, cluster_counts
 
 if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
-
     Texts = NDArray[np.str_]
 
 #: A band counts at an RMSE where so much of the pictures could be made; an RMSE counts where so

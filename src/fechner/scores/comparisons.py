@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from fechner.arrays import Floats, xr
 from fechner.scores.score import Resampled, Score, Scorer, distance, rounded
 from fechner.scores.statistics import Source, cluster_counts, difference_interval, student
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from fechner.scores.panels import Floats
 
 Correction = Literal["holm", "bh", "none"]
 

@@ -13,7 +13,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fechner.arrays import Floats, xr
 from fechner.scores import notes
 from fechner.scores.consistency import (
     Consistency,
@@ -28,7 +30,6 @@ from fechner.scores.items import names_of
 from fechner.scores.panels import (
     ACCURACY,
     Axis,
-    Floats,
     Item,
     Line,
     Panel,
@@ -42,9 +43,6 @@ from fechner.scores.statistics import Source
 from fechner.stimuli.conditions import known_experiment
 
 if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
-
     from fechner.human.trials import HumanTrials
 
 

@@ -13,15 +13,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from fechner.arrays import Flags, Floats
 from fechner.scores.statistics import RESAMPLES, Scale, cluster_counts, interval, wilson
 from fechner.stimuli.conditions import picture_name
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
     from fechner.human.trials import HumanTrials
-    from fechner.scores.panels import Flags, Floats
 
     Texts = NDArray[np.str_]
 

@@ -13,19 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fechner.arrays import Flags, Floats, xr
 from fechner.scores import notes
 from fechner.scores.score import CHECK, Score, unmeasured
 from fechner.scores.statistics import cluster_counts
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
-
-    from fechner.scores.panels import Flags, Floats
 
 #: Responses that differ by less, relatively, are equal: rounding in single precision is no order.
 EQUAL = 1e-6

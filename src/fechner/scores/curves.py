@@ -12,18 +12,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fechner.arrays import Floats, xr
 from fechner.scores import notes
 from fechner.scores.curve_checks import EQUAL, Check, CurveSet, concordance, pooled_kendall
-from fechner.scores.panels import Axis, Floats, Line, Palette, Panel
+from fechner.scores.panels import Axis, Line, Palette, Panel
 from fechner.scores.score import Resampled, Score, Scorer, unmeasured
 from fechner.scores.statistics import Scale, Source, cluster_counts, interval, student
 from fechner.stimuli.colour import DIRECTION_NAMES
 
 if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
-
     from fechner.experiments import Curves
 
 #: Abscissae needed to speak of a curve.

@@ -13,16 +13,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from fechner.arrays import Floats
 from fechner.errors import FechnerError
 from fechner.scores.statistics import RESAMPLES, cluster_counts, student, wilson
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from fechner.human.trials import HumanTrials
     from fechner.psychometrics.likelihood import Falling
-    from fechner.scores.panels import Floats
 
 #: Neighbouring levels that the published curves are averaged over.
 PUBLISHED_WINDOW = 15

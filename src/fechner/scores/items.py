@@ -8,13 +8,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fechner.arrays import Floats, xr
 from fechner.scores import item_curves, notes
 from fechner.scores.item_curves import Counts, HumanPoint, Located
 from fechner.scores.panels import (
     ACCURACY,
     Axis,
-    Floats,
     Item,
     Line,
     Mark,
@@ -29,9 +30,6 @@ from fechner.scores.score import Resampled, Score, Scorer, at_place_of, unmeasur
 from fechner.scores.statistics import cluster_counts
 
 if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
-
     from fechner.human.trials import HumanTrials
     from fechner.psychometrics.population import Population
 

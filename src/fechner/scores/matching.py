@@ -12,18 +12,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fechner.arrays import Flags, Floats, xr
 from fechner.scores import notes
-from fechner.scores.panels import Axis, Flags, Floats, Line, Panel, spans_decades
+from fechner.scores.panels import Axis, Line, Panel, spans_decades
 from fechner.scores.score import Resampled, Score, Scorer, unmeasured
 from fechner.scores.statistics import cluster_counts, normal_errors, spread
 from fechner.stimuli.colour import DIRECTION_NAMES
 from fechner.stimuli.patterns import in_words
 
 if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
-
     from fechner.experiments import ColourMatching, FrequencyMatching
 
     #: The error of values, with weights of clusters, [..., clusters]: one for each set of weights.

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import xarray as xr
+from fechner.arrays import xr
 
 # Why a score is NaN.
 SAME_ANSWERS = "not computable: the observer answered the same to every stimulus"

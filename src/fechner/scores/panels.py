@@ -12,15 +12,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fechner.arrays import Flags, Floats, xr
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from fechner.stimuli import Picture, Stimulus
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 #: What colours of groups stand for: channels (achromatic, red-green, yellow-blue), adaptors from
 #: the one that changes least to the one that changes most, or backgrounds from one end of a

@@ -5,17 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fechner.arrays import Floats, xr
 from fechner.scores.statistics import Scale, Source, interval, wilson
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
-
-    from fechner.scores.panels import Floats
 
 #: From which share on a check is passed, and passed in part.
 YES, PARTLY = 0.8, 0.4

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from fechner.arrays import Floats, xr
 from fechner.experiments.base import abscissa
 from fechner.scores import notes, statistics, thresholds
-from fechner.scores.panels import Axis, Bars, Floats, Line, Panel, Points, Surface
+from fechner.scores.panels import Axis, Bars, Line, Panel, Points, Surface
 from fechner.scores.score import Resampled, Score, Scorer, placed, unmeasured
 from fechner.scores.statistics import Estimate, MeasuredCurve, cluster_counts, wilson
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from fechner import psychometrics
     from fechner.experiments import Asking
     from fechner.scores.thresholds import Thresholds

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from fechner.scores.panels import Flags, Floats
+from fechner.arrays import Flags, Floats
 
 Scale = Literal["correlation", "concordance", "error", "share"]
 

@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fechner.arrays import Flags, Floats, xr
 from fechner.scores import notes
 from fechner.scores.score import Score, unmeasured
 from fechner.scores.statistics import (
@@ -22,11 +24,7 @@ from fechner.scores.statistics import (
 )
 
 if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
-
     from fechner.psychometrics import Sensitivity
-    from fechner.scores.panels import Flags, Floats
 
     #: Thresholds of prompts and which are censored; their curve, and where that is.
     _Fit = tuple[Floats, NDArray[Any], MeasuredCurve, NDArray[Any]]

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from torch import Tensor
+from fechner.arrays import Tensor
 
 Pair: TypeAlias = tuple[float, float]
 Triple: TypeAlias = tuple[float, float, float]

@@ -7,12 +7,9 @@ where two colours are the same, and no infinity on the grey axis.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+from fechner.arrays import Tensor
 from fechner.stimuli.colour import D65_XYZ, Matrix, Triple, pq_encode, root, transform, xyz_to_lab
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 #: Linear RGB of BT.709 to that of BT.2020, from the chromaticities of both (BT.2087 prints four
 #: digits of it).

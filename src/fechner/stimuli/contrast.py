@@ -15,7 +15,7 @@ always given. For a pattern of unit amplitude:
 from __future__ import annotations
 
 import math
-from typing import Literal, TypeAlias, TypeVar, get_args
+from typing import Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,6 @@ UNIT_NAMES: dict[Unit, str] = {
     "dkl_rms": "DKL, RMS",
     "cone": "cone",
 }
-Floats: TypeAlias = NDArray[np.float64]
 Value = TypeVar("Value", float, NDArray[np.float64])
 
 

@@ -12,11 +12,12 @@ import warnings
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fechner.arrays import torch
 from fechner.errors import PictureError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from PIL import Image
 
     #: Left, top, right, bottom.
@@ -212,8 +213,6 @@ def stored(thing: Any, name: str) -> NDArray[Any]:
 
 def _channels_last(thing: Any) -> NDArray[Any] | None:
     """Return [h, w, channels], None for what is no picture."""
-    import torch
-
     first = isinstance(thing, torch.Tensor)
     if first:
         thing = thing.detach().cpu()

@@ -10,16 +10,14 @@ from difflib import get_close_matches
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
+from fechner.arrays import Tensor
 from fechner.errors import FechnerError, UnknownNameError
 from fechner.stimuli import colour
 from fechner.stimuli.colour import Matrix, Triple, as_matrix, as_triple, inverse, transform
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 Eotf = Literal["srgb", "gamma", "linear", "pq", "hlg"]
 

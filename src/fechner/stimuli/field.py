@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from torch import Tensor
+from fechner.arrays import Tensor, torch
 
 Coordinates = Literal["centres", "endpoints"]
 
@@ -120,8 +119,6 @@ class Field:
 
         Turned by an orientation, they are the coordinates across and along its bars, [h, w].
         """
-        import torch
-
         axes = []
         for n in (self.width_px, self.height_px):
             steps = torch.arange(n, dtype=torch.float64, device=device)

@@ -19,10 +19,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from fechner.arrays import Tensor
 from fechner.errors import FechnerError, PictureError, described
 from fechner.stimuli.decoding import WITH_ALPHA, fitted, stored, unreadable
 from fechner.stimuli.field import Field
@@ -37,9 +38,6 @@ from fechner.stimuli.pictures import (
     as_drawn,
     file_size,
 )
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 #: Of a data set that says which class each picture has, so many pictures are looked at to know it
 #: again.

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fechner.arrays import Tensor, torch
 from fechner.errors import GamutError, PictureError
 from fechner.stimuli.colour import srgb_decode
 from fechner.stimuli.patterns import check_positive, seed_of
 from fechner.stimuli.pictures import Seed, picture_drawn
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from fechner.stimuli.field import Field
     from fechner.stimuli.patterns import ContrastOf
     from fechner.stimuli.pictures import Photograph
@@ -69,8 +68,6 @@ def _ring(field: Field, low_cpd: float, high_cpd: float, device: str) -> tuple[T
 
     The squared radius avoids that rounding of a square root decides who is on the edge.
     """
-    import torch
-
     step = 1 / field.ppd
     fx = torch.fft.rfftfreq(field.width_px, step, dtype=torch.float64, device=device)
     fy = torch.fft.fftfreq(field.height_px, step, dtype=torch.float64, device=device)
@@ -101,8 +98,6 @@ class FilteredNoise:
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the noise with unit standard deviation."""
-        import torch
-
         shape = (field.height_px, field.width_px)
         if self.generator != "pcg64" and not isinstance(self.seed, int):
             raise ValueError(f"the generator '{self.generator}' takes one seed.")
@@ -259,8 +254,6 @@ class RingNoise:
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the noise, of sqrt 2 x standard deviation 1 over its square."""
-        import torch
-
         side = round(self.size_deg * field.ppd)
         top, left = (field.height_px - side) // 2, (field.width_px - side) // 2
         if min(top, left) < 0:
@@ -345,8 +338,6 @@ class NaturalBand:
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the band with unit standard deviation."""
-        import torch
-
         low, high = octave_edges(self.frequency_cpd, self.octaves)
         still, why = field.still(), ""
         mirrored = still.resized((2 * field.height_px, 2 * field.width_px))

@@ -8,17 +8,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fechner.arrays import Floats, Tensor, torch
 from fechner.stimuli.patterns import check_positive, seed_of
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from fechner.stimuli.field import Field
     from fechner.stimuli.patterns import ContrastOf
 
-Floats = NDArray[np.float64]
 
 #: The gratings: one in each of these cells of the ring, even in frequency and in orientation.
 _RADII, _ANGLES = 20, 14
@@ -107,8 +104,6 @@ class OrientedNoise:
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the noise, of sqrt 2 x standard deviation 1 over its square."""
-        import torch
-
         if min(field.width_px, field.height_px) < (self.size_deg - 1e-9) * field.ppd:
             raise ValueError(
                 f"noise of {self.size_deg:g} deg does not fit a field of {field.width_deg:g} x "
@@ -142,8 +137,6 @@ class RoundWindow:
 
     def draw(self, field: Field, device: str = "cpu") -> Tensor:
         """Draw the window with unit amplitude."""
-        import torch
-
         x, y = (axis.reshape(-1).cpu().numpy() for axis in field.grid(device))
         return torch.as_tensor(_window(self.size_deg, x, y), device=device)
 
@@ -162,8 +155,6 @@ _Gratings: TypeAlias = tuple[Floats, Floats, Floats]
 @lru_cache(maxsize=256)
 def _gratings(noise: OrientedNoise) -> tuple[_Gratings, float, float]:
     """Return the gratings of a noise, and the offset and scale that make their sum unit."""
-    import torch
-
     seeds = seed_of(noise)
     # With their number: NumPy takes (1, 0) for (1,).
     rng = np.random.default_rng((len(seeds), *seeds))
@@ -212,8 +203,6 @@ def _gratings(noise: OrientedNoise) -> tuple[_Gratings, float, float]:
 
 def _added(gratings: _Gratings, x: Floats, y: Floats, window: Floats | None = None) -> Floats:
     """Return the sum of gratings, [y, x]; in a window, less as much of it as has the same mean."""
-    import torch
-
     fx, fy, phase = gratings
     across = 2 * np.pi * x[:, None] * fx
     along = 2 * np.pi * y[:, None] * fy + phase

@@ -12,21 +12,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fechner.arrays import Tensor, torch
 from fechner.errors import GamutError
 from fechner.stimuli.display import Display
 from fechner.stimuli.field import Field
 from fechner.stimuli.patterns import Pattern, drawn
 from fechner.stimuli.pictures import Manipulated, Picture, Recent, picture_drawn
 from fechner.stimuli.stimulus import Layer, Stimulus
-
-if TYPE_CHECKING:
-    import torch
-    from numpy.typing import NDArray
-    from torch import Tensor
 
 #: ``display``: encoded values as in a picture file, 0..1; ``cdm2``: linear RGB in cd/m2.
 Light = Literal["display", "cdm2"]
@@ -106,8 +103,6 @@ def paint(
     >>> round(float(frames.luminance()[0, 0, 0]), 3)
     100.0
     """
-    import torch
-
     if not stimuli:
         raise ValueError("there is nothing to paint: give at least one stimulus.")
     if light not in get_args(Light):
@@ -174,8 +169,6 @@ def resample(pixels: Tensor, size_px: Sequence[int]) -> Tensor:
 
     Bilinear. Where pixels are lost, the filter is as wide as two of the new ones.
     """
-    import torch
-
     return torch.nn.functional.interpolate(
         pixels, size=tuple(size_px), mode="bilinear", align_corners=False, antialias=True
     )
@@ -201,8 +194,6 @@ def _encoded_pictures(
     stimuli: Sequence[Any], field: Field, display: Display, dtype: torch.dtype, device: str
 ) -> Tensor:
     """Put pictures on a display: their values are sent to it as they are, without dither."""
-    import torch
-
     painted: list[Tensor] = []
     # Neighbours of one manipulation are painted at once.
     kinds = [
@@ -352,8 +343,6 @@ def part_that_differs(
     >>> part_that_differs((Gabor(2.0, sigma_deg=0.25),), (), Field(1920, 1080, 60.0))
     Part(top=455, bottom=540, left=875, right=1045, share=0.0139...)
     """
-    import torch
-
     height, width = field.height_px, field.width_px
     there = torch.zeros(height, width, dtype=torch.bool, device=device)
     for target in targets:

@@ -13,12 +13,11 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, cast
 
+from fechner.arrays import Tensor
 from fechner.errors import FechnerError, raised
 from fechner.stimuli.pictures import Recent
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from fechner.stimuli.field import Field
 
 #: What contrast multiplies: a largest value of 1, a standard deviation of 1, or one of 1/sqrt 2.

@@ -20,15 +20,14 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fechner.arrays import Tensor, torch
 from fechner.errors import FechnerError, PictureError
 from fechner.stimuli.decoding import decoded, fitted, unreadable
 from fechner.stimuli.field import Field
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-    from torch import Tensor
-
     from fechner.stimuli.manipulations.base import Manipulation
     from fechner.stimuli.stimulus import Layer
 
@@ -149,8 +148,6 @@ def rounded(pixels: Tensor, bits: int | None) -> Tensor:
 
 def as_drawn(values: NDArray[np.float64], bits: int | None, device: str) -> Tensor:
     """Return decoded values, [h, w, 3], as `Picture.draw` does."""
-    import torch
-
     pixels = torch.as_tensor(values, device=device).permute(2, 0, 1).contiguous()
     return rounded(pixels, bits)
 

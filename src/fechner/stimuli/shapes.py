@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from fechner.arrays import Tensor
 from fechner.stimuli.patterns import OfOneFrequency, check_positive
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from fechner.stimuli.field import Field
 
 

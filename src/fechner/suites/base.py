@@ -16,6 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from fechner.arrays import xr
 from fechner.errors import FechnerError, UnknownNameError, nearest, raised
 from fechner.experiments import Experiment
 from fechner.observers.abilities import LACKS, Ability, Need
@@ -25,8 +26,6 @@ from fechner.suites.options import Options, options_of
 from fechner.suites.published import Baseline, baselines_of
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from fechner.scores.score import Resampled
 
 

@@ -9,17 +9,15 @@ import re
 from collections.abc import Sequence
 from importlib import util
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
+from fechner.arrays import Tensor, torch
 from fechner.errors import ObserverError
 from fechner.observers.hub import fetching, quietly
 from fechner.observers.inputs import NORMALISATIONS
 from fechner.observers.network import Network
 from fechner.observers.torchvision_fix import import_torchvision
 from fechner.observers.weights import fit_weights, read_weights
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 #: A repository or folder, and a subfolder.
 Place: TypeAlias = tuple[str, str | None]
@@ -54,7 +52,6 @@ def load(
     if util.find_spec("torchvision") is not None:
         import_torchvision()  # before the library does it
     import diffusers
-    import torch
 
     with quietly():
         autoencoder = _autoencoder(model, weights)

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fechner.arrays import torch
 from fechner.errors import ObserverError, UnknownNameError
 from fechner.observers.devices import is_out_of_memory
 from fechner.observers.network import Network
@@ -104,8 +105,6 @@ class Graph:
 
     def run(self, pictures: Tensor) -> dict[str, Tensor]:
         """Return the outputs that have a row per picture."""
-        import torch
-
         found: dict[str, list[Tensor]] = {name: [] for name in self.outputs}
         for chunk in torch.split(pictures, self._batch or len(pictures)):
             # Filled up to the size of batches that the graph takes.
@@ -117,8 +116,6 @@ class Graph:
         return {name: torch.cat(each).to(pictures.device) for name, each in found.items() if each}
 
     def _run(self, pictures: Tensor) -> dict[str, Tensor]:
-        import torch
-
         shown = pictures.permute(0, 2, 3, 1) if self._channels_last else pictures
         array = shown.detach().to("cpu", getattr(torch, self._dtype)).contiguous().numpy()
         session = self._session(pictures.device.type)
@@ -137,7 +134,6 @@ class Graph:
     def _session(self, device: str) -> Any:
         """Return what runs the graph on a kind of device; made when first asked for."""
         import onnxruntime
-        import torch
 
         if device in self._sessions:
             return self._sessions[device]

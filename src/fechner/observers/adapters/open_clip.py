@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fechner.arrays import Tensor
 from fechner.errors import MissingExtraError, ObserverError, UnknownNameError
 from fechner.observers.chat.contrastive import Contrastive
 from fechner.observers.hub import fetching, quietly
@@ -14,9 +15,6 @@ from fechner.observers.network import LoadOptions, Network
 from fechner.observers.taps import first_tensor, natural_stages
 from fechner.observers.torchvision_fix import import_torchvision
 from fechner.observers.weights import cause_of, fit_weights, read_weights
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 #: Stands in for the text tower where only the image tower is filled: the real one may be larger
 #: than what is looked through, and some need a download to be built.

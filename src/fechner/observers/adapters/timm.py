@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fechner.arrays import Tensor
 from fechner.errors import ObserverError, UnknownNameError
 from fechner.observers.classes import class_names
 from fechner.observers.hub import fetching
@@ -12,9 +13,6 @@ from fechner.observers.network import Network
 from fechner.observers.taps import natural_stages
 from fechner.observers.torchvision_fix import import_torchvision
 from fechner.observers.weights import fit_weights, read_weights
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 def load(model: str, *, weights: str | None = None, size: int | None = None) -> Network:

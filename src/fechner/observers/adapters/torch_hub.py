@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fechner.arrays import Tensor, torch
 from fechner.errors import ObserverError
 from fechner.observers import hub
 from fechner.observers.inputs import NORMALISATIONS
@@ -17,9 +18,6 @@ from fechner.observers.network import Network
 from fechner.observers.taps import first_tensor
 from fechner.observers.torchvision_fix import import_torchvision
 from fechner.observers.weights import load_weights
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 _SITE = "https://github.com"
 
@@ -44,8 +42,6 @@ def load(
     size
         Side of the pictures, 224 if None; the code does not say it.
     """
-    import torch
-
     repository, _, entry = model.rpartition("/")
     folder = Path(repository).expanduser().absolute()
     local = (folder / "hubconf.py").is_file()
@@ -89,8 +85,6 @@ def load(
 
 def _cached(repository: str) -> Path | None:
     """Return the folder that torch.hub keeps a repository in, None if it is not here."""
-    import torch
-
     name, _, reference = repository.partition(":")
     # torch would ask the site which of the two it is, every time.
     references = [reference] if reference else ["main", "master"]
@@ -101,8 +95,6 @@ def _cached(repository: str) -> Path | None:
 
 def _make(folder: Path | None, repository: str, entry: str, weights: str | None) -> Any:
     """Call a function of hubconf.py: in a folder, or in a repository that is not here yet."""
-    import torch
-
     source: dict[str, Any] = {"repo_or_dir": str(folder), "source": "local"}
     if folder is None:
         if not hub.reachable(_SITE):
@@ -124,8 +116,6 @@ def _their_code(folder: Path | None) -> Iterator[None]:
     Modules of different repositories are often called alike (``utils``), so they are forgotten
     once the model is built. What the code prints goes to standard error.
     """
-    import torch
-
     there = set(sys.modules)
     try:
         with redirect_stdout(sys.stderr):

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
+from fechner.arrays import Tensor, torch
 from fechner.errors import ObserverError
 from fechner.observers.adapters.transformers_files import Repository
 from fechner.observers.chat.contrastive import Contrastive
@@ -20,9 +21,6 @@ from fechner.observers.network import LoadOptions, Network
 from fechner.observers.questions import Reads
 from fechner.observers.torchvision_fix import import_torchvision
 from fechner.observers.weights import cause_of
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 #: The arguments of models that read text as well.
 _TEXT_ARGUMENTS = {"input_ids", "inputs_embeds"}
@@ -188,8 +186,6 @@ class _Look:
         self, name: str, size_px: tuple[int, int] | None, own_px: tuple[int, int] | None
     ) -> None:
         """Show it one grey picture: whether it takes the size, and what an unknown kind returns."""
-        import torch
-
         height, width = size_px or (224, 224)
         try:
             with torch.no_grad():
@@ -355,8 +351,6 @@ def _pictures(pixels: Tensor, config: Any, masked: bool) -> dict[str, Any]:
 
 def _pictures_in_order(pixels: Tensor, config: Any, masked: bool) -> dict[str, Any]:
     """Return pictures and what their patches are sorted by, the same for every picture."""
-    import torch
-
     height, width = pixels.shape[2:]
     patches = (height // config.patch_size) * (width // config.patch_size)
     order = torch.arange(patches, dtype=torch.float32)
@@ -367,8 +361,6 @@ def _pictures_in_order(pixels: Tensor, config: Any, masked: bool) -> dict[str, A
 
 def _patches(pixels: Tensor, config: Any, masked: bool) -> dict[str, Any]:
     """Cut pictures into patches, as the processor of NaFlex models does."""
-    import torch
-
     side = getattr(config, "vision_config", config).patch_size
     n, channels, height, width = pixels.shape
     rows, columns = height // side, width // side

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from fechner.arrays import torch
 from fechner.errors import FechnerError, ObserverError
 from fechner.observers.abilities import Dtype
 from fechner.observers.hub import environment, fetching
@@ -50,7 +51,6 @@ class Repository:
 
     def empty_model(self, loader: str = "AutoModel") -> Any:
         """Return the model without weights, which takes no memory."""
-        import torch
         import transformers
 
         with self._loading("config.json"), torch.device("meta"):
@@ -58,7 +58,6 @@ class Repository:
 
     def load(self, loader: str = "AutoModel", dtype: Dtype = "float32") -> tuple[Any, list[str]]:
         """Return the model and the names of weights that were not there or did not fit."""
-        import torch
         import transformers
 
         of_any_type = loader.startswith("Auto")

@@ -24,10 +24,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
+from fechner.arrays import Tensor, torch
 from fechner.observers.metrics.filtering import extend
 from fechner.observers.metrics.metric import Metric, declared
 from fechner.stimuli import Frames
@@ -41,10 +42,6 @@ from fechner.stimuli.colour_difference import (
     lab,
     recolour,
 )
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
 
 #: CIE 1931 XYZ to luminance, red-green and blue-yellow of Poirson & Wandell (1993), as in the
 #: authors' code.
@@ -219,8 +216,6 @@ def line_spread(width_deg: float, ppd: float, version: Version = "paper") -> np.
 
 def _blur(opponent: Tensor, ppd: float, version: Version) -> Tensor:
     """Blur three opponent channels, [n, 3, h, w]."""
-    import torch
-
     height, width = opponent.shape[-2:]
     gain, reach, size = _filters(height, width, ppd, version, opponent.dtype, str(opponent.device))
     # Without its constant part, rounding is that of the modulation, not of the background, and a
@@ -239,8 +234,6 @@ def _filters(
     height: int, width: int, ppd: float, version: Version, dtype: torch.dtype, device: str
 ) -> tuple[Tensor, int, tuple[int, int]]:
     """Return gains of the channels per frequency, what is mirrored around, and the padded size."""
-    import torch
-
     reach = len(line_spread(1.0, ppd, version)) // 2
     # A multiple of 16 is fast; what is added lies beyond the reach of the kernels.
     size = tuple(-(-(pixels + 2 * reach) // 16) * 16 for pixels in (height, width))

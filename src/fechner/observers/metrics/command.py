@@ -18,17 +18,15 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from fechner.arrays import Tensor, torch
 from fechner.errors import FechnerError, ObserverError
 from fechner.observers.abilities import Wants
 from fechner.observers.metrics.files import Kind, check_kind, describe_kind, write_file
 from fechner.observers.metrics.metric import About, Metric
 from fechner.observers.weights import hash_file
 from fechner.stimuli import Clips, Display, Field, Frames, Light
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 #: A number as programs print it; no part of a word or a version, but a unit may follow.
 _NUMBER = re.compile(
@@ -121,8 +119,6 @@ class Command(Metric):
         display: Display,
     ) -> Tensor:
         """Run the program on each pair; a reference that serves several is written once."""
-        import torch
-
         scores = []
         values: dict[str, object] = {
             "width": field.width_px,

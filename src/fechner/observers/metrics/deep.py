@@ -21,9 +21,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
+from fechner.arrays import Tensor, torch
 from fechner.errors import UnknownNameError
 from fechner.observers.devices import check_device
 from fechner.observers.hub import TORCH_CACHE, environment, fetching
@@ -39,9 +40,6 @@ from fechner.observers.metrics.metric import (
 from fechner.observers.torchvision_fix import import_torchvision
 from fechner.observers.weights import hash_weights, read_weights
 from fechner.stimuli import Frames
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 #: Names in the package of LPIPS, with those of torchvision.
 _NETWORKS = {"alex": "alexnet", "squeeze": "squeezenet1_1", "vgg": "vgg16"}
@@ -90,8 +88,6 @@ def _check_network(metric: str, name: str, known: Iterable[str]) -> None:
 
 def _distance(name: str, about: About, module: Any, package: str, device: str) -> Metric:
     """Return the observer of a module with a scaling, a network and linear layers."""
-    import torch
-
     module, fingerprint = _ready(name, about, module, package, device)
 
     def look(frames: Frames) -> tuple[Tensor, ...]:
@@ -108,8 +104,6 @@ def _distance(name: str, about: About, module: Any, package: str, device: str) -
 
 def _ready(name: str, about: About, module: Any, package: str, device: str) -> tuple[Any, str]:
     """Return a module that is ready to look, and the fingerprint of its metric."""
-    import torch
-
     dtype = about.wants.dtype
     module = module.to(device=check_device(device), dtype=getattr(torch, dtype))
     module = module.eval().requires_grad_(False)
@@ -155,7 +149,6 @@ def make_dists(
 
 def _lost(module: Any, test: tuple[Tensor, ...], reference: tuple[Tensor, ...]) -> Tensor:
     """Return the sum of what is lost in all channels of all layers, weighted, [n]."""
-    import torch
 
     def moments(activations: Tensor) -> tuple[Tensor, Tensor]:
         variance, mean = torch.var_mean(activations, dim=(2, 3), correction=0)
@@ -201,8 +194,6 @@ def _loading_backbone(observer: str, network: str, weights: str | None) -> Itera
         if weights is None:
             yield
             return
-        import torch
-
         # Libraries that ask torchvision for "pretrained" networks take no file, but a cache.
         with TemporaryDirectory() as home:
             place = Path(home) / "hub" / "checkpoints" / file

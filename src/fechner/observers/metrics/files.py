@@ -11,17 +11,15 @@ import zlib
 from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fechner.arrays import Tensor
 from fechner.errors import FechnerError
 from fechner.observers.metrics.metric import BT709_WEIGHTS
 from fechner.stimuli import Clips, Light
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-    from torch import Tensor
 
 #: How Y4M names the sampling 4:4:4 at so many bits.
 _Y4M_444 = {8: "C444", 10: "C444p10", 12: "C444p12", 14: "C444p14", 16: "C444p16"}

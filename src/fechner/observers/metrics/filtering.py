@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from torch import Tensor
+from fechner.arrays import Tensor, torch
 
 #: How a picture goes on beyond its edges: its outermost pixels repeated, or the picture mirrored
 #: with its outermost pixels seen twice.
@@ -71,8 +70,6 @@ def extend(pictures: Tensor, dim: int, before: int, after: int, border: Border) 
     >>> extend(row, 0, 2, 1, "repeat").tolist(), extend(row, 0, 2, 1, "mirror").tolist()
     ([1.0, 1.0, 1.0, 2.0, 3.0, 3.0], [2.0, 1.0, 1.0, 2.0, 3.0, 3.0])
     """
-    import torch
-
     size = pictures.shape[dim]
     where = torch.arange(-before, size + after, device=pictures.device)
     if border == "repeat":

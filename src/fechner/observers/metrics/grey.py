@@ -21,15 +21,12 @@ References: wang2004, wang2003, laparra2016.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
+from fechner.arrays import Tensor, torch
 from fechner.observers.metrics.filtering import extend, gaussian_window, smooth
 from fechner.observers.metrics.metric import Metric, Precision, check_size, declared, luma
 from fechner.stimuli.colour import root
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
 
 #: Eleven pixels, standard deviation 1.5 (Wang et al. 2004, section III.C).
 WINDOW = gaussian_window(11, 1.5)
@@ -142,8 +139,6 @@ def mean_squared_error(test: Tensor, reference: Tensor) -> Tensor:
     >>> mean_squared_error(torch.full((2, 4, 4), 0.5), torch.zeros(1, 4, 4)).tolist()
     [0.25, 0.25]
     """
-    import torch
-
     return (test - reference).square().flatten(1).mean(dim=1, dtype=torch.float64)
 
 
@@ -214,8 +209,6 @@ def ssim_loss(test: Moments, reference: Moments) -> Tensor:
     >>> f"{float(ssim_loss(moments(grey + grating), moments(grey))):.4e}"
     '4.9935e-06'
     """
-    import torch
-
     luminance, structure = losses(test, reference)
     return _both(luminance, structure).mean(dim=(-2, -1), dtype=torch.float64)
 
@@ -244,8 +237,6 @@ def ms_ssim_loss(test: Scales, reference: Scales) -> Tensor:
     >>> f"{float(ms_ssim_loss(scales(grey + grating), scales(grey))):.4e}"
     '1.8775e-06'
     """
-    import torch
-
     lost = []
     for number, (seen, known) in enumerate(zip(test, reference, strict=True), start=1):
         luminance, structure = losses(seen, known)
@@ -322,8 +313,6 @@ def pyramid_distance(test: tuple[Tensor, ...], reference: tuple[Tensor, ...]) ->
     >>> round(float(pyramid_distance(seen, known)), 5)
     0.46857
     """
-    import torch
-
     distances = [
         root((one - other).square().mean(dim=(-2, -1), dtype=torch.float64))
         for one, other in zip(test, reference, strict=True)
@@ -337,8 +326,6 @@ def _enlarge(low: Tensor, height: int, width: int) -> Tensor:
     Zeros put between pixels and filtered with twice the weights: a pixel that was there sees itself
     and two neighbours, a new one the two that it lies between.
     """
-    import torch
-
     outer, inner, centre = (2 * weight for weight in _LOW_PASS[:3])
     for dim, size in ((-2, height), (-1, width)):
         count = low.shape[dim]

@@ -17,16 +17,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
+from fechner.arrays import Tensor
 from fechner.errors import MissingExtraError, ObserverError
 from fechner.observers.abilities import Wants
 from fechner.observers.taps import OUTPUT
 from fechner.observers.torchvision_fix import import_torchvision
 from fechner.stimuli import Clips, Frames
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 #: The families of Hammou et al. (2025), Table 1, and one for what is in none of them.
 Kind = Literal[

@@ -24,8 +24,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fechner.arrays import Tensor, torch
 from fechner.errors import FechnerError, ObserverError, UnknownNameError
 from fechner.observers.abilities import Wants
 from fechner.observers.devices import check_device
@@ -43,9 +44,6 @@ from fechner.observers.metrics.metric import (
 )
 from fechner.observers.weights import MissingWeightsError, cause_of, hash_weights
 from fechner.stimuli import Frames
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 def load_piq(name: str, device: str = "cpu", precision: Precision = "own") -> Metric:
@@ -81,8 +79,6 @@ def load_piq(name: str, device: str = "cpu", precision: Precision = "own") -> Me
         return found
 
     def compare(test: Tensor, reference: Tensor, frames: Frames) -> Tensor:
-        import torch
-
         pairs = reference.expand_as(test)
         if how.get("alone"):
             rows = [slice(row, row + 1) for row in range(len(test))]
@@ -116,8 +112,6 @@ def make_flip(device: str = "cpu") -> Metric:
         return pixels.permute(0, 2, 3, 1).contiguous().cpu().numpy()
 
     def compare(test: Tensor, reference: Tensor, frames: Frames) -> Tensor:
-        import torch
-
         options = {"applyMagma": False, "computeMeanError": False}
         means = []
         for one, other in zip(arrays(test), arrays(reference.expand_as(test)), strict=True):
@@ -162,8 +156,6 @@ def load_pyiqa(name: str, device: str = "cpu", precision: Precision = "own") -> 
     Its difference is how far its score is from that of a picture of noise compared with itself:
     the same number for all, so alignment and matches do not depend on it.
     """
-    import torch
-
     full_name = f"pyiqa/{name}"
     package = import_package("pyiqa", full_name, "pyiqa")
     registry = import_package("pyiqa.default_model_configs", full_name, "pyiqa").DEFAULT_CONFIGS

@@ -27,15 +27,13 @@ Luma is in 0..255, [n, h, w] or [n, t, h, w].
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from fechner.arrays import Tensor, torch
 from fechner.errors import ObserverError
 from fechner.observers.metrics.filtering import gaussian_window, smooth
 from fechner.observers.metrics.metric import Metric, Precision, check_size, declared, luma
 from fechner.stimuli import Clips, Frames
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 #: Variance of the neural noise.
 NOISE = 0.1
@@ -86,8 +84,6 @@ def make(
         return 16 + 219 * luma(frames.pixels)  # those of video, 16 to 235
 
     def watched(clips: Clips) -> Watched:
-        import torch
-
         lumas = torch.stack([levels(frames) for frames in clips], dim=1)
         return watch(lumas[:, 0 if pairs == "all" else -2 :].double())
 
@@ -129,8 +125,6 @@ def speed(test: Tensor, reference: Tensor) -> Tensor:
     >>> round(float(speed(information(weaker[None]), information(picture[None]))), 3)
     20.688
     """
-    import torch
-
     return (test - reference).abs().mean(dim=-1, dtype=torch.float64)
 
 
@@ -169,7 +163,6 @@ def _reduce(luma_255: Tensor, settings: Settings) -> Tensor:
 
 def _blocks(small: Tensor, settings: Settings) -> tuple[Tensor, Tensor]:
     """Return the conditional entropy and the local variance of each block, [n, blocks]."""
-    import torch
     from torch.nn import functional
 
     side = settings.block_px

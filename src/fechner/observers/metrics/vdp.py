@@ -12,13 +12,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fechner.arrays import Tensor, torch
 from fechner.observers.metrics.metric import Metric, declared, import_package, quietly, release
 from fechner.stimuli import Clips, Display, Field, Frames
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 NOTICE = (
     "FovVideoVDP (pyfvvdp) is licensed under CC BY-NC 4.0: for non-commercial use only, cite its "
@@ -99,8 +97,6 @@ class ColorVideoVDP(Metric):
         return (_BEST - jod.double()) / _BEST
 
     def _make_metric(self, ppd: float, display: Display) -> Any:
-        import torch
-
         pycvvdp = import_package("pycvvdp", "cvvdp", "cvvdp")
         # It is given light, black level and reflection included: only its range is left to say.
         photometry = pycvvdp.vvdp_display_photo_eotf(
@@ -163,23 +159,17 @@ class FovVideoVDP(Metric):
         )
 
     def _differences(self, sources: Iterable[_Source]) -> Tensor:
-        import torch
-
         jods = [self._jod(source) for source in sources]
         return (_BEST - torch.tensor(jods, dtype=torch.float64)) / _BEST
 
     def _jod(self, source: _Source) -> float:
         """Return the score; pooled anew, since 10 less something small is rounded in float32."""
-        import torch
-
         metric = self._metric(source.field)
         _, stats = metric.predict_video_source(source)
         channels = torch.as_tensor(stats["Q_per_ch"], dtype=torch.float64, device=self._device)
         return float(metric.do_pooling_and_jods(channels, stats["rho_band"][:-1]))
 
     def _metric(self, field: Field) -> Any:
-        import torch
-
         if field.ppd not in self._metrics:
             # The package is told the angle that a display fills, seen from 1 m.
             half_pixel = math.tan(math.radians(0.5 / field.ppd))

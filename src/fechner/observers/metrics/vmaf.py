@@ -14,8 +14,9 @@ import subprocess
 from collections.abc import Iterable
 from dataclasses import replace
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
+from fechner.arrays import Tensor, torch
 from fechner.errors import MissingExtraError, ObserverError
 from fechner.observers.metrics.files import step_contrast
 from fechner.observers.metrics.metric import (
@@ -28,9 +29,6 @@ from fechner.observers.metrics.metric import (
 )
 from fechner.observers.weights import cause_of, hash_file
 from fechner.stimuli import Clips, Frames
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 #: Weights of ITU-R BT.2020, meant for its own primaries.
 BT2020_WEIGHTS = (0.2627, 0.6780, 0.0593)
@@ -118,8 +116,6 @@ class Vmaf(Metric):
         return self._differences(map(pairs, range(len(test))))
 
     def _differences(self, videos: Iterable[Pairs]) -> Tensor:
-        import torch
-
         found = [self.about.best, *map(self._score, videos)]
         scores = torch.tensor(found, dtype=getattr(torch, self._scores_in)).double()
         return scores[0] - (scores[1:].clamp(0, 100) if self._clip else scores[1:])
@@ -129,8 +125,6 @@ class TorchEngine:
     """VMAF by vmaf-torch, in float64 throughout."""
 
     def __init__(self, device: str) -> None:
-        import torch
-
         vmaf_torch = import_package("vmaf_torch", "vmaf", "vmaf", torchvision=False)
         # Made in float64, not turned into it: filters whose coefficients were rounded to float32
         # see detail in a uniform field.
@@ -144,8 +138,6 @@ class TorchEngine:
 
     def __call__(self, pairs: Pairs) -> float:
         """Return the mean of the scores of all frames; no more than two are held at a time."""
-        import torch
-
         spatial, moved = [], []
         previous: Tensor | None = None
         for test, reference in ((a[None, None], b[None, None]) for a, b in pairs):
@@ -168,8 +160,6 @@ class TorchEngine:
 
     def _moved(self, previous: Tensor | None, current: Tensor) -> Tensor:
         """Return the mean absolute difference of two blurred frames, [1, 1]."""
-        import torch
-
         if previous is None or torch.equal(previous, current):
             return current.new_zeros(1, 1)
         moved: Tensor = self._vmaf.compute_motion(torch.cat([previous, current]))[1:]
@@ -200,8 +190,6 @@ class LibvmafEngine:
 
     def __call__(self, pairs: Pairs) -> float:
         """Return the mean of the scores of all frames."""
-        import torch
-
         process: subprocess.Popen[bytes] | None = None
         chroma = b""
         try:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from importlib import metadata
 from typing import TYPE_CHECKING, Literal
 
+from fechner.arrays import Tensor, torch
 from fechner.errors import ObserverError, UnknownNameError
 from fechner.observers.abilities import Tap, Wants
 from fechner.observers.devices import check_device
@@ -27,8 +28,6 @@ from fechner.stimuli import Frames
 from fechner.stimuli.colour import Triple
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from fechner.observers.models.stages import BioMultiLayer
 
 #: Six numbers, high to low, for each of A, T, D.
@@ -217,8 +216,6 @@ class BioMultiLayerObserver:
 
     def cascade(self, frames: Frames) -> BioMultiLayer:
         """Return the cascade whose filters are made for the size and resolution of frames."""
-        import torch
-
         from fechner.observers.models.stages import BioMultiLayer
 
         height, width = frames.pixels.shape[-2:]
@@ -233,8 +230,6 @@ class BioMultiLayerObserver:
         return self._cascades[key]
 
     def _xyz(self, frames: Frames) -> Tensor:
-        import torch
-
         if frames.share != 1:
             raise ObserverError(f"'{self.name}' looks at the whole field, not at parts of it.")
         light = frames.cdm2()

@@ -16,17 +16,15 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from fechner.arrays import Floats
 from fechner.observers.devices import check_device
 from fechner.observers.metrics.filtering import extend
 from fechner.observers.models.perceptnet import PPD, OpponentNetwork
 from fechner.observers.network import Network
 from fechner.stimuli.colour import Matrix, Triple
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from fechner.arrays import Floats
 from fechner.errors import ObserverError
 from fechner.human.spatial_observer import (
     chromatic_rg_csf,
@@ -33,8 +33,6 @@ from fechner.observers.models.bio_multilayer import (
     WaveletStage,
 )
 from fechner.stimuli.colour import XYZ_TO_ATD
-
-Floats = NDArray[np.float64]
 
 #: Frequency of the lowest band of the pyramid; below is the low-pass residual.
 _LOWEST_CPD = 2.0

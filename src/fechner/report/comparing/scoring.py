@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from fechner.arrays import xr
 from fechner.errors import FechnerError
 from fechner.references import reference
 from fechner.report.contenders import Contender, Entrant, Printed, choose_place
@@ -17,9 +17,6 @@ from fechner.scores.score import Resampled
 from fechner.suites import PRESETS, Test, suite
 from fechner.suites.base import not_asked
 from fechner.suites.published import printed_score
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 
 @dataclass(frozen=True)

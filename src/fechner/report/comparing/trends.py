@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from fechner.arrays import Floats, pd
 from fechner.errors import FechnerError, check_names, listed
 from fechner.report.comparing import scoring
 from fechner.report.comparing.scoring import ScoredObserver, goal_of, p_cells
@@ -21,10 +22,6 @@ from fechner.report.contenders import Entrant, Source, choose, choose_tests, ent
 from fechner.report.tables import Summary, Table, interval, signed, table_of
 from fechner.scores import Score
 from fechner.scores.comparisons import LEVEL, Correction, Regression, corrected, regress
-from fechner.scores.panels import Floats
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _NAME = "observer"
 
@@ -167,8 +164,6 @@ def _figures(
 
     And which of them are logarithms of what runs counted, and who has none, in one line each.
     """
-    import pandas as pd
-
     labels = [each.label for each in every]
     figures = pd.DataFrame(index=labels)
     lines: list[str] = []
@@ -203,8 +198,6 @@ def read_figures(path: Path | str, columns: Sequence[str] | None = None) -> pd.D
 
     Columns that are asked for must be there, but for those of `COUNTED`.
     """
-    import pandas as pd
-
     try:
         # Spreadsheets put a mark before the first character.
         with Path(path).open(encoding="utf-8-sig", newline="") as file:

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import fechner
+from fechner.arrays import pd
 from fechner.errors import FechnerError
 from fechner.physiology import KINDS, RULES, DogFit, GaborFit, ReceptiveField, Tuning, Window
 from fechner.report.figures import style
@@ -24,7 +26,6 @@ from fechner.runs.store import write_atomically
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
 __all__ = [
     "SUFFIXES",
@@ -371,7 +372,5 @@ def _fit(kind: str, fit: GaborFit | DogFit | None, names: Iterable[str]) -> dict
 
 def to_csv(tunings: Iterable[Tuning]) -> str:
     """Return fits as CSV, a unit on each row; what was not found is empty."""
-    import pandas as pd
-
     text: str = pd.DataFrame(map(row, tunings)).to_csv(index=False, lineterminator="\n")
     return text

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fechner.arrays import Floats
 from fechner.errors import FechnerError
 from fechner.psychometrics.functions import from_axis, to_axis
 from fechner.report.figures.axes import Scale, set_axis
 from fechner.report.figures.style import INK, PALETTE, finish, new_page, paper_style
 from fechner.report.panels import Which
-from fechner.scores.panels import Axis, Floats
+from fechner.scores.panels import Axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

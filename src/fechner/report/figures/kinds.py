@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fechner.arrays import Floats
 from fechner.errors import FechnerError, UnknownNameError
 from fechner.report.contenders import ALL, Contender, Selection, choose_observers, choose_place
 from fechner.report.figures import scores
@@ -22,7 +23,7 @@ from fechner.report.figures.style import check_columns, paper_style
 from fechner.report.panels import depth_panel, ends_of, readout_panels
 from fechner.runs import Run
 from fechner.scores import Panel
-from fechner.scores.panels import Bars, Floats, Line, Points
+from fechner.scores.panels import Bars, Line, Points
 from fechner.suites import Test
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fechner.arrays import Floats
 from fechner.report.figures.style import (
     CHANCE,
     CHARACTER_MM,
@@ -20,7 +21,7 @@ from fechner.report.figures.style import (
     size_mm,
 )
 from fechner.report.panels import DIVERGING, edges_of, group_colours, has_cells, has_surface
-from fechner.scores.panels import Axis, Bars, Floats, Line, Panel, Points, Surface, Vertical
+from fechner.scores.panels import Axis, Bars, Line, Panel, Points, Surface, Vertical
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fechner.errors import RunFolderError
 from fechner.experiments import Scene
@@ -20,8 +21,6 @@ from fechner.scores.panels import Axis, Gallery, Mark, Panel, Points, Surface, V
 from fechner.suites import Test
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from fechner.stimuli import Picture, Stimulus
 
 #: Longest side of the pictures in a gallery: they are seen at about half of it or more.

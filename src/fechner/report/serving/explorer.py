@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from urllib.parse import urlencode
 
 import numpy as np
 
 from fechner import human, stimuli
+from fechner.arrays import Floats
 from fechner.errors import FechnerError, UnknownNameError
 from fechner.experiments import Detection
 from fechner.experiments.base import abscissa
@@ -18,9 +19,6 @@ from fechner.references import reference
 from fechner.report.html import as_file
 from fechner.stimuli.patterns import area_deg2
 from fechner.suites.options import Checked, option, options_of
-
-if TYPE_CHECKING:
-    from fechner.stimuli.contrast import Floats
 
 #: Noise masks hold frequencies up to this one, as those of Gegenfurtner & Kiper (1992) did.
 NOISE_MASK_CPD = 12.0

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import fechner
+from fechner.arrays import pd
 from fechner.errors import FechnerError
 from fechner.experiments.item_tasks import Shown
 from fechner.experiments.preferred_views import Item
@@ -220,8 +221,6 @@ def _plain(trial: Trial, draw: _Draw) -> dict[str, Any]:
 
 def _conditions_file(rows: Sequence[Mapping[str, Any]], choices: int) -> str:
     """Return a list of trials as a CSV that PsychoPy reads; answers are counted from 1."""
-    import pandas as pd
-
     options = [f"option_{n + 1}{end}" for n in range(max(choices, 2)) for end in ("", "_image")]
     cells = []
     for number, row in enumerate(rows, 1):

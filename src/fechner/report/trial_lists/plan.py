@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from fechner.arrays import xr
 from fechner.errors import FechnerError, check_names
 from fechner.psychometrics.likelihood import fit_falling
 from fechner.report.contenders import at_output
@@ -23,8 +24,6 @@ from fechner.runs import Run
 from fechner.runs.people import asked_of_people, class_places
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from fechner.experiments.item_response import ItemResponse
 
 #: Choose a name for what was shown, or the picture of the same thing.

@@ -13,17 +13,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from fechner.arrays import Tensor, torch
 from fechner.errors import FechnerError
 from fechner.stimuli.field import Field
 from fechner.stimuli.pictures import Manipulated, Seed, Seeds, picture_drawn, rounded
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
 
 #: What can be manipulated: any picture, or views of 3D objects alone.
 AppliesTo = Literal["pictures", "objects"]
@@ -108,8 +105,6 @@ class Manipulation:
 
     def shown(self, recipe: Manipulated, field: Field, bits: int | None, device: str) -> Tensor:
         """Draw a picture and change it, [3, h, w]; a `PictureError` where that cannot be done."""
-        import torch
-
         return self.show([recipe], field, bits, device, torch.float64)[0]
 
     def apply(
@@ -119,8 +114,6 @@ class Manipulation:
 
         What is changed is rounded to what so many bits can hold; None keeps it.
         """
-        import torch
-
         if not len(pixels) == len(levels) == len(seeds):
             raise ValueError("each picture needs a level and a seed.")
         for level in levels:
@@ -144,8 +137,6 @@ class Manipulation:
         dtype: torch.dtype,
     ) -> Tensor:
         """Draw pictures, or remember them, and change them; both are rounded to so many bits."""
-        import torch
-
         pictures = {recipe.picture for recipe in recipes}
         drawn = {each: picture_drawn(each, field, bits, device) for each in pictures}
         shown = torch.stack([drawn[recipe.picture].to(dtype) for recipe in recipes])
@@ -254,8 +245,6 @@ def parameter(severities: Tensor, published: Sequence[float], identity: float) -
     >>> parameter(torch.tensor([0.5, 1.0, 4.5]), (1, 2, 3, 4, 6), 0).tolist()
     [0.5, 1.0, 5.0]
     """
-    import torch
-
     knots = severities.new_tensor([identity, *published])
     below = severities.floor().clamp(max=len(published) - 1)
     return torch.lerp(knots[below.long()], knots[below.long() + 1], severities - below)
@@ -276,8 +265,6 @@ def hashes(seeds: Seeds, stream: str, shape: tuple[int, ...], device: torch.devi
     >>> hashes([(1,), (2,)], "example", (2,), "cpu").tolist()
     [[1436672159, 1595957271], [124425017, -1558826926]]
     """
-    import torch
-
     texts = (f"{stream}:{','.join(str(int(each)) for each in seed)}" for seed in seeds)
     digests = b"".join(blake2b(text.encode(), digest_size=8).digest() for text in texts)
     keys = torch.from_numpy(np.frombuffer(digests, "<i4").astype(np.int32))
@@ -297,8 +284,6 @@ def uniform(seeds: Seeds, stream: str, shape: tuple[int, ...], like: Tensor) -> 
 
 def normal(seeds: Seeds, stream: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
     """Return standard normal numbers, [n, *shape]; none is beyond 5.3."""
-    import torch
-
     between = uniform(seeds, stream, shape, like).mul_(2).sub_(1)
     return torch.erfinv(between).mul_(math.sqrt(2))
 
@@ -312,8 +297,6 @@ def as_uniform(hashed: Tensor, like: Tensor) -> Tensor:
 
 @lru_cache(maxsize=8)
 def _places(count: int, device: str) -> Tensor:
-    import torch
-
     return _mix_(torch.arange(1, count + 1, dtype=torch.int32, device=device))
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+from fechner.arrays import Tensor, torch
 from fechner.stimuli.manipulations.base import (
     corruption,
     over_pixels,
@@ -15,9 +15,6 @@ from fechner.stimuli.manipulations.base import (
 from fechner.stimuli.manipulations.geometry import along_both, zoomed
 from fechner.stimuli.manipulations.spectra import convolve
 from fechner.stimuli.pictures import Seeds
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 #: What a Gaussian has beyond so many standard deviations is nothing in double precision.
 _WIDEST_SD = 8.0
@@ -40,8 +37,6 @@ def blurred(pixels: Tensor, sigmas_px: Tensor) -> Tensor:
 
 def gaussian_matrices(sigmas_px: Tensor, n: int) -> Tensor:
     """Return matrices [rows, n, n] that blur n pixels with their mirror images; all symmetric."""
-    import torch
-
     # The picture and its mirror image repeat every 2 n pixels; where a Gaussian is as wide as two
     # of these, it is as good as flat.
     sigmas = sigmas_px.double().clamp(max=4.0 * n)[:, None]
@@ -86,8 +81,6 @@ def gaussian_blur(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
 )
 def defocus_blur(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Blur by a disk, as of a lens out of focus."""
-    import torch
-
     radius = parameter(levels, (3, 4, 6, 8, 10), 0).double()[:, None, None]
     # The disk's own edge is blurred, so that it does not alias.
     edge = parameter(levels, (0.1, 0.5, 0.5, 0.5, 0.5), 0.1).double()
@@ -106,8 +99,6 @@ def glass_blur(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
 
     A part of a time is that part of the distance.
     """
-    import torch
-
     n, channels, height, width = pixels.shape
     sigma = parameter(levels, (0.7, 0.9, 1.0, 1.1, 1.5), 0)
     farthest_px = parameter(levels, (1, 2, 2, 3, 4), 0)
@@ -144,8 +135,6 @@ def motion_blur(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
 
 def trails(radius_px: Tensor, sigma_px: Tensor, angle_rad: Tensor) -> Tensor:
     """Return trails from the middle of a square, [n, k, k]: half a Gaussian, cut at its length."""
-    import torch
-
     reach = 41  # twice the largest radius, and a pixel
     steps = torch.arange(reach, dtype=torch.float64, device=radius_px.device)[None]
     sigma, radius, angle = (

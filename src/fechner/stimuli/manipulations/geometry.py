@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from fechner.arrays import Tensor, torch
 from fechner.stimuli.manipulations.base import (
     Directed,
     corruption,
@@ -21,9 +22,6 @@ from fechner.stimuli.manipulations.base import (
     uniform,
 )
 from fechner.stimuli.pictures import Seeds
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 #: Display-encoded grey of what lies outside of the picture. Black would be an object with edges
 #: stronger than those of most pictures.
@@ -41,8 +39,6 @@ class Rotation(Directed):
 
     def change(self, pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
         """Turn pictures."""
-        import torch
-
         angle = torch.deg2rad(self.signed(levels))[:, None, None]
         cos, sin = torch.cos(angle), torch.sin(angle)
         down, across = from_middle(pixels)
@@ -52,8 +48,6 @@ class Rotation(Directed):
 
 def from_middle(pixels: Tensor) -> tuple[Tensor, Tensor]:
     """Return places of pixels counted from the middle: y [h, 1] downwards and x [w]."""
-    import torch
-
     y, x = (
         torch.arange(n, dtype=pixels.dtype, device=pixels.device) - (n - 1) / 2
         for n in pixels.shape[-2:]
@@ -68,8 +62,6 @@ def sampled(
 
     ``zeros``: there is `OUTSIDE` around the picture; ``reflection``: its mirror image.
     """
-    import torch
-
     height, width = pixels.shape[-2:]
     places = torch.stack([x_px * (2 / width), y_px * (2 / height)], dim=-1)
     shift = OUTSIDE if outside == "zeros" else 0.0
@@ -130,8 +122,6 @@ def zoomed(pixels: Tensor, factors: Tensor) -> Tensor:
 
 def along_both(pixels: Tensor, matrices: Callable[[int], Tensor]) -> Tensor:
     """Multiply columns and rows of pictures by matrices for their length, [n, length, length]."""
-    import torch
-
     n, channels, height, width = pixels.shape
     down = matrices(height)
     across = down if width == height else matrices(width)
@@ -147,8 +137,6 @@ def zoom_matrices(factors: Tensor, n: int) -> Tensor:
     Pixels are interpolated linearly if enlarged and averaged under a triangle as wide as two new
     pixels if made smaller. What comes from outside counts as 0.
     """
-    import torch
-
     middle = (n - 1) / 2
     here = torch.arange(n, dtype=torch.float64, device=factors.device)
     factor = factors.double()[:, None, None]
@@ -199,8 +187,6 @@ def covered_parts(parts: Tensor, angles_rad: Tensor, size: tuple[int, int]) -> T
     >>> round(float(covered.mean()), 6)
     0.3
     """
-    import torch
-
     height, width = size
     x, y = torch.cos(angles_rad.double()), torch.sin(angles_rad.double())
     # Seen from a side, the depth of a rectangle is the sum of two lengths: what lies before a line
@@ -261,8 +247,6 @@ def block_matrices(sizes_px: Tensor, n: int) -> Tensor:
 
     Blocks are so many pixels long, not necessarily a whole number of them, from the first pixel on.
     """
-    import torch
-
     here = torch.arange(n, dtype=torch.float64, device=sizes_px.device)
     size = sizes_px.double()[:, None, None]
     block = ((here[:, None] + 0.5) / size).floor()

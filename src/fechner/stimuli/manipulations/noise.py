@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from fechner.arrays import Tensor, torch
 from fechner.stimuli.manipulations.base import (
     Manipulation,
     as_uniform,
@@ -30,9 +30,6 @@ from fechner.stimuli.manipulations.spectra import (
     fractal_noise,
 )
 from fechner.stimuli.pictures import Seeds
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +60,6 @@ class SaltPepper(Manipulation):
 
     def change(self, pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
         """Make a part of all pixels, or of all values, white or black."""
-        import torch
-
         channels, height, width = pixels.shape[1:]
         shape = (channels if self.per_channel else 1, height, width)
         bits = hashes(seeds, "salt and pepper", shape, pixels.device)
@@ -186,8 +181,6 @@ def poisson(means: Tensor, chances: Tensor) -> Tensor:
     >>> poisson(torch.tensor([1.0, 100.0]), torch.tensor([0.5, 0.9772])).tolist()
     [1.0, 120.0]
     """
-    import torch
-
     means = means.detach()
     most = 6.0  # up to so many on average, they are counted one by one
     few = means.clamp(max=most)
@@ -207,8 +200,6 @@ def poisson(means: Tensor, chances: Tensor) -> Tensor:
 @corruption("c-snow", "Snow", "is seen through falling snow", random=True)
 def snow(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Let flakes fall in streaks before a whitened picture."""
-    import torch
-
     height, width = pixels.shape[-2:]
     # Below severity 1 there are its flakes, only fainter.
     at = levels.clamp(min=1)
@@ -249,8 +240,6 @@ def frost(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
 
 def ice(seeds: Seeds, size: tuple[int, int], like: Tensor) -> Tensor:
     """Return the texture of ice, from 0 to 1, [n, h, w]."""
-    import torch
-
     height, width = size
     radius = fourier_frequencies(height, width, like).clamp(min=1 / max(size))
     fy = torch.fft.fftfreq(height, dtype=torch.float64, device=like.device)[:, None]

@@ -9,16 +9,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from fechner.arrays import Tensor, torch
 from fechner.errors import PictureError
 from fechner.stimuli.field import Field
 from fechner.stimuli.manipulations.base import Manipulation, normal, pixel_manipulation, uniform
 from fechner.stimuli.noise import Band, Noise
 from fechner.stimuli.pictures import Manipulated, Problem, Seed, Seeds, picture_drawn, rounded
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 #: The RMSE as shown may differ from the one asked for by this share.
 TOLERANCE = 0.01
@@ -31,8 +29,6 @@ def filter_cosines(pixels: Tensor, gains: Callable[[Tensor], Tensor]) -> Tensor:
     opposite edges do not meet. Gains, [n, h, w], are a function of the frequency in cycles per
     pixel, [h, w].
     """
-    import torch
-
     n, channels, height, width = pixels.shape
     down = _cosines(height, str(pixels.device)).to(pixels.dtype)
     across = _cosines(width, str(pixels.device)).to(pixels.dtype)
@@ -53,8 +49,6 @@ def filter_cosines(pixels: Tensor, gains: Callable[[Tensor], Tensor]) -> Tensor:
 @lru_cache(maxsize=8)
 def _cosines(n: int, device: str) -> Tensor:
     """Return the orthonormal cosine transform (DCT-II) of n numbers as a matrix."""
-    import torch
-
     steps = torch.arange(n, dtype=torch.float64, device=device)
     matrix = torch.cos(math.pi / n * steps[:, None] * (steps[None, :] + 0.5)) * math.sqrt(2 / n)
     matrix[0] /= math.sqrt(2)
@@ -66,7 +60,6 @@ def convolve(pixels: Tensor, kernels: Tensor) -> Tensor:
 
     Beyond its edges a picture is continued by its mirror image, however small it is.
     """
-    import torch
     from scipy.fft import next_fast_len
 
     reach = kernels.shape[-1] // 2
@@ -87,22 +80,16 @@ def fourier(rows: Tensor, size: Sequence[int] | None = None) -> Tensor:
 
     Done together, they would differ in the last bit with the number of rows.
     """
-    import torch
-
     return torch.stack([torch.fft.rfft2(row, s=size) for row in rows])
 
 
 def from_fourier(spectra: Tensor, size: Sequence[int]) -> Tensor:
     """Undo `fourier`."""
-    import torch
-
     return torch.stack([torch.fft.irfft2(row, s=size) for row in spectra])
 
 
 def fourier_frequencies(height: int, width: int, like: Tensor) -> Tensor:
     """Return the frequency of each term of a real Fourier transform, [h, w // 2 + 1], in c/px."""
-    import torch
-
     fx = torch.fft.rfftfreq(width, dtype=torch.float64, device=like.device)
     fy = torch.fft.fftfreq(height, dtype=torch.float64, device=like.device)
     return torch.hypot(fy[:, None], fx[None, :])
@@ -116,8 +103,6 @@ def filtered_noise(
     Gains are those of each term of a real Fourier transform, [h, w // 2 + 1] or one for each row;
     if there is nothing in it, the noise is 0.
     """
-    import torch
-
     white = normal(seeds, stream, size, like)
     spectrum = fourier(white) * gains.to(like.dtype)
     spectrum[..., 0, 0] = 0
@@ -182,8 +167,6 @@ def high_pass(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
 
 def _rise(frequency: Tensor, start: Tensor, end: Tensor) -> Tensor:
     """Return 0 up to one frequency and 1 from another on, [n, h, w]."""
-    import torch
-
     octaves = torch.log2(frequency.clamp(min=1e-9))[None]
     low, high = (torch.log2(edge)[:, None, None] for edge in (start, end))
     return (1 - torch.cos(math.pi * ((octaves - low) / (high - low)).clamp(0, 1))) / 2
@@ -203,8 +186,6 @@ def _rise(frequency: Tensor, start: Tensor, end: Tensor) -> Tensor:
 )
 def phase_scramble(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Shift phases, even between minus and plus the level: 180 deg leaves nothing of them."""
-    import torch
-
     height, width = pixels.shape[-2:]
     half = width // 2 + 1
     shifts = uniform(seeds, "phases", (height, half), pixels).mul_(2).sub_(1)
@@ -315,8 +296,6 @@ class Suppressed(AtRmse):
 
     def direction(self, pixels: Tensor, field: Field, seed: Seed) -> Tensor:
         """Return the band, to be taken off."""
-        import torch
-
         mask = self.band.mask(field, str(pixels.device))
         found: Tensor = -torch.fft.irfft2(torch.fft.rfft2(pixels) * mask, s=pixels.shape[-2:])
         return found

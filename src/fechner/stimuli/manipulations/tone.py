@@ -10,13 +10,10 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from fechner.arrays import Tensor, torch
 from fechner.stimuli.manipulations.base import Directed, corruption, over_pixels, parameter
 from fechner.stimuli.pictures import Seeds
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 #: Luma of ITU-R BT.601 in 16 bits, as Pillow makes pictures grey.
 _GREY = (19595 / 65536, 38470 / 65536, 7471 / 65536)
@@ -38,8 +35,6 @@ class Enhancement(Directed):
 
     def change(self, pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
         """Go away from the picture that lacks the property, or towards it."""
-        import torch
-
         factor = 1 + over_pixels(self.signed(levels))
         return torch.lerp(self.lacking(pixels).expand_as(pixels), pixels, factor)
 
@@ -94,8 +89,6 @@ def mean_grey(pixels: Tensor) -> Tensor:
     >>> round(float(mean_grey(picture)) * 255, 3)
     76.0
     """
-    import torch
-
     whole = pixels.detach().mul(255).round_()
     red, green, blue = (whole[:, c] * weight for c, weight in enumerate(_GREY))
     grey = (red + green).add_(blue).add_(0.5).floor_()
@@ -143,8 +136,6 @@ SHARPNESS_UP, SHARPNESS_DOWN = _both_ways(
 @corruption("c-brightness", "Brightness", "is brightened in its HSV value")
 def value(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Raise the value of hue, saturation and value."""
-    import torch
-
     value = pixels.amax(dim=1, keepdim=True)
     added = over_pixels(parameter(levels, (0.1, 0.2, 0.3, 0.4, 0.5), 0))
     raised = (value + added).clamp(max=1)
@@ -164,8 +155,6 @@ def contrast_per_channel(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor
 @corruption("c-saturate", "Saturation", "is less saturated up to severity 2.5, and more above it")
 def saturation(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Change saturation: less of it up to severity 2, more from 3 on."""
-    import torch
-
     # On a straight line from severity 2 to 3 the picture itself would come by, so that up to where
     # it turns saturation goes on to fall, and from there on it is what it is at 3.
     less = parameter(levels, (0.3, 0.1, -0.1, -0.1, -0.1), 1)
@@ -194,7 +183,6 @@ def saturation(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
 def jpeg(pixels: Tensor, levels: Tensor, seeds: Seeds) -> Tensor:
     """Compress pictures by Pillow, of quality 100 near severity 0; it has no gradient."""
     import numpy as np
-    import torch
     from PIL import Image
 
     qualities = parameter(levels, (25, 18, 15, 10, 7), 100).round().int().tolist()

@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fechner.arrays import Floats
 from fechner.errors import MissingExtraError
 from fechner.stimuli.decoding import unreadable
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from PIL import Image
 
     Singles = NDArray[np.float32]
-    Floats = NDArray[np.float64]
 
 #: Larger meshes are not read, since memory may not hold them.
 MOST_TRIANGLES = 1_000_000

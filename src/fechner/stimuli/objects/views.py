@@ -11,22 +11,17 @@ from dataclasses import dataclass, replace
 from dataclasses import field as field_
 from pathlib import Path, PurePosixPath
 from threading import RLock
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
+from fechner.arrays import Floats, Tensor
 from fechner.errors import FechnerError, MissingExtraError, PictureError
 from fechner.stimuli.decoding import unreadable
 from fechner.stimuli.field import Field
 from fechner.stimuli.manipulations.base import Manipulation
 from fechner.stimuli.objects.meshes import Part, hash_mesh, linear, read_mesh
 from fechner.stimuli.pictures import Manipulated, Picture, Recent, as_drawn, picture_drawn
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-    from torch import Tensor
-
-    Floats = NDArray[np.float64]
 
 #: Paths per pixel: of views that are measured, and of those among which the best is sought.
 SAMPLES = 16
