@@ -33,11 +33,11 @@ nitpicky = True
 # words for types.
 _ELSEWHERE = (
     r"(fechner\.report\.(comparing\.(scoring|trends)|trial_lists\.plan)|collections|concurrent"
-    r"|numpy|np|pathlib|pd|torch|xr)\..*"
+    r"|numpy|np|pandas|pathlib|pd|torch|xarray|xr)\..*"
 )
 _TYPES = (
-    "(Abscissa|Among|AppliesTo|Asker|ArrayLike|Ask|Axes|By|Categories|Change|Changed|Choices|ConditionPictures|CurveSet|CurveTask|Dropout|Figure|Fit|Flags|Floats|GivenAnswers|Image|InitVar|Interview|Item|ItemTask|Light|Look"
-    "|Manipulation|MeasuredCurve|NDArray|Name|Normalisation|Passed|Path|Placement|Runs|Same|Scale|Seed|Show|Source|Style|Tap|Tensor|Triple|Value|What)"
+    "(Abscissa|Among|AppliesTo|Asker|ArrayLike|Ask|Axes|By|Categories|Change|Changed|Choices|ConditionPictures|Consistency|CurveSet|CurveTask|Dropout|Figure|Fit|Flags|Floats|GivenAnswers|Image|InitVar|Interview|Item|ItemTask|Light|Look"
+    "|Manipulation|MeasuredCurve|NDArray|Name|Normalisation|Passed|Path|Placement|Runs|Same|Scale|Seed|Show|Source|Style|Tap|Tensor|Triple|TypeAliasForwardRef|Value|What)"
 )
 _WORDS = r"(array_like|float64|ndarray|optional|shape|\d|.*\".*|.* (and|to) \w+)"
 nitpick_ignore_regex = [("py:.*", _ELSEWHERE), ("py:.*", rf"(.*\.)?{_TYPES}"), ("py:.*", _WORDS)]
