@@ -124,7 +124,7 @@ def test_adaptive_levels_on_request() -> None:
         ({"images": "nowhere"}, "there is no nowhere"),
         (
             {"images": "nowhere", "suite": "encoders"},
-            "--images; verbal and recognition do",
+            "it is an option of verbal and recognition",
         ),
         ({"views": 5}, "--views are those of 3D objects"),
         ({"levels": 1}, "--levels must be at least 2, not 1"),

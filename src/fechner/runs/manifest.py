@@ -233,7 +233,7 @@ class Manifest:
             )
         if not path.is_file():
             inside = sorted(str(each.parent) for each in folder.glob(f"*/{FILE}"))
-            hint = f"; there are some in it: {', '.join(inside)}" if inside else ""
+            hint = f"; name one of the runs in it: {', '.join(inside)}" if inside else ""
             raise RunFolderError(f"{folder} is not a run folder: it has no {FILE}{hint}.")
         try:
             content = json.loads(path.read_text("utf-8"))
