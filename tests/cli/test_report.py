@@ -43,7 +43,7 @@ def test_places_that_cannot_be_are_a_sentence(
 
 
 def test_a_folder_of_runs_names_them(shown_run: Run) -> None:
-    with pytest.raises(FechnerError, match=rf"name one of the runs in it: .*{shown_run.folder.name}"):
+    with pytest.raises(FechnerError, match=f"the runs in it: .*{shown_run.folder.name}"):
         invoke(str(shown_run.folder.parent))
 
 
