@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
+from fechner.arrays import torch
 from fechner.observers.abilities import ANY_SIZE
 from fechner.observers.devices import is_out_of_memory
 from fechner.observers.inputs import grey

@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import torch
-from torch import nn
 
+from fechner.arrays import torch
 from fechner.errors import ObserverError, described
 from fechner.observers.abilities import Observer, Wants, abilities
 from fechner.observers.devices import check_device
@@ -108,7 +107,7 @@ def observe(
             "observer is a torch module, a function of pictures, or an object with one of the four "
             "abilities."
         )
-    is_module, signature = isinstance(thing, nn.Module), Signature.of(thing)
+    is_module, signature = isinstance(thing, torch.nn.Module), Signature.of(thing)
     compares = signature.pictures == 2
     normalise = Normalisation(mean, std)
     problem = ""
@@ -204,15 +203,17 @@ def _check_channels(normalise: Normalisation, wants: Wants, name: str) -> None:
             raise ObserverError(f"{what} of '{name}' is {allowed}, not {values}.")
 
 
-def _takes_one_channel(module: nn.Module, wants: Wants, look: Callable[[Frames], object]) -> bool:
+def _takes_one_channel(
+    module: torch.nn.Module, wants: Wants, look: Callable[[Frames], object]
+) -> bool:
     """Whether pictures of three channels get as far as a first convolution that takes one."""
-    kinds = (nn.Conv2d, nn.Conv3d)
+    kinds = (torch.nn.Conv2d, torch.nn.Conv3d)
     first = next((part for part in module.modules() if isinstance(part, kinds)), None)
     if wants.channels == 1 or first is None or first.in_channels != 1:
         return False
     reached: list[int] = []
 
-    def hook(part: nn.Module, arguments: Any) -> None:
+    def hook(part: torch.nn.Module, arguments: Any) -> None:
         reached.append(arguments[0].shape[-1 - len(first.kernel_size)])
 
     # What else may be wrong with it is told when it is looked over.
@@ -230,7 +231,9 @@ def from_file(spec: str, device: str = "cpu") -> Observer:
     path, _ = split_spec(spec, *FACTORY)
     mend_torchvision()
     thing = load_from_file(spec, *FACTORY)
-    is_function = callable(thing) and not isinstance(thing, nn.Module) and not abilities(thing)
+    is_function = (
+        callable(thing) and not isinstance(thing, torch.nn.Module) and not abilities(thing)
+    )
     if isinstance(thing, type) or (is_function and Signature.of(thing).pictures == 0):
         try:
             thing = thing()

@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
-import torch
 
+from fechner.arrays import torch
 from fechner.errors import FechnerError
 
 #: Share of the free memory that a batch may take.

@@ -12,9 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from fechner.arrays import Tensor, torch
 from fechner.errors import ObserverError
 from fechner.observers.abilities import Tap, Wants
 from fechner.observers.inputs import KNOWN, NONE, Normalisation, grey, prepared

@@ -7,9 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-import torch
-from torch import Tensor
-
+from fechner.arrays import Tensor, torch
 from fechner.errors import UnknownNameError, described
 from fechner.observers.abilities import ANY_SIZE, Wants
 from fechner.observers.metrics.metric import luma

@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import Any, NamedTuple, get_args
 
-import torch
-from torch import Tensor, nn
-
+from fechner.arrays import Tensor, torch
 from fechner.errors import FechnerError, ObserverError, UnknownNameError
 from fechner.observers.abilities import Answers, Dtype, LayerInfo, Tap, Wants
 from fechner.observers.devices import check_device, is_out_of_memory
@@ -70,7 +68,7 @@ class Network:
         Arguments that it takes beside pictures, of those that are known.
     """
 
-    module: nn.Module | None
+    module: torch.nn.Module | None
     call: Callable[..., Any] | None = None
     size_px: tuple[int, int] | None = None
     normalise: Normalisation = NONE
@@ -291,7 +289,7 @@ def encoder(
     return NetworkThatAnswers(name, see, answer)
 
 
-def head_of(module: nn.Module, look: Callable[[], object], classes: int) -> str | None:
+def head_of(module: torch.nn.Module, look: Callable[[], object], classes: int) -> str | None:
     """Return the name of the part that makes the class scores, None if none is found.
 
     It is the last linear layer or convolution in a pass, if it makes a score for every class and is
@@ -304,7 +302,7 @@ def head_of(module: nn.Module, look: Callable[[], object], classes: int) -> str 
     >>> head_of(model, lambda: model(torch.zeros(1, 3)), classes=2)
     '2'
     """
-    kinds = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
+    kinds = (torch.nn.Linear, torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.Conv3d)
     parts = {name: part for name, part in module.named_modules() if isinstance(part, kinds)}
     called: list[str] = []
     with ExitStack() as hooks:
@@ -316,17 +314,17 @@ def head_of(module: nn.Module, look: Callable[[], object], classes: int) -> str 
     if not called or not called[-1] or called.count(called[-1]) > 1:
         return None
     last = parts[called[-1]]
-    made = last.out_features if isinstance(last, nn.Linear) else last.out_channels
+    made = last.out_features if isinstance(last, torch.nn.Linear) else last.out_channels
     return called[-1] if made == classes else None
 
 
-def before_head(module: nn.Module, head: str) -> Callable[..., Tensor]:
+def before_head(module: torch.nn.Module, head: str) -> Callable[..., Tensor]:
     """Return a function of pictures that gives what goes into the named part of a classifier."""
 
     def call(pictures: Tensor, **known: Any) -> Tensor:
         seen: list[Tensor] = []
 
-        def hook(part: nn.Module, arguments: tuple[Tensor, ...]) -> None:
+        def hook(part: torch.nn.Module, arguments: tuple[Tensor, ...]) -> None:
             seen.append(arguments[0].clone())  # some heads write over it
 
         with module.get_submodule(head).register_forward_pre_hook(hook):

@@ -10,10 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from fechner import stimuli
+from fechner.arrays import Tensor, torch
 from fechner.errors import FechnerError, described
 from fechner.observers.abilities import ANY_SIZE, Ability, Answers, Compares, Wants, abilities
 from fechner.observers.complexity import Complexity, count

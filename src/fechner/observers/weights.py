@@ -10,9 +10,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import Tensor, nn
-
+from fechner.arrays import Tensor, torch
 from fechner.errors import FechnerError, ObserverError
 
 #: What training on several devices or with torch.compile puts before every name.
@@ -87,14 +85,14 @@ def _prefix(names: Collection[str]) -> str:
     return prefix
 
 
-def load_weights(module: nn.Module, path: Path | str) -> None:
+def load_weights(module: torch.nn.Module, path: Path | str) -> None:
     """Put the weights of a file into a module; see `fit_weights`."""
     prefix = _prefix(module.state_dict())  # that was taken off, but is the name of a part
     weights = {f"{prefix}{key}": value for key, value in read_weights(path).items()}
     fit_weights(module, weights, path)
 
 
-def fit_weights(module: nn.Module, weights: Mapping[str, Tensor], path: Path | str) -> None:
+def fit_weights(module: torch.nn.Module, weights: Mapping[str, Tensor], path: Path | str) -> None:
     """Put the weights of ``path`` into a module; every parameter must be there and fit."""
     own = module.state_dict()
     missing = [key for key in own if key not in weights and not key.endswith("num_batches_tracked")]
@@ -118,7 +116,7 @@ def _some(names: Any) -> str:
     return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
 
 
-def hash_weights(module: nn.Module) -> str:
+def hash_weights(module: torch.nn.Module) -> str:
     """Return the sha256 of a module's parameters and buffers."""
     digest = hashlib.sha256(type(module).__qualname__.encode())
     for key, value in sorted(module.state_dict().items()):

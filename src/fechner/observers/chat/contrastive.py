@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import torch
-from torch import Tensor
-
+from fechner.arrays import Tensor, torch
 from fechner.observers.abilities import Encodes, Wants
 from fechner.observers.devices import is_out_of_memory
 from fechner.observers.questions import Answer, Question, Reads, Usage

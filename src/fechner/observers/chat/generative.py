@@ -14,9 +14,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-import torch
-from torch import Tensor
-
+from fechner.arrays import Tensor, torch
 from fechner.errors import ObserverError
 from fechner.observers.abilities import Wants
 from fechner.observers.chat.contrastive import in_batches

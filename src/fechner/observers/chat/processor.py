@@ -13,9 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import torch
-from torch import Tensor
-
+from fechner.arrays import Tensor, torch
 from fechner.errors import ObserverError
 from fechner.observers.abilities import Wants
 from fechner.observers.weights import cause_of
